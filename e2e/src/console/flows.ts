@@ -237,6 +237,8 @@ const CASES: readonly Case[] = [
       await go(ana, desk, "/approvals?tab=grants");
       const found = [...(await sound(ana, "grants")), ...(await reached(ana, "grants"))];
       await page.getByRole("button", { name: "Revoke" }).click();
+      await page.getByLabel(/^Why/).fill("the incident is over");
+      await page.getByRole("button", { name: "Revoke it" }).click();
       await expectText(page, "No answer is remembered");
       await go(ana, desk, place);
       await composer(page).fill("pay erin");
@@ -476,6 +478,7 @@ const CASES: readonly Case[] = [
       await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
       await past.getByText(/paused by user:ana: a holiday/).waitFor();
       await page.getByRole("button", { name: "Resume" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Resume", exact: true }).click();
       await page.getByRole("button", { name: "Pause" }).waitFor();
       const looking = await enter(browser, desk, "bo", { phone: true, actions: "observe,read-journal" });
       await go(looking, desk, "/schedules/noon");

@@ -10,7 +10,7 @@ export { type Embedder, type KnowledgeStore, knowledgeOn } from "./knowledge/sto
 export * from "./loop/index.ts";
 export { ANSWER_TOOL, answersByCall } from "./reason/answer-call.ts";
 export { conductorModel, USUAL_BUDGET } from "./reason/conductor.ts";
-export type { Message, Model, ModelReply, ModelRequest, Preview } from "./reason/port.ts";
+export { identityOf, type Message, type Model, type ModelReply, type ModelRequest, type Preview } from "./reason/port.ts";
 export { type PromptedOptions, promptedCalls } from "./reason/prompted.ts";
 export { type Count, type Counters, estimates, estimateTokens } from "./reason/tokens.ts";
 export { estimatedInput, estimatedOutput } from "./reason/usage.ts";

@@ -42,7 +42,7 @@ import {
   type UserAct,
   type Vote,
 } from "@orgate/core";
-import { readGrant, survivesAll, tooWide, type WidestGrant } from "@orgate/core/gate";
+import { readGrant, refusalFor, survivesAll, tooWide, type WidestGrant } from "@orgate/core/gate";
 import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import { checkPerson, type Person, type Place } from "./compose.ts";
 
@@ -229,26 +229,24 @@ export async function known({ place, person }: Pick<Acting, "place" | "person">,
 
 /** Throws unless the policies simply allow it; an error of theirs denies. */
 export function mayAct(gate: Acting["gate"], person: Person, act: UserAct, what: string): void {
-  const reason = whyNot(gate, person, act);
+  const reason = refusalFor(gate, person.name, act);
   if (reason !== null) throw notPermitted(person, what, reason);
 }
 
-function whyNot(gate: Acting["gate"], person: Person, act: UserAct): string | null {
-  try {
-    const { verdict } = gate.decideFor(person.name, act);
-    if (verdict.kind === "allow") return null;
-    return verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
-  } catch (error) {
-    return `the policies could not be evaluated: ${error instanceof Error ? error.message : String(error)}`;
-  }
-}
 const notPermitted = (person: Person, what: string, reason: string): FaultError =>
   new FaultError({ kind: "not-permitted", user: person.name, what, reason });
 
 /** `gate` is null where the project's policies or agents do not load: only a halt goes without. */
 export type Halting = Omit<Acting, "gate"> & Readonly<{ gate: Acting["gate"] | null }>;
 
-async function halting(acting: Halting, scope: string, what: string): Promise<Principal> {
+/** W480 the journal keeps these acts with a reason, from whichever surface they come. */
+export function demandReason(reason: string, what: string): void {
+  if (reason.trim() === "")
+    throw new FaultError({ kind: "usage", detail: `to ${what} takes a reason`, hint: "say why: the journal keeps it" });
+}
+
+async function halting(acting: Halting, scope: string, what: string, reason: string): Promise<Principal> {
+  demandReason(reason, what);
   if (!SCOPE.test(scope))
     throw new FaultError({ kind: "usage", detail: `\`${scope}\` is nothing that can be halted`, hint: "all, agent:NAME or tool:NAME" });
   if (acting.gate !== null) mayAct(acting.gate, acting.person, { kind: "halt", scope }, what);
@@ -256,17 +254,18 @@ async function halting(acting: Halting, scope: string, what: string): Promise<Pr
 }
 
 export async function haltWork(acting: Halting, scope: string, reason: string): Promise<void> {
-  const by = await halting(acting, scope, `halt ${scope}`);
+  const by = await halting(acting, scope, `halt ${scope}`, reason);
   await acting.place.orders.halt({ kind: "work.halted", scope, by, reason: reason.toWellFormed() });
 }
 
 export async function resumeWork(acting: Acting, scope: string, reason: string): Promise<void> {
-  const by = await halting(acting, scope, `let ${scope} go on`);
+  const by = await halting(acting, scope, `let ${scope} go on`, reason);
   await acting.place.orders.resume({ kind: "work.resumed", scope, by, reason: reason.toWellFormed() });
 }
 
 /** Whoever gave it may take it back; so may whoever may approve the like. */
 export async function revokeGrant(acting: Acting, grant: GrantId, reason: string): Promise<StandingGrant> {
+  demandReason(reason, `revoke grant \`${grant}\``);
   const { orders } = acting.place;
   await orders.refresh();
   const found = orders.now().grants.get(grant);

@@ -2,9 +2,9 @@
  * Breakers as operators see and set them. The command line, the library and whatever comes after them use this file.
  * F24 a breaker is set and reset only by a certified person whom the policies let do so (`set-breaker`).
  */
-import { FaultError, type Millis, millis, seq } from "@orgate/core";
+import { breakerSubject, FaultError, type Millis, millis, seq } from "@orgate/core";
 import { BREAKER, BREAKERS, type BreakerState, foldBreaker, type Journal, type StandingBreaker } from "@orgate/core/journal";
-import { type Acting, known, mayAct } from "./approvals.ts";
+import { type Acting, demandReason, known, mayAct } from "./approvals.ts";
 import type { Place } from "./compose.ts";
 
 /** `state` as it is now: an open one whose time is up lets calls try, whether or not anybody has written that down. */
@@ -44,8 +44,17 @@ export async function setBreaker(
       hint: "tool:NAME, model:PROVIDER/NAME or mcp:SERVER",
     });
   const what = `set breaker ${breaker}`;
+  demandReason(reason, what);
   mayAct(acting.gate, acting.person, { kind: "set-breaker", breaker }, what);
   const by = await known(acting, what);
   const until = to === "open" && forMs !== null ? millis(now + forMs) : null;
-  await acting.place.breakers.set({ breaker, to, failures: 0, until, by, reason: reason.toWellFormed() });
+  const { breakers } = acting.place;
+  const change = { to, failures: 0, until, by, reason: reason.toWellFormed() };
+  await breakers.set({ breaker, ...change });
+  if (to === "open") return; // what is open for the model is open for each of its settings
+  await breakers.refresh();
+  const narrower = breakers
+    .list()
+    .filter((one) => one.breaker !== breaker && breakerSubject(one.breaker) === breaker && one.state !== "closed");
+  for (const one of narrower) await breakers.set({ breaker: one.breaker, ...change });
 }

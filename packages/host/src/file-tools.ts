@@ -20,6 +20,7 @@ import {
   type WouldPermit,
 } from "@orgate/core";
 import * as z from "zod";
+import { mustFit, objectWith, text } from "./argument-needs.ts";
 import { type Located, type ProjectFiles, pathGuard, projectFiles } from "./compose.ts";
 
 export type FileToolsOptions = Readonly<{
@@ -44,7 +45,10 @@ const MAX_MATCHES = 200;
 const MAX_MATCH = 300;
 const SKIPPED = new Set([".git", "node_modules"]);
 
-export function fileTools({ root, also = [], deciding = [], search: name = "search_files" }: FileToolsOptions): readonly Tool[] {
+export function fileTools(options: FileToolsOptions): readonly Tool[] {
+  const hint = 'such as { root: "." }';
+  mustFit("fileTools", { options: objectWith({ root: text(hint) }, hint) }, options);
+  const { root, also = [], deciding = [], search: name = "search_files" } = options;
   const files = projectFiles({
     root,
     reading: pathGuard({ root, also, places: NEVER_READ }),

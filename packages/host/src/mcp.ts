@@ -1,5 +1,6 @@
 /** MCP servers for those who embed the runtime. Nothing is accepted by itself: what a server may be called with is what is passed in. */
 import { describe, FaultError, type JsonObject, type Tool } from "@orgate/core";
+import { isObject, mustFit, need, objectWith } from "./argument-needs.ts";
 import {
   type Authorize,
   type Catalogue,
@@ -46,7 +47,11 @@ export type Mcp = Readonly<{
 }>;
 
 /** Starts nothing: a server is started by the first call of one of its tools, and compared with what was accepted first. */
-export function openMcp({ servers, accepted, ...given }: McpOptions): Mcp {
+export function openMcp(options: McpOptions): Mcp {
+  const hint = "such as { servers, accepted }: docs/guide/mcp.md has a whole one";
+  const object = need("an object", hint, isObject);
+  mustFit("openMcp", { options: objectWith({ servers: object, accepted: object }, hint) }, options);
+  const { servers, accepted, ...given } = options;
   const { env, settings } = settingsOf(given);
   const open = Object.entries(accepted).map(([name, catalogue]) => {
     const entry = servers[name];

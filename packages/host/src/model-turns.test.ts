@@ -339,7 +339,7 @@ describe("M43 nobody takes the connection", () => {
     const port = await deafPort();
     const model: Model = modelAt(wired, `http://127.0.0.1:${port}`, { firstByteMs: 150 }, Date.now);
     await expect(model.ask(request([user("x")]), () => {}, never)).rejects.toMatchObject({
-      fault: { kind: "model-failed", detail: "no answer within 150 ms", transient: true, again: true },
+      fault: { kind: "model-failed", detail: expect.stringContaining("no answer within 150 ms"), transient: true, again: true },
     });
   });
 
@@ -348,7 +348,12 @@ describe("M43 nobody takes the connection", () => {
     const [wired = fail()] = WIRES;
     const model = modelAt(wired, `http://127.0.0.1:${port}`, {}, Date.now);
     await expect(model.ask(request([user("x")]), () => {}, never)).rejects.toMatchObject({
-      fault: { detail: "no connection in time (UND_ERR_CONNECT_TIMEOUT)", transient: true, again: true, broke: false },
+      fault: {
+        detail: expect.stringContaining("no connection in time (UND_ERR_CONNECT_TIMEOUT)"),
+        transient: true,
+        again: true,
+        broke: false,
+      },
     });
   });
 });

@@ -34,6 +34,7 @@ import {
   type PolicyProblem,
   type PolicySet,
 } from "@orgate/core/gate";
+import { list, mustFit, objectWith, text } from "./argument-needs.ts";
 import { codeFiles } from "./code-files.ts";
 import {
   type CheckedBefore,
@@ -359,7 +360,10 @@ export type CedarPoliciesOptions = Readonly<{
 }>;
 
 /** For those who embed the runtime: policies from a folder, as the gate of `createRuntime`. */
-export function cedarPolicies({ directory, agents, groups = {}, surface = "library" }: CedarPoliciesOptions): Policies {
+export function cedarPolicies(options: CedarPoliciesOptions): Policies {
+  const hint = 'such as { directory: "policies", agents: [agent] }';
+  mustFit("cedarPolicies", { options: objectWith({ directory: text(hint), agents: list(hint) }, hint) }, options);
+  const { directory, agents, groups = {}, surface = "library" } = options;
   const place = { folder: directory, label: "policies", within: directory };
   return policiesOf({ place, agents, groups: { ...NO_GROUPS, ...groups }, surface });
 }

@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { type Digest, FaultError, type FileChange, type Principal } from "@orgate/core";
+import { refusalFor } from "@orgate/core/gate";
 import { type FolderPlace, mendPolicies, type PolicyFolder, type ReadFolder, readPolicyFolder, stagePolicies } from "./compose.ts";
 import { digestsOf, type LoadedFolder, mustLoad, type PolicyOptions, type PolicyProblem, tryRead } from "./policies.ts";
 import { recordApplied, recordRefused } from "./policy-record.ts";
@@ -123,9 +124,8 @@ export function surfacesOf(changes: readonly FileChange[]): readonly string[] {
 
 export function deniedFor(inForce: LoadedFolder, user: string, surfaces: readonly string[]): Pick<PolicyProblem, "detail" | "hint"> | null {
   for (const surface of surfaces) {
-    const { verdict } = inForce.gateFor("cli").decideFor(user, { kind: "edit-policy", surface });
-    if (verdict.kind === "allow") continue;
-    const why = verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
+    const why = refusalFor(inForce.gateFor("cli"), user, { kind: "edit-policy", surface });
+    if (why === null) continue;
     return {
       detail: `\`${user}\` may not edit policies: ${why}`,
       hint: 'a permit for Action::"edit-policy" in the policies in force says who may',

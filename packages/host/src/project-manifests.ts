@@ -4,6 +4,7 @@
 import { join } from "node:path";
 import { type Digest, describe, FaultError, type Tool } from "@orgate/core";
 import type { Invocation, McpInvocation, Places, Ran, Running, RunOptions } from "@orgate/core/contracts";
+import { mustFit, objectWith, text } from "./argument-needs.ts";
 import {
   type FileProblem,
   type FoundServer,
@@ -164,12 +165,10 @@ export type ManifestToolsOptions = Readonly<{
 }>;
 
 /** For those who embed the runtime: the manifests of a folder as tools. If anything is wrong with one it throws `file-bad` with line and column. `[mcp]` manifests need a project. */
-export function manifestTools({
-  root,
-  directory = join(root, ".orgate"),
-  tools = ["tools/*.clad.toml"],
-  env = process.env,
-}: ManifestToolsOptions): readonly Tool[] {
+export function manifestTools(options: ManifestToolsOptions): readonly Tool[] {
+  const hint = 'such as { root: "." }';
+  mustFit("manifestTools", { options: objectWith({ root: text(hint) }, hint) }, options);
+  const { root, directory = join(root, ".orgate"), tools = ["tools/*.clad.toml"], env = process.env } = options;
   const found = projectManifests({ root, tools, directory, env, ask: null });
   const [problem] = found.problems;
   if (problem !== undefined) throw problemFault(problem, found.problems.length - 1);

@@ -89,6 +89,7 @@ import { leaveToConduct } from "./conducting.ts";
 import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
 import { type FileInput, type SaidInput, toAttachments, toHistory } from "./file-input.ts";
+import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./front-door.ts";
 import { editKnown, type KnownEntry } from "./known.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
@@ -269,6 +270,7 @@ export type Inspect = Readonly<{
 }>;
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  checkRuntimeOptions(options);
   const { directory, gate, thread = "main", synchronous = "full", surface = "library", surfaces = {} } = options;
   const surfaceOf = (agent: string): Surface => (Object.hasOwn(surfaces, agent) ? (surfaces[agent] ?? surface) : surface);
   const agents = byName(options.agents);
@@ -440,7 +442,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   function plainRun(ref: AgentRef, input: string, given: RunOptions): Run {
-    return stream(given.on, tracked, async (watch, signal) => {
+    const wrong = runFault([ref, input, given]);
+    return stream(wrong === null ? given.on : undefined, tracked, async (watch, signal) => {
+      if (wrong !== null) throw wrong;
       const name = nameOf(ref);
       const files = toAttachments(given.files ?? []);
       const agent = agentOf(name);
@@ -501,7 +505,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   function resume(session: SessionId, given: Pick<RunOptions, "signal" | "on"> = {}): Run {
-    return stream(given.on, tracked, async (watch, signal) => {
+    const wrong = resumeFault([session, given]);
+    return stream(wrong === null ? given.on : undefined, tracked, async (watch, signal) => {
+      if (wrong !== null) throw wrong;
       const until = either(given.signal, signal);
       const first = await driveSession(session, watch, until);
       const drove = [first];
@@ -570,6 +576,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     input: string,
     given: RunOptions<Out> = {},
   ): Promise<Completed<ValueOf<Out, Value>>> {
+    const wrong = runFault([ref, input, given]);
+    if (wrong !== null) throw wrong;
     const events: Entry[] = [];
     const on = (live: Live) => {
       if (live.kind === "entry") events.push(live.entry);
@@ -628,7 +636,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     gate,
     head: place.store.head,
   };
-  return {
+  return checkedRuntime({
     sessions,
     subscribe: subscriber(journal, ear, ended.signal),
     run,
@@ -661,7 +669,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     place,
     park,
     close,
-  };
+  });
 }
 
 /** The one turn answers by its own schema; those after it by the agent's. */

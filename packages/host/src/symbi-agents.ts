@@ -3,10 +3,13 @@
  * Y75 a file means the same here as in a project: its rules decide, or the runtime does not start. What needs a project (schedules, webhooks) is refused with its place.
  */
 import { type Agent, type Equipment, equipAgent, NO_EQUIPMENT, type Skill, type Tool } from "@orgate/core";
+import { mustFit, objectWith, text } from "./argument-needs.ts";
 import { buildAgent, mustHaveSkills, readSymbiFiles, refuseAll, type SymbiSource, symbiProblemAt } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { finishAgent, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
 import { seenBy } from "./symbi-seen.ts";
+
+const ROOT_HINT = "such as { root: import.meta.dirname }";
 
 export type SymbiAgentsOptions = Readonly<{
   /** The folder they lie in: a verdict names a file by its path below it. */
@@ -26,6 +29,7 @@ const FILES = ["agents/*.symbi", "agents/*.dsl"];
 
 /** The agents of the files, each with all that it says. Throws `file-bad` with line and column. Give them to `cedarPolicies` too: what they say of policies is decided there. */
 export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly Agent[]> {
+  mustFit("symbiAgents", { options: objectWith({ root: text(ROOT_HINT) }, ROOT_HINT) }, options);
   const { root, files = FILES, tools = [], skills = [], groups = {}, prices = {} } = options;
   const sources = (await readSymbiFiles(root, files)).map((read) => {
     if (read.kind === "problems") throw refuseAll(read.path, read.problems);

@@ -18,6 +18,7 @@ import { SignIn } from "../screens/SignIn.tsx";
 import css from "./App.module.css";
 import { Fence } from "./Fence.tsx";
 import { GlanceContext, useGlance } from "./glance.ts";
+import { Halted } from "./Halted.tsx";
 import { Help } from "./Help.tsx";
 import { loading } from "./loading.ts";
 import { Bar, Rail } from "./Navigation.tsx";
@@ -60,19 +61,22 @@ function Frame() {
           Skip to the screen
         </a>
         <Rail at={found?.screen.id ?? null} />
-        <main id="main" className={css.main} tabIndex={-1}>
-          <Fence key={found?.screen.id ?? ""} at={path}>
-            <Suspense fallback={<Loading />}>
-              {found === null || Screen === undefined ? (
-                isHome ? null : (
-                  <Nowhere />
-                )
-              ) : (
-                <Screen params={found.params} query={new URLSearchParams(query)} />
-              )}
-            </Suspense>
-          </Fence>
-        </main>
+        <div className={css.column}>
+          <Halted />
+          <main id="main" className={css.main} tabIndex={-1}>
+            <Fence key={found?.screen.id ?? ""} at={path}>
+              <Suspense fallback={<Loading />}>
+                {found === null || Screen === undefined ? (
+                  isHome ? null : (
+                    <Nowhere />
+                  )
+                ) : (
+                  <Screen params={found.params} query={new URLSearchParams(query)} />
+                )}
+              </Suspense>
+            </Fence>
+          </main>
+        </div>
         <Bar at={found?.screen.id ?? null} />
         <Palette />
         <Help />

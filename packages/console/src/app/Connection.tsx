@@ -2,10 +2,12 @@
  * Whether what is on screen is the present. O10 what is shown while the connection is lost stays, and is said to be as of then.
  * O103 a page that is older than its server says so, and goes on.
  */
-import { useEffect, useState } from "react";
+import { use, useEffect, useState } from "react";
 import { useCell } from "../link/cell.ts";
 import { useHub } from "../link/use.ts";
 import css from "./Connection.module.css";
+import { GlanceContext } from "./glance.ts";
+import { haltWords } from "./halting.ts";
 import { loadPage, useIsOld } from "./loading.ts";
 
 /** A connection that comes back at once is not worth a word. */
@@ -26,13 +28,16 @@ export function Connection() {
   }, [isOpen]);
   const isOld = useIsOld(isOpen);
   const lost = !isOpen && isLate;
-  const text = !lost ? "Live" : state.kind === "connecting" ? "Reconnecting…" : "Not connected";
+  const halt = use(GlanceContext).halts.find(({ scope }) => scope === "all");
+  const text = !lost ? (halt === undefined ? "Live" : "Halted") : state.kind === "connecting" ? "Reconnecting…" : "Not connected";
   const title = lost
     ? "What you see is as of the last word from the server. It goes on from there by itself."
-    : "Everything on this page is told as it happens";
+    : halt === undefined
+      ? "Everything on this page is told as it happens"
+      : `${haltWords(halt)}. This page is told as it happens.`;
   return (
     <>
-      <p className={`${css.connection} ${lost ? css.lost : ""}`} role="status" title={title}>
+      <p className={`${css.connection} ${lost || halt !== undefined ? css.lost : ""}`} role="status" title={title}>
         <span aria-hidden="true" />
         {text}
       </p>

@@ -6,10 +6,19 @@ import { count } from "@orgate/core/journal/view";
 import { createContext, use } from "react";
 import { useCalled } from "../link/use.ts";
 import type { Figure } from "../parts/Figures.tsx";
+import type { Halt } from "./halting.ts";
 
 /** Null: the server has not said, or would not. That is never told as nothing. */
 type Counted = number | null;
-export type Glance = Readonly<{ questions: Counted; unknowns: Counted; stopped: Counted; broken: Counted; halted: Counted }>;
+export type Glance = Readonly<{
+  questions: Counted;
+  unknowns: Counted;
+  stopped: Counted;
+  broken: Counted;
+  halted: Counted;
+  halts: readonly Halt[];
+  reloadHalts(): void;
+}>;
 type Wrong = Pick<Glance, "broken" | "halted" | "stopped">;
 
 export const QUESTION_TOPICS = [
@@ -37,6 +46,8 @@ export function useGlance(): Glance {
     stopped: schedules.value?.items.length ?? null,
     broken: breakers.value?.items.filter(({ state }) => state !== "closed").length ?? null,
     halted: halts.value?.items.length ?? null,
+    halts: halts.value?.items ?? [],
+    reloadHalts: halts.reload,
   };
 }
 
@@ -92,7 +103,15 @@ export function figuresNow(working: Counted, waiting: Counted, wrong: Wrong): Re
 
 export const waitingOf = ({ questions, unknowns }: Glance): Counted => sum([questions, unknowns]);
 
-export const GlanceContext = createContext<Glance>({ questions: null, unknowns: null, stopped: null, broken: null, halted: null });
+export const GlanceContext = createContext<Glance>({
+  questions: null,
+  unknowns: null,
+  stopped: null,
+  broken: null,
+  halted: null,
+  halts: [],
+  reloadHalts: () => {},
+});
 
 /** How much stands at a screen's name. */
 export function useWaiting(): Readonly<Record<string, number>> {

@@ -213,7 +213,7 @@ export const defineAgent = <const Out extends Schema | undefined = undefined>(gi
 export const equipAgent = ({ definition }: Agent, equipment: Equipment): Agent => assembled(definition, equipment);
 
 function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<Value> {
-  const named: unknown = given.name;
+  const named: unknown = given?.name; // plain JavaScript may call it with nothing
   if (!isName(named)) throw invalid("an agent", `\`name\` is ${JSON.stringify(named) ?? "missing"}`, `a name is ${NAME_RULE}`);
   const where = `agent \`${named}\``;
   const stray = strayKey(given, FIELDS);

@@ -104,7 +104,7 @@ const RESOURCE_TYPE = /^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$/;
 export function defineTool<const In extends Schema, const Out extends Schema | undefined = undefined>(
   given: ToolDefinition<In, Out>,
 ): Tool {
-  const name: unknown = given.name;
+  const name: unknown = given?.name; // plain JavaScript may call it with nothing
   if (!isName(name)) throw invalid(name, `a name is ${NAME_RULE}`);
   const refuse = (detail: string) => invalid(name, detail);
   const stray = strayKey(given, FIELDS);

@@ -3,7 +3,7 @@
  *
  * T421 One function decides which schemas apply to a key; that a key is unknown, and what its value must fit, both follow from it.
  * T423 A default is filled in only if it fits its own schema, and what comes out is checked as if it had been sent so.
- * T424 The work is bounded: a schema whose alternatives multiply refuses the value instead of holding up the process.
+ * T424 The work is bounded: a schema whose alternatives multiply refuses the value instead of holding up the process. T540 So does one of many patterns.
  */
 import * as z from "zod";
 import { canonical, type Json, type JsonObject } from "../vocab/index.ts";
@@ -230,7 +230,10 @@ function defaultOf(schema: Json, root: JsonObject): Json | undefined {
   return undefined;
 }
 
-function look(pattern: string, text: string, { patterns }: Pass): ReturnType<Look> {
+/** A pattern goes through the text: it costs as many steps more as the text is long. */
+function look(pattern: string, text: string, { patterns, count }: Pass): ReturnType<Look> {
+  count.left -= 1 + (text.length >> 3);
+  if (count.left < 0) throw new TooMuch();
   const known = patterns.get(pattern);
   const read = known === undefined ? readSchemaPattern(pattern) : known;
   if (known === undefined) patterns.set(pattern, read);
@@ -249,6 +252,7 @@ function mapped(list: readonly Json[], make: (one: Json, index: number) => Json)
 }
 
 function partsOf(value: Json): number {
+  if (typeof value === "string") return 1 + (value.length >> 4);
   if (typeof value !== "object" || value === null) return 1;
   let parts = 1;
   for (const inner of Object.values(value)) parts += partsOf(inner);

@@ -143,6 +143,19 @@ describe("defaults", () => {
   });
 });
 
+test("T540 a schema of many patterns refuses what it cannot look at in so many steps, and one of a few does not", () => {
+  const patterns = (many: number): JsonObject => ({
+    type: "object",
+    patternProperties: Object.fromEntries(Array.from({ length: many }, (_, i) => [`^(a|b)*${i}$`, true])),
+  });
+  const keys = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`${"ab".repeat(10)}${i}`, 1]));
+  expect(checked(patterns(300), keys)).toEqual([": it takes too many steps to check against the schema"]);
+  expect(checked(patterns(5), keys)).toEqual({ value: keys });
+  const long = { type: "object", properties: { text: { type: "string", pattern: "^[ab]+$" } } } as const;
+  const text = "ab".repeat(500_000);
+  expect(checked(long, { text })).toEqual({ value: { text } });
+});
+
 test("T424 a schema whose alternatives multiply, or lead nowhere, refuses what it cannot check in so many steps", () => {
   const next = { type: "object", properties: { next: { $ref: "#/$defs/either" } } } as const;
   const multiplying = {

@@ -15,6 +15,7 @@ export type {
   Question,
   Uid,
 } from "./engine.ts";
+export { refusalFor } from "./fail-closed.ts";
 export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./load.ts";
 export { ruleIn } from "./policy-text.ts";
 export type { Gate } from "./port.ts";

@@ -9,6 +9,7 @@ import {
   type Digest,
   digestOf,
   type Facts,
+  FaultError,
   type Hash,
   type JsonObject,
   knowledgeAction,
@@ -40,6 +41,12 @@ export type Row = Readonly<{
 }>;
 
 export function tableGate(rows: readonly Row[], hash: Hash, groups: Readonly<Record<string, readonly string[]>> = {}): Gate {
+  if (!Array.isArray(rows) || typeof hash !== "function")
+    throw new FaultError({
+      kind: "usage",
+      detail: `\`tableGate\` was called wrongly: ${Array.isArray(rows) ? "`hash` must be a function" : "`rows` must be a list"}`,
+      hint: "such as tableGate([{ id, action, verdict }], sha256)",
+    });
   const digest = digestOf({ table: rows }, hash);
   const slices = new Map<string, Digest>(); // by action: as many as the agent has tools
   const sliceOf = (name: string): Digest => {

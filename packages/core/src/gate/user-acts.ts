@@ -1,5 +1,5 @@
 /** What people do for themselves: on what, as a policy sees it, and as the tables beside policies write it. */
-import { type Decision, type Looked, SCOPES, type UserAct } from "../vocab/index.ts";
+import { breakerSubject, type Decision, type Looked, SCOPES, type UserAct } from "../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
 import type { Member } from "./slice.ts";
 
@@ -62,7 +62,7 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
     case "edit-policy":
       return thing("PolicySet", act.surface);
     case "set-breaker":
-      return thing("Breaker", act.breaker);
+      return thing("Breaker", breakerSubject(act.breaker));
     case "edit-known":
       return thing("KnownSet", act.set);
     case "edit-knowledge":
@@ -87,7 +87,7 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
       case "call":
         return of("Call", what.call, { agent: what.agent, tool: what.tool });
       case "breaker":
-        return thing("Breaker", what.breaker);
+        return thing("Breaker", breakerSubject(what.breaker));
       case "work":
         return thing("Work", what.scope);
       case "policies":

@@ -16,7 +16,7 @@ export type StandingBreaker = Readonly<{
   at: Millis;
 }>;
 
-/** `tool:NAME`, `model:PROVIDER/NAME` or `mcp:SERVER`. */
+/** `tool:NAME`, `model:PROVIDER/NAME` or `mcp:SERVER`; a model's with `#SETTING` is of one address and key only. */
 export const BREAKER = /^(tool:[A-Za-z0-9_-]{1,64}|mcp:[A-Za-z0-9_-]{1,64}|model:[\x21-\x7e]{1,160})$/;
 
 export const BREAKERS = "breaker:";

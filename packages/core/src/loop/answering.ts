@@ -1,5 +1,6 @@
 /** Who may answer what: the policies' word on a person, and the tool's on edited arguments. What `admit` is told of the session. */
 import { countsFor, isSameGrant, tooWide } from "../gate/approvals.ts";
+import { groupsFor, orDenied } from "../gate/fail-closed.ts";
 import { actionDigest } from "../gate/request.ts";
 import type { Leave, Standing } from "../inbox/admit.ts";
 import {
@@ -19,7 +20,6 @@ import {
 } from "../vocab/index.ts";
 import { modelsOf } from "./choosing.ts";
 import { contractOf } from "./delegating.ts";
-import { orDenied } from "./judge.ts";
 import type { Ports } from "./ports.ts";
 import { actingFor, type Call, isDelegated, nameOf, type Question, type State } from "./state.ts";
 
@@ -83,7 +83,7 @@ function mayAnswer(
     const denied = deniedTo(p, user, { kind: actOfAnswer(answer), ...about, requester });
     if (denied !== null) return no(denied);
   }
-  const counted = countsFor(q.asks, p.gate.groupsOf(user));
+  const counted = countsFor(q.asks, groupsFor(p.gate, user));
   if (answer.kind === "deny" && (counted.length > 0 || mayDenyAsSuch(p, user, speakers, about)))
     return { kind: "may", counts: counted, digest: q.digest, about: null };
   const gone = answer.kind === "deny" ? undefined : q.votes.find((v) => mayNoLonger(p, s, q, tool, v.by));

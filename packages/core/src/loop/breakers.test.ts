@@ -43,7 +43,9 @@ describe("one breaker", () => {
     expect(b.refusal(T, "k")).toBe("tool:t failed 2 times in a row, is left alone and is tried again in 1 s");
     const model = { ...T, name: "model:p/m" }; // nobody but people reads this one
     for (const key of ["a", "b"]) b.report(model, key, "failure", "down");
-    expect(b.refusal(model, "k")).toMatch(/ in 1 s; once it is mended, `orgate breakers reset model:p\/m` has it tried at once$/);
+    expect(b.refusal(model, "k")).toMatch(
+      / in 1 s; once it is mended, `orgate breakers reset model:p\/m --reason "mended"` has it tried at once$/,
+    );
   });
 
   test("F21 when its time is up so many calls may try at a time; enough successes close it, one failure opens it again", async () => {

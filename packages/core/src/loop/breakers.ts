@@ -6,8 +6,10 @@
  */
 import { BREAKERS, type BreakerState, breakerStream, foldBreaker, type StandingBreaker } from "../journal/breakers.ts";
 import type { Journal } from "../journal/port.ts";
+import type { Model } from "../reason/port.ts";
 import {
   type BreakerSettings,
+  breakerSubject,
   DEFAULT_BREAKER,
   type Hash,
   isFault,
@@ -217,18 +219,44 @@ function openText(name: string, standing: StandingBreaker | null, now: Millis): 
   const why = standing?.by.kind === "user" ? "was set aside by an operator" : `failed ${standing?.failures ?? 0} times in a row`;
   const again = until === null ? "until an operator closes it" : `and is tried again in ${Math.ceil((until - now) / 1000)} s`;
   // a model is not told about its own breaker: people are, and can do something about it
-  const mend = isModels(name) ? `; once it is mended, \`orgate breakers reset ${name}\` has it tried at once` : "";
-  return `${name} ${why}, is left alone ${again}${mend}`;
+  const subject = breakerSubject(name);
+  const mend = name.startsWith("model:")
+    ? `; once it is mended, \`orgate breakers reset ${shellWord(subject)} --reason "mended"\` has it tried at once`
+    : "";
+  return `${subject} ${why}, is left alone ${again}${mend}`;
 }
-const isModels = (name: string): boolean => name.startsWith("model:");
+const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 // ── which, and what counts ──
 
-/** The agent's own model, a fallback, or the one that sums up for it: by the agent's settings. */
-export const breakerOfModel = (p: Readonly<{ modelBreaker: BreakerSettings }>, model: string): Breaker => ({
-  name: `model:${model}`,
-  settings: p.modelBreaker,
-});
+type Models = Readonly<{ model: Model; fallbacks: readonly Model[]; summariser: Model; modelBreaker: BreakerSettings }>;
+
+/**
+ * Those that a call of the agent's own model, a fallback or its summariser has to pass. Failures count against the address and key that failed, so that
+ * a corrected setting starts closed; what an operator says of the model holds for all of them.
+ */
+export function breakersOfModel({ model, fallbacks, summariser, modelBreaker: settings }: Models, id: string): readonly Breaker[] {
+  const name = `model:${id}`;
+  const setting = [model, ...fallbacks, summariser].find((one) => one.id === id)?.setting;
+  return setting === undefined
+    ? [{ name, settings }]
+    : [
+        { name: `${name}#${setting}`, settings },
+        { name, settings },
+      ];
+}
+
+/** A failure counts against the first, which is the narrowest; a success counts for all. */
+export function reportModel(
+  p: Models & Readonly<{ breakers: BreakersPort }>,
+  id: string,
+  key: string,
+  what: Reported | null,
+  reason: string,
+): void {
+  for (const [i, breaker] of breakersOfModel(p, id).entries())
+    p.breakers.report(breaker, key, what === "failure" && i > 0 ? null : what, reason);
+}
 
 /** Those that a call of this tool has to pass. */
 export function breakersOfTool(tool: Tool): readonly Breaker[] {

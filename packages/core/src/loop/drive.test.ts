@@ -589,8 +589,10 @@ describe("questions", () => {
   });
 
   test("Q20 only whom the policies let approve answers a question: the holder refuses the others, and says so", async () => {
-    const nobody: Row = { id: "nobody", action: "approve", verdict: "deny", say: "not for you" };
-    const { w, ran } = await asked(undefined, { rows: [nobody, ...rows] });
+    const nobody = (["approve", "deny"] as const).map(
+      (action): Row => ({ id: `nobody-${action}`, action, verdict: "deny", say: "not for you" }),
+    );
+    const { w, ran } = await asked(undefined, { rows: [...nobody, ...rows] });
     const [q] = w.events("approval.asked");
     if (q === undefined) throw new Error("no question");
     await w.wish({ kind: "answer", approval: q.approval, digest: q.digest, answer: { kind: "approve" } });
@@ -598,8 +600,10 @@ describe("questions", () => {
     await w.go();
     expect(ran()).toBe(0);
     expect([...(w.state().turn?.questions.values() ?? [])]).toMatchObject([{ answer: null }]);
-    const reason = "`ann` may not approve it: not for you";
-    expect(w.events("intent.refused").map((e) => e.reason)).toEqual([reason, reason]);
+    expect(w.events("intent.refused").map((e) => e.reason)).toEqual([
+      "`ann` may not approve it: not for you",
+      "`ann` may not deny it: not for you",
+    ]);
   });
 
   test("Q6 an answer to deliver may be asked about: withheld until a person lets it go", async () => {

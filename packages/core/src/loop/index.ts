@@ -7,6 +7,7 @@ export { drive, type Held } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
 export { type BoundedFolds, DEFAULT_FOLD_LIMITS, type Fold, type FoldCache, type FoldLimits, foldCache, NO_FOLDS } from "./fold-cache.ts";
 export { haltAhead } from "./halting.ts";
+export { historyOf } from "./history.ts";
 export { type Move, next } from "./next.ts";
 export { type OpenOrders, ordersOf } from "./orders.ts";
 export { outputsOf } from "./outputs.ts";

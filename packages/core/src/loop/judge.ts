@@ -4,6 +4,7 @@
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
 import { covers, coversCall, newLabels, type Sought } from "../gate/approvals.ts";
+import { orDenied } from "../gate/fail-closed.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { shownTargets } from "../gate/targets.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
@@ -39,7 +40,7 @@ import {
   ZERO,
 } from "../vocab/index.ts";
 import { type AimsOf, aiming } from "./aims.ts";
-import { type Breaker, breakerOfModel, breakersOfTool } from "./breakers.ts";
+import { type Breaker, breakersOfModel, breakersOfTool } from "./breakers.ts";
 import { contractOf } from "./delegating.ts";
 import { answeredOf, callOf } from "./gating.ts";
 import { rememberingOf } from "./keeping.ts";
@@ -227,27 +228,6 @@ function once<T>(work: () => T): () => T {
 
 const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orDenied(() => p.gate.decide(action, facts));
 
-/** Any error denies. */
-export function orDenied(decide: () => Decision): Decision {
-  try {
-    return decide();
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return {
-      verdict: {
-        kind: "deny",
-        by: "policy",
-        because: [],
-        faults: [{ policy: null, message }],
-        reason: `the policies could not be evaluated: ${message}`,
-      },
-      slice: ZERO,
-      read: {},
-      shadow: null,
-    };
-  }
-}
-
 /** Q9 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
 function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number): Verdict {
   if (verdict.kind !== "defer") return verdict;
@@ -281,7 +261,7 @@ function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): 
 }
 
 function breakersFor(action: Action, p: Needs): readonly Breaker[] {
-  if (action.kind === "model") return [breakerOfModel(p, action.model)];
+  if (action.kind === "model") return breakersOfModel(p, action.model);
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
 }

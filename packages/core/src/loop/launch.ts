@@ -38,7 +38,7 @@ import {
   usageOf,
   type WouldPermit,
 } from "../vocab/index.ts";
-import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
+import { breakersOfTool, classifyCall, classifyModel, reportModel } from "./breakers.ts";
 import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
 import { cleanedOf, shownOutcome, shownText } from "./cleaning.ts";
 import { openingOf } from "./delegating.ts";
@@ -218,7 +218,7 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
       const asked = { iteration, attempt, purpose: "reply" } as const;
       const landing = "error" in reply ? () => [failedEvent(c, t, reply, asked, model.id)] : await repliedLanding(c, reply, asked, prices);
       return () => {
-        p.breakers.report(breakerOfModel(p, model.id), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
+        reportModel(p, model.id, `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
         return landing();
       };
     });

@@ -3,7 +3,7 @@
  * What it says is put in place in the commit that records it. Its words are the runtime's own business: middleware sees the request they end up in.
  */
 import { costAtMost, FaultError, usageOf } from "../vocab/index.ts";
-import { breakerOfModel, classifyModel } from "./breakers.ts";
+import { classifyModel, reportModel } from "./breakers.ts";
 import { summaryDigest, summaryFor, summaryRequest, summedEvent } from "./context.ts";
 import { type Cockpit, checkHold, consume, failedEvent, repliedEvent, unlessStopped } from "./launch.ts";
 import type { Turn } from "./state.ts";
@@ -40,7 +40,7 @@ export function summarise(c: Cockpit, t: Turn): (() => void) | null {
       const what = classifyModel(reply, stop.aborted);
       return () => {
         const error = "error" in reply ? reply.error : "";
-        p.breakers.report(breakerOfModel(p, model.id), `${s.session}/${decided.id}`, what, error);
+        reportModel(p, model.id, `${s.session}/${decided.id}`, what, error);
         if ("error" in reply) return [failedEvent(c, t, reply, asked, model.id)];
         const said = reply.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
         const isUsable = reply.finish !== "refused" && reply.finish !== "filtered";

@@ -4,8 +4,9 @@
  *
  * T174 It narrows, and never widens: what it says yes to is shown under the permit that the call has, and nothing else is done by it.
  */
+
+import { orDenied } from "../gate/fail-closed.ts";
 import type { Action, Decided, Facts, JsonObject, Tool, Verdict, WouldPermit } from "../vocab/index.ts";
-import { orDenied } from "./judge.ts";
 import type { Ports } from "./ports.ts";
 
 type Needs = Pick<Ports, "gate" | "tools">;

@@ -43,6 +43,11 @@ export type Counted = Pick<Usage, "input" | "output"> & Partial<Usage> & Readonl
 export type Model = Readonly<{
   /** `provider/name`. */
   id: string;
+  /** Short digest of the address and key it is asked with: failures of one setting do not count against another. Absent: it has no such setting. */
+  setting?: string;
   /** Rejects with a `model-failed` fault; stops promptly when the signal fires. What `preview` returns is waited for: a slow reader slows the stream down. */
   ask(request: ModelRequest, preview: (preview: Preview) => unknown, signal: AbortSignal): Promise<ModelReply>;
 }>;
+
+/** For a model that wraps another. */
+export const identityOf = ({ id, setting }: Model): Pick<Model, "id" | "setting"> => (setting === undefined ? { id } : { id, setting });

@@ -22,7 +22,10 @@ export const ENDINGS: Readonly<Record<Ending, { readonly sentence: string; reado
   refused: { sentence: "The model declined to answer.", next: "Rephrase the request, or use another model." },
   filtered: { sentence: "The provider's filter stopped the answer.", next: "Rephrase the request, or use another provider." },
   cancelled: { sentence: "The turn was cancelled.", next: "Send another message to go on from here." },
-  halted: { sentence: "Work was halted by an operator or a policy.", next: "Ask who halted it, then `orgate resume-work`." },
+  halted: {
+    sentence: "Work was halted by an operator or a policy.",
+    next: 'See who halted it with `orgate halts`; `orgate resume-work --reason "…"` lifts every halt.',
+  },
   "timed-out": { sentence: "The turn used up its time.", next: "Send another message to go on from here, or raise `turnMs`." },
   "out-of-iterations": {
     sentence: "The turn used up its model calls.",

@@ -123,7 +123,7 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
     case "journal-doubted":
       return line(
         `the project is read-only, because its journal was changed from outside: ${f.what}: ${f.detail}`,
-        "run `orgate journal verify` and restore a journal that you trust; `orgate journal acknowledge` then lets work go on",
+        'run `orgate journal verify` and restore a journal that you trust; `orgate journal acknowledge --reason "…"` then lets work go on',
       );
     case "journal-unreadable":
       return line(
@@ -136,7 +136,10 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
         "import messages of `user`, `assistant` and `tool`, the first by `user`, each call answered once and in order before anything else is said",
       );
     case "halted":
-      return line(`work is halted (${f.scope})`, "ask who halted it; `orgate resume-work` lets it go on");
+      return line(
+        `work is halted (${f.scope})`,
+        `\`orgate halts\` says who halted it; \`orgate resume-work ${f.scope.replace(":", " ")} --reason "…"\` lets it go on`,
+      );
     case "counters-moved":
       return line(`\`${f.counter}\` was counted elsewhere meanwhile`, "it is decided again by whoever drives it");
     case "session-held":

@@ -132,6 +132,10 @@ export type BreakerSettings = Readonly<{
   /** So many calls may try at a time while it is half-open, and so many have to succeed before it closes. */
   probes: number;
 }>;
+const SETTING = /^(model:.+)#[0-9a-f]{8}$/;
+/** `model:PROVIDER/NAME` of a breaker that counts for one address and key only; every other name as it is. */
+export const breakerSubject = (breaker: string): string => SETTING.exec(breaker)?.[1] ?? breaker;
+
 export const DEFAULT_BREAKER: BreakerSettings = Object.freeze({ failures: 5, openMs: 30_000, probes: 2 });
 
 /** `around` is what holds where nothing is said. A text says what is wrong. */

@@ -38,8 +38,8 @@ const branded = <T>(schema: z.ZodType): z.ZodType<T> => schema as unknown as z.Z
 export const MOST_TEXT = 1_000_000;
 export const text = z.string().min(1).max(MOST_TEXT);
 export const reason = z.string().max(2_000);
-/** Where one has to be given. */
-const given = reason.regex(/\S/, "say why: the agent is told, and the journal keeps it");
+/** Where one has to be given (W480): not empty, not blank. */
+export const requiredReason = reason.regex(/\S/, "say why: the journal keeps it, and whom it concerns is told");
 export const name = z.string().min(1).max(200);
 export const count = z.int().min(0);
 /** What was read from JSON is JSON: only its absence is to be seen to. */
@@ -97,8 +97,8 @@ export const grantScope = z.enum(["digest", "resource", "tool"]);
 const grantWish = z.strictObject({ scope: grantScope, until }).readonly();
 export const answer: z.ZodType<Answer> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("approve") }),
-  z.strictObject({ kind: z.literal("deny"), reason: given }),
-  z.strictObject({ kind: z.literal("withdraw"), reason: given }),
+  z.strictObject({ kind: z.literal("deny"), reason: requiredReason }),
+  z.strictObject({ kind: z.literal("withdraw"), reason: requiredReason }),
   z.strictObject({ kind: z.literal("edit"), args: jsonObject }),
   z.strictObject({ kind: z.literal("grant"), grant: grantWish }),
 ]);

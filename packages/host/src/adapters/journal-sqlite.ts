@@ -62,7 +62,7 @@ import { type Inbox, openInbox } from "./inbox-sqlite.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import { type Alarms, openAlarms } from "./sqlite-alarms.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
-import { type Bonds, openBonds } from "./sqlite-bonds.ts";
+import { type Bonds, GONE, openBonds } from "./sqlite-bonds.ts";
 import { claimsOf } from "./sqlite-claims.ts";
 import { wrongTables } from "./sqlite-compare.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
@@ -300,6 +300,7 @@ type JournalParts = Readonly<{
 function openJournal(parts: JournalParts): Journal & { check(): void } {
   const { reader, writer, ports, owner, alarms, bonds, sums, isAlive, blobKey, told, watchOthers, confirm } = parts;
   const known = new Map<StreamId, Known>();
+  const met = headsMet(reader);
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
   let last = reader.writerHead(owner.writer);
@@ -314,6 +315,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
   };
   function load(stream: StreamId): Known {
     const head = reader.stream(stream)?.head ?? EMPTY_STREAM;
+    met.check(stream, head);
     if (head.seq > 0) reader.seals.prove({ stream, seq: head.seq, entryHash: head.hash }); // nothing is chained to what nobody sealed
     const fresh: Known = isSessionStream(stream)
       ? {
@@ -323,6 +325,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
           unknowns: reader.unknowns.ofSession(stream),
         }
       : { head, summary: null, questions: NOTHING_WAITS, unknowns: NOTHING_UNKNOWN };
+    met.note(stream, head);
     known.set(stream, fresh);
     return fresh;
   }
@@ -444,7 +447,10 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
         bonds.said(seen);
         sums.said(moves);
         reader.seals.vouch(appends.flatMap((a) => a.entries.map((e) => e.entryHash)));
-        for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
+        for (const [stream, now] of ahead) {
+          met.note(stream, now.head);
+          if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
+        }
         for (const [w, first] of firsts) w.done(first);
         for (const { tells } of appends) for (const { session } of tells) told(session);
         for (const stream of ahead.keys()) for (const look of [...onlookers]) look(stream);
@@ -536,6 +542,29 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
     async close() {
       while (busy || queue.length > 0) await nextTurn();
       stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
+    },
+  };
+}
+
+const MOST_MET = 20_000;
+
+/** Where streams ended when this process last wrote or loaded them: none of them goes back (J540). */
+function headsMet({ hashAt, seals }: Pick<SqliteReader, "hashAt" | "seals">) {
+  const met = new Map<StreamId, Pick<StreamHead, "seq" | "hash">>();
+  return {
+    check(stream: StreamId, head: StreamHead): void {
+      const before = met.get(stream);
+      if (before === undefined || before.hash === head.hash || (before.seq < head.seq && hashAt(stream, before.seq) === before.hash)) return;
+      seals.alarms.raise(`entry ${before.seq} of stream \`${stream}\``, GONE);
+      throw new FaultError({ kind: "entry-bad", stream, seq: before.seq, detail: GONE });
+    },
+    note(stream: StreamId, { seq: at, hash }: StreamHead): void {
+      met.delete(stream); // the newest last
+      if (at > 0) met.set(stream, { seq: at, hash });
+      for (const oldest of met.keys()) {
+        if (met.size <= MOST_MET) return;
+        met.delete(oldest);
+      }
     },
   };
 }

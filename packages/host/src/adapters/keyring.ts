@@ -47,6 +47,7 @@ import {
   type SystemEvent,
   type WriterId,
 } from "@orgate/core/vocab";
+import { mustFit, PERSON, text } from "../argument-needs.ts";
 
 /** Makes and reads private keys; `ed25519` of `crypto-node.ts` is one. */
 export type KeyMaker = Readonly<{ create(): { readonly key: SigningKey; readonly text: string }; read(text: string): SigningKey | null }>;
@@ -132,12 +133,15 @@ export function personsIn(home: string): readonly string[] {
 }
 
 function personFile(home: string, name: string): string {
+  const hint = 'the folder of people\'s keys, then a name: (home, "ada", ed25519)';
+  mustFit("a person's key", { home: text(hint), name: text(hint) }, home, name);
   if (!isPersonName(name)) throw keyBad(name, "this cannot name a person", "use at most 32 of a-z, 0-9, `_` and `-`, a letter first");
   return join(home, "keys", `${name}.key`);
 }
 
 /** As the CLI sends it: bound to id, session, time and wish. */
 export function signIntent(person: Person, intent: Omit<Intent, "by" | "key" | "signature">): Intent {
+  mustFit("signIntent", { person: PERSON }, person);
   const by: Principal = { kind: "user", id: person.name };
   const open = { ...intent, by, key: person.key.id };
   return { ...open, signature: person.key.sign(intentText(open)) };

@@ -86,11 +86,17 @@ export function openBonds(needs: Needs): Bonds {
     },
   };
 }
-const GONE = "it is missing: it was there before, while this process ran";
+export const GONE = "it is missing: it was there before, while this process ran";
 
 type Sighting = SeenPlace & Readonly<{ by: string }>;
 
-/** The newest word of every writer on each of the others: as many commits are read of each as may pass until everything is named once more. */
+/** What is looked for of each writer's own entries when a journal is opened: those of so many commits. */
+const COMMITS_BACK = 1_024;
+
+/**
+ * The newest word of every writer on each of the others: of as many commits as may pass until everything is named once more. And what the newest commits
+ * cover is there, in sessions too (J541).
+ */
 function checkBonds({ db, trust, alarms, hash }: Needs): void {
   const { writers, lastCommit, commitsBefore, commitAt } = commitReader(db);
   const entryHash = db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq = ?");
@@ -106,6 +112,7 @@ function checkBonds({ db, trust, alarms, hash }: Needs): void {
     if (why !== null) bad(writer, last?.number ?? 1, why);
     if (last === null || why !== null) continue;
     let due = last.hash;
+    let isAllNamed = false;
     for (const c of commitsBefore(writer, last.number)) {
       if (c.hash !== due || commitHash(c, hash) !== c.hash) {
         bad(writer, c.number, "it is not chained to the commit after it");
@@ -113,9 +120,9 @@ function checkBonds({ db, trust, alarms, hash }: Needs): void {
       }
       due = c.previous;
       const by = `commit ${c.number} of writer \`${writer}\` names it`;
-      for (const one of [...(parseSeen(c.seen) ?? []), ...claimed(c)])
+      for (const one of [...(isAllNamed ? [] : (parseSeen(c.seen) ?? [])), ...claimed(c)])
         if (one.kind !== "sum" && one.number > (newest.get(seenName(one))?.number ?? 0)) newest.set(seenName(one), { ...one, by });
-      if (c.number % FULL_EVERY === 0) break;
+      isAllNamed ||= c.number % FULL_EVERY === 0;
     }
   }
   for (const one of newest.values()) {
@@ -134,7 +141,7 @@ const ANY = "" as Digest;
 function commitReader(db: DatabaseSync) {
   const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
   const last = db.prepare("SELECT * FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1");
-  const before = db.prepare(`SELECT * FROM commits WHERE writer = ? AND number <= ? ORDER BY number DESC LIMIT ${FULL_EVERY}`);
+  const before = db.prepare(`SELECT * FROM commits WHERE writer = ? AND number <= ? ORDER BY number DESC LIMIT ${COMMITS_BACK}`);
   const at = db.prepare("SELECT * FROM commits WHERE writer = ? AND number = ?");
   const toCommit = (row: object | undefined): StoredCommit | null => (row === undefined ? null : ({ ...row } as StoredCommit));
   return {

@@ -136,5 +136,5 @@ test("Q45 closing waits a bounded time; telling holds up nobody, however many th
 
 test("Q46 only http and https, and never without a secret", () => {
   expect(() => hook("file:///etc/passwd")).toThrow("http or https");
-  expect(() => hook("http://127.0.0.1/", { secret: "" })).toThrow("the secret is empty");
+  expect(() => hook("http://127.0.0.1/", { secret: "" })).toThrow("`options.secret` must be a text, and is an empty text");
 });

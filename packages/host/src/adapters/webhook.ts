@@ -7,6 +7,7 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import { mustFit, need, objectWith, text } from "../argument-needs.ts";
 import type { Notice } from "../notices.ts";
 
 export type Notify = Readonly<{
@@ -50,11 +51,18 @@ export function checkNotice(secret: string, header: string | undefined, body: st
 
 type Sent = Readonly<{ kind: "taken" } | { kind: "refused"; why: string } | { kind: "later"; why: string }>;
 
+const isWebUrl = (value: unknown): boolean =>
+  typeof value === "string" && URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol);
+
 export function webhook(options: WebhookOptions): Notify {
+  const hint = 'such as { url: "https://…", secret: process.env.NOTIFY_SECRET }';
+  mustFit(
+    "webhook",
+    { options: objectWith({ url: need("an address of http or https", hint, isWebUrl), secret: text(hint) }, hint) },
+    options,
+  );
   const { secret, onLost = () => {}, tries = 5, timeoutMs = 5_000, backoffMs = 250, graceMs = 5_000, most = 100, now = Date.now } = options;
   const url = new URL(options.url);
-  if (url.protocol !== "http:" && url.protocol !== "https:") throw new RangeError(`\`${options.url}\` is no address of http or https`);
-  if (secret === "") throw new RangeError("notices are signed: the secret is empty");
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
 

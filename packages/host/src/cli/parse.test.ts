@@ -36,7 +36,7 @@ test("A18 a command is found by its words, options before, between and after the
 test.each<[string[], string]>([
   [["sesions", "list"], "there is no command `sesions` | did you mean `sessions`?"],
   [["sessions", "lsit"], "command `sessions` has no `lsit` | did you mean `list`?"],
-  [["sessions"], "`orgate sessions` needs one of: list, show, fork, close, resume, say, steer, cancel"],
+  [["sessions"], "`orgate sessions` needs one of: list, show, fork, import, close, resume, say, steer, cancel"],
   [["run", "ops", "--inptu", "x"], "there is no option `--inptu` | did you mean `--input`?"],
   [["run", "ops", "-x"], "there is no option `-x`"],
   [["run", "ops", "--input"], "--input needs a value | write --input TEXT"],

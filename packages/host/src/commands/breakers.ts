@@ -1,5 +1,5 @@
 /** What keeps failing and is left alone: listed, set by hand, reset. */
-import { duration, type Millis, principalName } from "@orgate/core";
+import { breakerSubject, duration, type Millis, principalName } from "@orgate/core";
 import type { BreakerState } from "@orgate/core/journal";
 import { type BreakerView, readBreakers, setBreaker } from "../breakers.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -66,7 +66,8 @@ async function change(given: Given, screen: Screen, breaker: string, to: Breaker
   });
   if (given.json) screen.line(JSON.stringify({ breaker, state: to, by: person.name, reason }));
   else screen.line(`${visible(breaker)} is ${screen.paint(TONES[to], to)}${WORDS[to]}`);
-  const [kind, name] = [breaker.slice(0, breaker.indexOf(":")), breaker.slice(breaker.indexOf(":") + 1)];
+  const subject = breakerSubject(breaker);
+  const [kind, name] = [subject.slice(0, subject.indexOf(":")), subject.slice(subject.indexOf(":") + 1)];
   const tools = desk.agents.flatMap((agent) => agent.tools);
   const names = { tool: tools.map((t) => t.name), model: desk.agents.map((a) => a.model), mcp: tools.flatMap((t) => t.server ?? []) };
   const known = kind === "tool" || kind === "model" || kind === "mcp" ? names[kind] : [];

@@ -36,7 +36,7 @@ test("A43 Q43 a halt ends what runs elsewhere, says so, survives restarts, is li
   const halted = await desk.orgate("halt", "--reason", "stop it", "--as", "ana");
   expect(halted.code).toBe(0);
   expect(halted.stdout).toMatch(
-    /^halted all work: .*`orgate resume-work all`\nit reached 1 session in 1 process:\n {2}s_\w+ clerk(?: \(process \d+\))?: its turn has ended\n$/,
+    /^halted all work: .*`orgate resume-work all --reason "…"`\nit reached 1 session in 1 process:\n {2}s_\w+ clerk(?: \(process \d+\))?: its turn has ended\n$/,
   );
   const ended = await run.ended;
   expect(JSON.parse(ended.stdout)).toMatchObject({ ending: "halted", detail: "stop it", unknowns: [{ tool: "charge" }] });
@@ -60,13 +60,24 @@ test("A43 one tool is halted, its calls are refused, the agent goes on; a name t
   });
   const run = (await desk.json("run", "clerk", "--input", "pay", "--as", "eve")) as { output: string };
   expect(run.output).toMatch(/^Not paid: .*halted: wrong account/);
-  const typo = await desk.orgate("halt", "agent", "clerc", "--reason", "x", "--as", "ana");
-  expect([typo.code, typo.stderr]).toEqual([0, expect.stringContaining("this project has no agent `clerc` (it has: clerk)")]);
+  const coming = await desk.orgate("halt", "agent", "clerc", "--anyway", "--reason", "x", "--as", "ana");
+  expect([coming.code, coming.stderr]).toEqual([0, expect.stringContaining("this project has no agent clerc: it is halted all the same")]);
   expect(await desk.json("resume-work", "tool", "pay", "--reason", "mended", "--as", "ana")).toEqual({
     resumed: ["tool:pay"],
     left: ["agent:clerc"],
     waiting: [],
   });
+});
+
+test("Q480 a halt of a name that the project does not have is refused with what may have been meant, and halts nothing", async () => {
+  const desk = await newDesk();
+  await expectRefusals(desk, [
+    [["halt", "agent", "clerc", "--reason", "x", "--as", "ana"], 2, "nothing was halted: this project has no agent `clerc`"],
+    [["halt", "agent", "clerc", "--reason", "x", "--as", "ana"], 2, "did you mean `clerk`?"],
+    [["halt", "tool", "zzzzzz", "--reason", "x", "--as", "ana"], 2, "it has: "],
+    [["halt", "tool", "zzzzzz", "--reason", "x", "--as", "ana"], 2, "--anyway"],
+  ]);
+  expect(await desk.json("halts")).toEqual([]);
 });
 
 test.each([["all"], ["agent", "clerk"], ["tool", "pay"]])(

@@ -2,7 +2,7 @@
  * The kill switch.
  *
  * A43 a halt is journalled before anybody is told of it, and says what it reached: which sessions were at work, and what became of them.
- *     A name that nobody knows is halted all the same, and said to be unknown. A project whose policies or agents do not load can be halted
+ *     A name that the project does not have is refused (Q480), unless `--anyway` says that it is meant. A project whose policies or agents do not load can be halted
  *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
  */
 import { join, resolve } from "node:path";
@@ -16,6 +16,7 @@ import { age, count, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { findProject, hasJournal, NODE, openLook, type Person, type Place } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { unknownScope } from "../halt-scope.ts";
 import { usage } from "./approvals.ts";
 import { certified, type Desk, deskOf, personOf, projectOf, tell, writing } from "./project.ts";
 
@@ -87,8 +88,9 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 export const halt: Run = (given, screen) =>
   ordering(given, screen, deskIfAny, async ({ desk, undecided }, { place, scope, reason, person }) => {
     const before = await place.store.journal.position();
-    await haltWork({ place, gate: desk?.gate ?? null, person }, scope, reason); // first of all: looking takes time
-    const unknown = desk === null ? null : unknownIn(desk, scope);
+    const unknown = desk === null ? null : unknownScope(desk.agents, scope, "--anyway");
+    if (unknown !== null && !given.flag("anyway")) throw unknown;
+    await haltWork({ place, gate: desk?.gate ?? null, person }, scope, reason); // before anything is looked at: looking takes time
     const reached = await whatBecame(place, scope, before);
     if (given.json) {
       const known = desk === null ? null : unknown === null;
@@ -99,11 +101,12 @@ export const halt: Run = (given, screen) =>
           `${screen.paint("warn", "nothing could be decided, and it was let through because of that:")} ${visible(undecided)}; \`orgate resume-work\` is refused until this is mended`,
         );
       screen.line(
-        `${screen.paint("bad", "halted")} ${visible(nameOf(scope))}: nothing of it begins any more, in any process, until \`orgate resume-work ${words(scope)}\``,
+        `${screen.paint("bad", "halted")} ${visible(nameOf(scope))}: nothing of it begins any more, in any process, until \`orgate resume-work ${words(scope)} --reason "…"\``,
       );
       printReached(screen, scope, reached);
     }
-    if (unknown !== null) tell(given, screen, unknown);
+    if (unknown !== null)
+      tell(given, screen, `this project has no ${words(scope)}: it is halted all the same, should it come from elsewhere`);
     return EXIT.success;
   });
 
@@ -161,15 +164,6 @@ export const list: Run = async (given, screen) => {
 
 const nameOf = (scope: string): string => (scope === "all" ? "all work" : scope.replace(":", " "));
 const words = (scope: string): string => scope.replace(":", " ");
-
-/** A typing error must not pass for a halt; a name from elsewhere must not prevent one. */
-function unknownIn({ agents }: Desk, scope: string): string | null {
-  const [kind, name] = scope.split(":");
-  const known =
-    kind === "agent" ? agents.map((a) => a.name) : kind === "tool" ? [...new Set(agents.flatMap((a) => a.tools.map((t) => t.name)))] : null;
-  if (known === null || (name !== undefined && known.includes(name))) return null;
-  return `this project has no ${kind} \`${name}\` (it has: ${known.join(", ") || "none"}): it is halted all the same, should it come from elsewhere`;
-}
 
 type AtWork = Readonly<{ session: SessionId; agent: string; process: number | null }>;
 type Reached = AtWork & Readonly<{ state: "ended" | "held" | "stopping" | "going-on" }>;

@@ -240,7 +240,7 @@ export const forget: Run = async (given, screen) => {
     for (const { session, why } of done.left) screen.line(`  ${session} is left: ${visible(why)}`);
     if (done.left.length > 0)
       screen.line(
-        `it is not gone from ${count(done.left.length, "session")}: \`orgate knowledge forget ${ids[0]} --erase --yes\` goes on from here`,
+        `it is not gone from ${count(done.left.length, "session")}: \`orgate knowledge forget ${ids[0]} --erase --yes --reason "…"\` goes on from here`,
       );
     if (!done.clean) screen.line("a reader was in the way: old pages go when it ends. Run this again to be sure");
   }

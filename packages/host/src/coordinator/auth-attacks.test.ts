@@ -55,6 +55,7 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   chooseModel: { model: "offline/echo" },
   answer: { digest: "0".repeat(64), answer: { kind: "approve" } },
   resolve: { as: "happened" },
+  revoke: { reason: "no longer wanted" },
 };
 const HIDING = ROUTE_NAMES.filter((name) => {
   const { act } = ROUTES[name];

@@ -153,7 +153,11 @@ test("W105 the policies decide on the person, each time; what is not simply allo
   verdict = "defer";
   expect(identity.mayDo(caller, wanted)).toBe("the policies answer `defer`, which is not allow");
   verdict = "throw";
-  expect(strict(identity).mayDo(caller, wanted)).toContain("could not be decided");
+  expect(identity.mayDo(caller, wanted)).toBe("the policies could not be evaluated: the engine is gone");
+  const broken = () => {
+    throw new Error("gone");
+  };
+  expect(strict({ ...identity, mayDo: broken }).mayDo(caller, wanted)).toContain("could not be decided");
   verdict = "allow";
   expect(identity.mayDo({ ...caller }, wanted)).toBe("nobody let this caller in");
   expect(identity.mayDo({ ...caller, scope: { agents: null, actions: null, expiresAt: null } }, wanted)).toBe("nobody let this caller in");

@@ -9,6 +9,7 @@
  * W430 the one exception is a setting: `/ws/chat` takes an API key at `?token=`, and says so each time.
  */
 import { type Gate, type Millis, millis, type Principal } from "@orgate/core";
+import { refusalFor } from "@orgate/core/gate";
 import { type Access as Given, lapsed } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
 import { type AccessBook, accessBook, LINK_MS, readToken, SIGN_IN_MS } from "../access-book.ts";
@@ -238,9 +239,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     if (act.kind === "list" && act.on === "listing") return null; // each item is looked at by itself
     const asked = userActFor(act);
     if (asked === null) return `nobody can tell what it is to ${act.kind} this ${act.on}`;
-    const { verdict } = gate.decideFor(caller.person.name, asked);
-    if (verdict.kind === "allow") return null;
-    return verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
+    return refusalFor(gate, caller.person.name, asked);
   }
 
   return {

@@ -8,7 +8,7 @@
  */
 import { type Agent, count, type Entry, type Journal, type Json, type JsonObject, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import { addUsage, isSessionId, NO_USAGE, seq } from "@orgate/core/vocab";
+import { addUsage, breakerSubject, isSessionId, NO_USAGE, seq } from "@orgate/core/vocab";
 import type { Runtime } from "../runtime.ts";
 import { act } from "./access.ts";
 import { aboutQuestion } from "./acts.ts";
@@ -97,7 +97,7 @@ export function fleetOf({ runtime, journal, health, now }: FleetNeed) {
       openQuestions: sumOf(found, (s) => s.openQuestions),
       openUnknowns: sumOf(found, (s) => s.openUnknowns),
       halted: (await haltsSeen(voices)).find(({ scope }) => scope === "all" || scope === `agent:${name}`)?.reason ?? null,
-      openBreakers: (await openBreakers(voices)).filter(({ breaker }) => touched.has(breaker)),
+      openBreakers: (await openBreakers(voices)).filter(({ breaker }) => touched.has(breakerSubject(breaker))),
       last: last === undefined ? null : { session: last.session, state: last.state, ending: last.ending, ago: ago(last.lastAt) },
       ...(more ? { note: newestOnly } : {}),
     };

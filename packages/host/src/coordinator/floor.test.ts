@@ -145,7 +145,7 @@ test("S185 what was said to an agent while it was halted begins when the halt is
   expect(sent.entry?.event.kind).toBe("input.queued");
   await turnOfLoop();
   expect(await kinds(at, session)).not.toContain("turn.started");
-  await at.runtime.resumeWork("agent:clerk", "", at.ann);
+  await at.runtime.resumeWork("agent:clerk", "looked", at.ann);
   expect((await ended(at, session)).event).toMatchObject({ ending: "completed", output: "You said: hello" });
 });
 
@@ -162,7 +162,7 @@ test("S185 also where it was lifted while no server was there, and where a turn 
   expect((await ended(before, busy)).event).toMatchObject({ ending: "halted" });
   await say(idle, "hello");
   await before.floor.leave(0, 5_000);
-  await before.runtime.resumeWork("all", "", before.ann);
+  await before.runtime.resumeWork("all", "looked", before.ann);
   await open.pop()?.close();
 
   const after = await place({ folder: before.folder });
@@ -214,7 +214,7 @@ test("S195 what was erased holds back nobody else's words when a halt is lifted,
     by: { kind: "user", id: "ann" },
     reason: "asked for",
   });
-  await at.runtime.resumeWork("agent:clerk", "", at.ann);
+  await at.runtime.resumeWork("agent:clerk", "looked", at.ann);
   expect((await ended(at, other)).event).toMatchObject({ output: "You said: hello" });
   expect(at.told).toContainEqual({
     kind: "failed",

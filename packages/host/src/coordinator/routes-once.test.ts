@@ -83,8 +83,8 @@ async function casesOf(at: Serving): Promise<readonly Case[]> {
     {
       route: "setBreaker",
       path: "/breakers",
-      body: { breaker: "tool:pay", to: "open" },
-      other: { breaker: "tool:pay", to: "closed" },
+      body: { breaker: "tool:pay", to: "open", reason: "a" },
+      other: { breaker: "tool:pay", to: "closed", reason: "a" },
       kinds: ["breaker.changed"],
     },
     {
@@ -97,8 +97,20 @@ async function casesOf(at: Serving): Promise<readonly Case[]> {
     { route: "pauseSchedule", path: "/schedules/mine/pause", body: { reason: "a" }, other: { reason: "b" }, kinds: ["schedule.paused"] },
     { route: "resumeSchedule", path: "/schedules/mine/resume", body: { reason: "a" }, other: { reason: "b" }, kinds: ["schedule.resumed"] },
     { route: "removeSchedule", path: "/schedules/mine/remove", body: { reason: "a" }, other: { reason: "b" }, kinds: ["schedule.removed"] },
-    { route: "halt", path: "/halt", body: { scope: "tool:look" }, other: { scope: "all" }, kinds: ["work.halted"] },
-    { route: "resumeWork", path: "/resume-work", body: { scope: "tool:look" }, other: { scope: "all" }, kinds: ["work.resumed"] },
+    {
+      route: "halt",
+      path: "/halt",
+      body: { scope: "tool:look", reason: "a" },
+      other: { scope: "all", reason: "a" },
+      kinds: ["work.halted"],
+    },
+    {
+      route: "resumeWork",
+      path: "/resume-work",
+      body: { scope: "tool:look", reason: "a" },
+      other: { scope: "all", reason: "a" },
+      kinds: ["work.resumed"],
+    },
   ];
 }
 
@@ -180,7 +192,7 @@ test("W188 the key of a turn that still waits, or of a request that failed, is f
   const at = await serve();
   const run = async (body: object) => (await at.post("/api/v1/agents/clerk/execute", body, under("k"))).status;
   expect([await run({ input: "pay" }), await run({ input: "pay" }), await run({ input: "look" })]).toEqual([200, 200, 422]);
-  const halt = async (scope: string) => (await at.post("/api/v1/halt", { scope }, under("bad"))).status;
+  const halt = async (scope: string) => (await at.post("/api/v1/halt", { scope, reason: "a" }, under("bad"))).status;
   expect([await halt("nonsense"), await halt("nonsense"), await halt("tool:pay")]).toEqual([400, 400, 422]);
 });
 

@@ -159,10 +159,35 @@ test("W79 a turn is run, asks, is answered, and is read back, by every route tha
   const fork = (await read("fork", await at.post(`/api/v1/sessions/${result.session}/fork`, {}))) as { session: string };
   await read("close", await at.post(`/api/v1/sessions/${fork.session}/close`, { reason: "done" }));
   await read("halt", await at.post("/api/v1/halt", { scope: "tool:pay", reason: "look" }));
-  await read("resumeWork", await at.post("/api/v1/resume-work", { scope: "tool:pay" }));
+  await read("resumeWork", await at.post("/api/v1/resume-work", { scope: "tool:pay", reason: "looked" }));
   await read("setBreaker", await at.post("/api/v1/breakers", { breaker: "tool:pay", to: "open", reason: "look" }));
   const exported = await (await at.get(`/api/v1/journal/export?session=${result.session}`)).text();
   expect(exported.trim().split("\n").length).toBeGreaterThan(5);
+});
+
+test("W480 Q480 halting, lifting a halt, setting a breaker and revoking a grant take a reason; a halt takes a name that exists", async () => {
+  const at = await serve();
+  for (const reason of [undefined, "", "  \n"])
+    for (const [path, body] of [
+      ["halt", { scope: "all" }],
+      ["resume-work", { scope: "all" }],
+      ["breakers", { breaker: "tool:pay", to: "open" }],
+      ["grants/g_1/revoke", {}],
+    ] as const) {
+      const refused = await at.post(`/api/v1/${path}`, { ...body, ...(reason === undefined ? {} : { reason }) });
+      const { issues } = (await refused.json()) as { issues: { path: string }[] };
+      expect([path, refused.status, issues.map((one) => one.path)]).toEqual([path, 400, ["reason"]]);
+    }
+  await expect(at.runtime.halt("all", " ", at.ann)).rejects.toThrow("to halt all takes a reason");
+  await expect(at.runtime.resumeWork("all", "", at.ann)).rejects.toThrow("to let all go on takes a reason");
+  const typo = await at.post("/api/v1/halt", { scope: "agent:clrek", reason: "x" });
+  expect([typo.status, await typo.json()]).toMatchObject([
+    400,
+    { detail: "nothing was halted: this project has no agent `clrek`", hint: expect.stringContaining("did you mean `clerk`?") },
+  ]);
+  expect(await at.runtime.halts()).toEqual([]);
+  expect((await at.post("/api/v1/halt", { scope: "agent:clrek", reason: "x", anyway: true })).status).toBe(200);
+  expect(await at.runtime.halts()).toMatchObject([{ scope: "agent:clrek", reason: "x" }]);
 });
 
 test("W81 figures are those of the agents that a caller may see, alike in JSON and in Prometheus' text", async () => {

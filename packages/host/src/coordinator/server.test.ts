@@ -152,7 +152,7 @@ test("W75 who is not known learns nothing of a request's form, and who may not d
   const at = await serve();
   const stranger = await at.post("/api/v1/halt", { scope: 7 }, {}, "wrong");
   expect([stranger.status, (await problemIn(stranger)).issues]).toEqual([401, []]);
-  const blind = await at.post("/api/v1/halt", { scope: "all" }, {}, "blind");
+  const blind = await at.post("/api/v1/halt", { scope: "all", reason: "a" }, {}, "blind");
   expect([blind.status, (await problemIn(blind)).kind]).toEqual([403, "not-permitted"]);
   expect(await at.runtime.halts()).toEqual([]);
   const wrong = await at.post("/api/v1/halt", { scope: 7 });

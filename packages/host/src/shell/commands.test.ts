@@ -132,10 +132,10 @@ test("S68 S72 S213 the fleet and what belongs to it: live, halted, let go on, it
   await does("/pause other too fast", "halted agent:other");
   at.keys("-l", "@other hello");
   at.keys("Enter");
-  await at.sees("other is halted (too fast): it hears this when it goes on");
-  await does("/resume-agent other", /nothing is halted any more[\s\S]*You said: hello/);
-  await does("/halt tool look", "halted tool:look");
-  await does("/resume-work tool look", "nothing is halted any more");
+  await at.sees(/other is halted by \S+ \(too fast\): it hears this when it goes on/);
+  await does("/resume-agent other slow enough", /nothing is halted any more[\s\S]*You said: hello/);
+  await does("/halt tool look wrong place", "halted tool:look");
+  await does("/resume-work tool look mended", "nothing is halted any more");
   await does("/theme mauve", "there are: colour, contrast, plain");
   await does("/theme plain", "the theme is plain");
   await does("/attach nowhere", "no address of a server");

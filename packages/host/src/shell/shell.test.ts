@@ -145,17 +145,35 @@ test("S191 a session that is named to go on in is that one or none", async () =>
   expect(shell.current()?.session).not.toBe(shell.talks.all()[0]?.session);
 });
 
-test("S192 a halt of what nobody knows is said to be that; one of an agent or a tool that is there is not", async () => {
+test("S192 S480 a halt of what nobody knows is refused with the nearest name, unless it is meant; none goes without a reason", async () => {
   const { reach } = await served();
-  const { type, sees, text } = await begun(reach);
+  const { type, sees } = await begun(reach);
   type("/pause clrek too fast\r");
-  await sees("nothing here is called that: agent:clrek is halted all the same");
-  await sees("until `/resume-agent clrek`");
-  for (const line of ["/pause clerk", "/halt tool look", "/halt all"]) {
+  await sees("did you mean `clerk`?");
+  const { client } = reach;
+  const standing = async () => {
+    const found = await client.call("halts", { query: { limit: 500 } });
+    return found.kind === "ok" ? found.value.items.map(({ scope, reason }) => [scope, reason]) : found.problem;
+  };
+  for (const [line, says] of [
+    ["/pause clerk", "`/pause AGENT REASON`"],
+    ["/halt all", "`/halt all REASON`"],
+    ["/resume-work all", "`/resume-work all REASON`"],
+    ["/resume-agent clerk", "`/resume-agent AGENT REASON`"],
+  ] as const) {
+    type(`${line}\r`);
+    await sees(says);
+  }
+  expect(await standing()).toEqual([]);
+  for (const line of ["/pause clrek --anyway too fast", "/halt tool look wrong", "/halt all stop"]) {
     type(`${line}\r`);
     await sees("nothing of it begins any more");
   }
-  expect(text()).not.toContain("nothing here");
+  expect(await standing()).toEqual([
+    ["agent:clrek", "too fast"],
+    ["tool:look", "wrong"],
+    ["all", "stop"],
+  ]);
 });
 
 test("S194 what was sent before there was anybody is done in its order", async () => {
@@ -252,6 +270,67 @@ test("S41 no with a reason: the agent is told, and nothing runs", async () => {
   type("too much\r");
   await sees("too much");
   expect(at.stand.runs.pay).toBe(0);
+});
+
+test("S483 Ctrl-C stops the turn that runs, and leaves only when it is pressed again", async () => {
+  const hold = latch();
+  const { reach } = await served({ hold });
+  const { type, sees, terminal } = await begun(reach);
+  type("@clerk wait\r");
+  await hold.reached;
+  await sees("Esc cancels");
+  type("half a thought\u0003");
+  type("\u0003");
+  await sees("cancelled; Ctrl-C again leaves");
+  hold.open();
+  type("\u0003");
+  await terminal.left;
+});
+
+test("S481 S484 a command that is refused does not stay in the line, and `!` runs nothing: neither reaches an agent", async () => {
+  const { reach } = await served();
+  const { type, sees, shell } = await begun(reach);
+  type("/agent use clerk\r");
+  await sees("you talk to clerk");
+  type("/config\r");
+  await sees("there is no command `/config`");
+  type("/login\r");
+  await sees("there is no command `/login`");
+  type("!rm -rf .\r");
+  await sees("`!` runs nothing here");
+  type("hello\r");
+  await sees("You said: hello");
+  expect(
+    shell.talks.all().map(({ view }) => view.items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [item.text] : []))),
+  ).toEqual([["hello"]]);
+});
+
+test("S482 the shell says once what it is and how to get help, and nothing of it in lines", async () => {
+  const { reach } = await served();
+  const { sees } = await begun(reach);
+  await sees("agents under your policies");
+  await sees("/help");
+});
+
+test("S485 `/mcp` lists servers as `orgate mcp list` does; attached to a server elsewhere it says where to ask", async () => {
+  const { reach } = await served();
+  const asked: (readonly string[])[] = [];
+  const twin: Reach["twin"] = async (argv) => {
+    asked.push(argv);
+    return { code: 0, text: "files  accepted" };
+  };
+  const own = await begun({ ...reach, twin });
+  own.type("/mcp\r");
+  await own.sees("files  accepted");
+  own.type("/mcp files\r");
+  await own.sees("files  accepted");
+  expect(asked).toEqual([
+    ["mcp", "list"],
+    ["mcp", "list", "files"],
+  ]);
+  const elsewhere = await begun(reach);
+  elsewhere.type("/mcp\r");
+  await elsewhere.sees("`orgate mcp list` there");
 });
 
 test("S33 Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {

@@ -63,28 +63,34 @@ async function verify(_: string, shell: Shell): Promise<void> {
   ]);
 }
 
-/** `all`, `agent NAME` or `tool NAME`, and why. */
+/** `all`, `agent NAME` or `tool NAME`, and why. Null unless both are there: the journal keeps no reason that nobody gave (W480). */
 function scopeIn(rest: string): Readonly<{ scope: string; reason: string }> | null {
-  const [, what, named, reason = ""] = /^(?:(all)|(?:agent|tool)[ :](\S+))(?:\s+([\s\S]+))?$/.exec(rest) ?? [];
-  if (what === "all") return { scope: "all", reason };
-  return named === undefined ? null : { scope: `${rest.startsWith("tool") ? "tool" : "agent"}:${named}`, reason };
+  const [, what, named, reason] = /^(?:(all)|(?:agent|tool)[ :](\S+))\s+([\s\S]+)$/.exec(rest) ?? [];
+  if (reason === undefined) return null;
+  return what === "all" ? { scope: "all", reason } : { scope: `${rest.startsWith("tool") ? "tool" : "agent"}:${named}`, reason };
 }
-/** S192 a name that nobody knows is halted all the same, as by `orgate halt`, and said to be unknown: it may be misspelt. */
-function isKnown(scope: string, shell: Shell): boolean {
-  if (scope === "all") return true;
-  return shell.agents().some(({ name, tools: has }) => scope === `agent:${name}` || has.some((tool) => scope === `tool:${tool}`));
+/** S192 a name that nobody knows is refused by the server; `--anyway` before the reason says that it is meant. */
+async function halt(
+  rest: string,
+  shell: Shell,
+  names = "`/halt all REASON`, `/halt agent NAME REASON` or `/halt tool NAME REASON`",
+): Promise<void> {
+  const given = scopeIn(rest.replace(/\s--anyway(?=\s)/, ""));
+  if (given === null) return shell.say(`${names}: the turns that it ends are told why, and the journal keeps it`);
+  const anyway = /^\S+[ :]\S+\s+--anyway\s/.test(rest);
+  const made = await shell.asked(shell.reach.client.call("halt", { body: { ...given, anyway } }));
+  if (made === null) return;
+  const back = made.scope === "all" ? "/resume-work all" : `/resume-work ${made.scope.replace(":", " ")}`;
+  shell.say(`halted ${visible(made.scope)}: nothing of it begins any more, until \`${visible(back)} REASON\``);
 }
-async function halt(rest: string, shell: Shell, back = `/resume-work ${rest.split(/\s+/).slice(0, 2).join(" ")}`): Promise<void> {
-  const wish = scopeIn(rest);
-  if (wish === null) return shell.say("`/halt all`, `/halt agent NAME` or `/halt tool NAME`, and why");
-  const made = await shell.asked(shell.reach.client.call("halt", { body: wish }));
-  if (made !== null && !isKnown(made.scope, shell)) shell.say(`nothing here is called that: ${visible(made.scope)} is halted all the same`);
-  if (made !== null) shell.say(`halted ${visible(made.scope)}: nothing of it begins any more, until \`${visible(back)}\``);
-}
-async function resumeWork(rest: string, shell: Shell): Promise<void> {
-  const wish = scopeIn(rest);
-  if (wish === null) return shell.say("`/resume-work all`, `/resume-work agent NAME` or `/resume-work tool NAME`");
-  const left = await shell.asked(shell.reach.client.call("resumeWork", { body: wish }));
+async function resumeWork(
+  rest: string,
+  shell: Shell,
+  names = "`/resume-work all REASON`, `/resume-work agent NAME REASON` or `/resume-work tool NAME REASON`",
+): Promise<void> {
+  const given = scopeIn(rest);
+  if (given === null) return shell.say(`${names}: the journal keeps why`);
+  const left = await shell.asked(shell.reach.client.call("resumeWork", { body: given }));
   if (left !== null)
     shell.say(
       left.items.length === 0 ? "nothing is halted any more" : `still halted: ${left.items.map(({ scope }) => visible(scope)).join(", ")}`,
@@ -117,15 +123,15 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
   { name: "verify", usage: "", summary: "prove that the journal is what was written", more: ["As `orgate journal verify`."], run: verify },
   {
     name: "halt",
-    usage: "all | agent NAME | tool NAME [REASON]",
+    usage: "all | agent NAME | tool NAME REASON",
     takes: [["all", "agent", "tool"], "agent"],
     summary: "the kill switch: nothing new begins, what runs is stopped",
-    more: ["As `orgate halt`."],
+    more: ["As `orgate halt`. `/halt agent NAME --anyway REASON` halts a name that is not here yet."],
     run: (rest, shell) => halt(rest, shell),
   },
   {
     name: "resume-work",
-    usage: "all | agent NAME | tool NAME",
+    usage: "all | agent NAME | tool NAME REASON",
     takes: [["all", "agent", "tool"], "agent"],
     summary: "let halted work go on",
     more: ["As `orgate resume-work`."],
@@ -133,20 +139,19 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "pause",
-    usage: "AGENT [REASON]",
+    usage: "AGENT REASON",
     takes: ["agent", "anything"],
     summary: "halt one agent",
     more: ["As `orgate halt agent NAME`."],
-    run: (rest, shell) =>
-      rest === "" ? Promise.resolve(shell.say("`/pause AGENT`")) : halt(`agent ${rest}`, shell, `/resume-agent ${rest.split(/\s+/, 1)[0]}`),
+    run: (rest, shell) => halt(`agent ${rest}`, shell, "`/pause AGENT REASON`"),
   },
   {
     name: "resume-agent",
-    usage: "AGENT",
+    usage: "AGENT REASON",
     takes: ["agent", "anything"],
     summary: "let one agent go on; what was said to it meanwhile begins",
     more: ["As `orgate resume-work agent NAME`."],
-    run: (rest, shell) => (rest === "" ? Promise.resolve(shell.say("`/resume-agent AGENT`")) : resumeWork(`agent ${rest}`, shell)),
+    run: (rest, shell) => resumeWork(`agent ${rest}`, shell, "`/resume-agent AGENT REASON`"),
   },
   {
     name: "status",

@@ -2,13 +2,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Agent, defineAgent, defineTool } from "@orgate/core";
+import { type Agent, defineAgent, defineTool, type UserAct } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { readProject } from "../adapters/project-toml.ts";
 import { type PolicyOptions, tryFolder } from "../policies.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import { starterSet } from "./policies.ts";
+import { PROFILE_FACTS, PROFILES, profileFiles } from "./profiles.ts";
+import { KINDS, type StarterFile, starterFiles } from "./project.ts";
 
 const SETS = ["minimal", "assistant", "developer", "operations", "secretary", "team"] as const;
 const folders: string[] = [];
@@ -27,6 +29,68 @@ function loaded(kind: string, agents: readonly Agent[], groups: PolicyOptions["g
   const loading = tryFolder({ place, agents, groups, surface: "cli" });
   return { kind: loading.kind, problems: loading.report.problems };
 }
+
+/** The files of `orgate init`, and what they let people do; of agents and tools nothing is needed for that. */
+function gateOfNew(files: readonly StarterFile[], set: string) {
+  const root = mkdtempSync(join(tmpdir(), "orgate-new-"));
+  folders.push(root);
+  for (const { path, text } of [...files, ...starterSet(set)]) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  const { groups } = readProject(root);
+  const place = { folder: join(root, "policies"), label: "policies", within: root };
+  const loading = tryFolder({ place, agents: [], groups, surface: "cli" });
+  if (loading.kind !== "loaded") throw new Error(JSON.stringify(loading.report.problems));
+  return loading.loaded.gateFor("cli");
+}
+
+const [agent, requester, tool, approval, session, call, schedule] = ["hello", "ann", "t", "a_1", "s_1", "1.0", "nightly"];
+/** Every action of a person, as the owner of a new project would do it: a new action fails to compile until it is here. */
+const OWNERS_ACTS: Readonly<Record<UserAct["kind"], UserAct>> = {
+  observe: { kind: "observe", what: { kind: "project" } },
+  run: { kind: "run", agent },
+  open: { kind: "open", what: { kind: "agent", agent } },
+  say: { kind: "say", session, agent, requester },
+  steer: { kind: "steer", session, agent, requester },
+  cancel: { kind: "cancel", session, agent, requester },
+  close: { kind: "close", session, agent, requester },
+  approve: { kind: "approve", approval, agent, tool, requester },
+  deny: { kind: "deny", approval, agent, tool, requester },
+  withdraw: { kind: "withdraw", approval, agent, tool, requester },
+  resolve: { kind: "resolve", call, agent, tool },
+  halt: { kind: "halt", scope: "all" },
+  "set-breaker": { kind: "set-breaker", breaker: "tool:t" },
+  "edit-known": { kind: "edit-known", set: "payees" },
+  "edit-knowledge": { kind: "edit-knowledge", scope: "project" },
+  "remove-label": { kind: "remove-label", label: "untrusted", session, agent },
+  "read-journal": { kind: "read-journal", what: { kind: "project" } },
+  "edit-policy": { kind: "edit-policy", surface: "cli" },
+  "edit-schedule": { kind: "edit-schedule", schedule, agent, requester },
+  "run-schedule": { kind: "run-schedule", schedule, agent, requester },
+  "give-access": { kind: "give-access", to: "ben" },
+};
+/** What a stranger may do is about their own session and their own approval request. */
+const OWN = ["say", "steer", "cancel", "close", "withdraw"];
+
+const NEW: readonly (readonly [string, string, readonly StarterFile[]])[] = [
+  ...KINDS.map((kind) => [`kind ${kind}`, kind, starterFiles(kind, "new", "ann")] as const),
+  ...PROFILES.map((profile) => [`profile ${profile}`, PROFILE_FACTS[profile].policies, profileFiles(profile, "new", "ann")] as const),
+];
+test.each(NEW)(
+  "G501 the owner of a new project of %s may do everything that an owner does, and a stranger nothing of it",
+  (_, set, files) => {
+    const gate = gateOfNew(files, set);
+    const allowed = (user: string) =>
+      Object.entries(OWNERS_ACTS).flatMap(([kind, act]) => (gate.decideFor(user, act).verdict.kind === "allow" ? [kind] : []));
+    expect(allowed("ann").toSorted()).toEqual(Object.keys(OWNERS_ACTS).toSorted());
+    expect(allowed("eve")).toEqual([]);
+    const own = Object.values(OWNERS_ACTS).map((act) => ("requester" in act ? { ...act, requester: "eve" } : act));
+    expect(own.flatMap((act) => (gate.decideFor("eve", act).verdict.kind === "allow" ? [act.kind] : [])).toSorted()).toEqual(
+      OWN.toSorted(),
+    );
+  },
+);
 
 const PEOPLE = { agents: {}, users: { operators: ["ann", "ben"], developers: ["ann"] } };
 const order = defineTool({

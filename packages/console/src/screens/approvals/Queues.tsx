@@ -1,12 +1,14 @@
 /** The queues beside the questions: outcomes that nobody can tell, calls that were set aside, and remembered answers. */
 import { policyRef, resourceText } from "@orgate/core/journal/view";
 import { type CallId, escapeHidden, type GrantId, type Resource, type SessionId } from "@orgate/core/vocab";
+import type { Problem } from "@orgate/core/wire";
 import { type ReactNode, useState } from "react";
 import { type Called, type useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import type { IconName } from "../../parts/Icon.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { without } from "../../parts/Listed.tsx";
+import { Reasoned } from "../../parts/Reasoned.tsx";
 import { Empty } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
@@ -155,11 +157,12 @@ export function SetAside({ asked }: Asked<"deadLetters">) {
 
 export function Grants({ asked }: Asked<"grants">) {
   const hub = useHub();
-  const revoke = async (grant: GrantId): Promise<void> => {
-    const came = await hub.call("revoke", { params: { grant }, body: { reason: "revoked in the console" } });
-    if (came.kind === "problem") toastProblem("It was not revoked", came.problem);
-    else toast({ tone: "ok", title: "Revoked", detail: "what it covered asks again" });
+  const revoke = async (grant: GrantId, reason: string): Promise<Problem | null> => {
+    const came = await hub.call("revoke", { params: { grant }, body: { reason } });
+    if (came.kind === "problem") return came.problem;
+    toast({ tone: "ok", title: "Revoked", detail: "what it covered asks again" });
     asked.reload();
+    return null;
   };
   return (
     <Queue
@@ -185,12 +188,24 @@ export function Grants({ asked }: Asked<"grants">) {
             {item.says}. Answers the question <Policies of={item.policies.map(policyRef)} />.
           </>
         ),
-        choices: (
-          <Button size="small" tone="bad" onClick={() => void revoke(item.grant)}>
-            Revoke
-          </Button>
-        ),
+        choices: <Revoking send={(reason) => revoke(item.grant, reason)} what={`${item.tool} for ${item.agent}`} />,
       })}
     />
+  );
+}
+
+function Revoking({ what, send }: Readonly<{ what: string; send(reason: string): Promise<Problem | null> }>) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button size="small" tone="bad" onClick={() => setOpen(true)}>
+        Revoke
+      </Button>
+      {isOpen ? (
+        <Reasoned title="Revoke a remembered approval" does="Revoke it" tone="bad" send={send} close={() => setOpen(false)}>
+          <p>From now on {escapeHidden(what)} asks again.</p>
+        </Reasoned>
+      ) : null}
+    </>
   );
 }

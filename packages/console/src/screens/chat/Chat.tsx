@@ -4,6 +4,7 @@ import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgat
 import type { RouteOutput } from "@orgate/core/wire";
 import { type ReactNode, use, useCallback, useState } from "react";
 import { figuresNow, GlanceContext, waitingOf } from "../../app/glance.ts";
+import { haltOf } from "../../app/halting.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import type { FeedState } from "../../link/feed.ts";
 import type { Hub } from "../../link/hub.ts";
@@ -98,7 +99,7 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
       title={view === null || view.agent === "" ? "…" : view.agent}
       lead={
         <>
-          <Link to={sessionAt(session)}>{session}</Link> {view === null ? null : <State state={view.state} />}
+          <Link to={sessionAt(session)}>{session}</Link> {view === null ? null : <State state={view.state} agent={view.agent} />}
           {view?.labels.map((label) => (
             <Tag key={label} tone="wait">
               {label}
@@ -169,10 +170,13 @@ function shownOf(items: readonly ViewItem[]): readonly ViewItem[] {
 }
 
 /** As wide as the widest of them, so that nothing beside it moves. */
-function State({ state }: Readonly<{ state: "idle" | "running" | "waiting" | "closed" }>) {
+function State({ state, agent }: Readonly<{ state: "idle" | "running" | "waiting" | "closed"; agent: string }>) {
+  const isHalted = haltOf(use(GlanceContext).halts, agent) !== null && state !== "closed";
   return (
     <span className={css.state}>
-      <Tag tone={state === "running" ? "act" : state === "waiting" ? "wait" : "plain"}>{state}</Tag>
+      <Tag tone={isHalted ? "bad" : state === "running" ? "act" : state === "waiting" ? "wait" : "plain"}>
+        {isHalted ? "halted" : state}
+      </Tag>
     </span>
   );
 }
@@ -214,6 +218,13 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
           <Empty icon="fleet" title={`There is no agent ${agent} that you may see`} />
         ) : (
           <Empty icon="chat" title={agent === COORDINATOR ? "Ask about the fleet" : `Talk with ${agent}`}>
+            {agent === COORDINATOR ? (
+              <p>
+                Orgate runs AI agents under your policies: each action is decided before it happens, asks a person where a policy says so,
+                and stays in a journal that can be proved. Here you talk with the agents, answer what they ask, watch what they do, and stop
+                them.
+              </p>
+            ) : null}
             <p>
               {agent === COORDINATOR
                 ? "It tells what the agents do, what waits and what went wrong, and starts, steers and cancels work for you, as far as the policies let you."
@@ -308,7 +319,7 @@ function Conversations({ at }: Readonly<{ at: SessionId | null }>) {
           <li key={session}>
             <Link to={chatOf(session)} aria-current={session === at ? "page" : undefined}>
               <span className={css.agent}>
-                <strong>{agent}</strong> {state === "idle" || state === "closed" ? null : <State state={state} />}
+                <strong>{agent}</strong> {state === "idle" || state === "closed" ? null : <State state={state} agent={agent} />}
               </span>
               <span className={css.when}>
                 <Time at={lastAt} /> · {turns} {turns === 1 ? "turn" : "turns"}

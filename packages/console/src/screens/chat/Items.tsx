@@ -8,7 +8,9 @@ import {
   tokensOf,
   type ViewItem,
 } from "@orgate/core/journal/view";
-import { memo } from "react";
+import { memo, use } from "react";
+import { GlanceContext } from "../../app/glance.ts";
+import { haltOf, haltWords } from "../../app/halting.ts";
 import { Icon } from "../../parts/Icon.tsx";
 import { Markdown, PlainText } from "../../parts/Markdown.tsx";
 import { Sentence } from "../../parts/States.tsx";
@@ -37,7 +39,7 @@ export const Row = memo(
 function Item({ item, view }: Given) {
   switch (item.kind) {
     case "said":
-      return <Said item={item} />;
+      return <Said item={item} agent={view.agent} />;
     case "reply":
       return item.withheld ? (
         <p className={css.withheld}>
@@ -61,8 +63,10 @@ function Item({ item, view }: Given) {
 
 const HOW: Readonly<Record<SaidItem["how"], string | null>> = { turn: null, steered: "steered", queued: "for later", earlier: "earlier" };
 
-function Said({ item }: Readonly<{ item: SaidItem }>) {
-  const how = HOW[item.how];
+/** O482 what was said and waits says why. */
+function Said({ item, agent }: Readonly<{ item: SaidItem; agent: string }>) {
+  const halt = haltOf(use(GlanceContext).halts, agent);
+  const how = item.how === "queued" && halt !== null ? `waits: ${haltWords(halt)}` : HOW[item.how];
   return (
     <>
       <p className={css.by}>

@@ -3,10 +3,11 @@
  * O57 within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
  */
 import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
-import { millis } from "@orgate/core/vocab";
+import { breakerSubject, millis } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { use, useEffect, useMemo, useState } from "react";
-import { BREAKER_TOPICS, figuresNow, GlanceContext, HALT_TOPICS, NOT_YET } from "../../app/glance.ts";
+import { BREAKER_TOPICS, figuresNow, GlanceContext, NOT_YET } from "../../app/glance.ts";
+import { type Halt, haltOf as standing } from "../../app/halting.ts";
 import { serverNow } from "../../link/clock.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -21,7 +22,7 @@ import { costText, span } from "../../parts/time.ts";
 import { chatWith, sessionAt } from "../../places.ts";
 import { DefinitionDialog, RunDialog } from "./Dialogs.tsx";
 import css from "./Fleet.module.css";
-import { Breakers, Halts } from "./Switches.tsx";
+import { Breakers, HaltWork } from "./Switches.tsx";
 
 const HOURS = 24;
 /** O96 so many agents are in the page at first, those that need somebody before all others: five hundred do not make it slow. */
@@ -42,7 +43,7 @@ type Standing = Readonly<{
 export default function Fleet() {
   const now = useNow();
   const agents = useCalled("agents", { query: { limit: 500 } });
-  const halts = useCalled("halts", { query: {} }, HALT_TOPICS);
+  const { halts: halted, reloadHalts, halted: howMany } = use(GlanceContext);
   const breakers = useCalled("breakers", { query: {} }, BREAKER_TOPICS);
   const { stopped } = use(GlanceContext);
   const { standing, problem, uncounted, reload } = useStanding(agents.value);
@@ -61,21 +62,16 @@ export default function Fleet() {
       </Page>
     );
   const open = (breakers.value?.items ?? []).filter(({ state }) => state !== "closed");
-  const halted = halts.value?.items ?? [];
   const rows = [...view.agents].sort(byNeed((agent) => haltOf(halted, agent)));
   return (
     <Page
       title="Fleet"
       lead="What every agent is doing now, and how it went in the last 24 hours."
-      aside={<Halts halts={halted} reload={halts.reload} />}
+      aside={<HaltWork reload={reloadHalts} />}
     >
       <Figures
         label="At a glance"
-        of={figures(
-          view,
-          { broken: breakers.value === null ? null : open.length, halted: halts.value?.items.length ?? null, stopped },
-          isCounted,
-        )}
+        of={figures(view, { broken: breakers.value === null ? null : open.length, halted: howMany, stopped }, isCounted)}
       />
       {uncounted === null ? null : (
         <p role="status">
@@ -96,7 +92,7 @@ export default function Fleet() {
               row={row}
               of={agents.value?.items.find(({ name }) => name === row.agent) ?? null}
               halted={haltOf(halted, row.agent)}
-              broken={open.map(({ breaker }) => breaker)}
+              broken={open.map(({ breaker }) => breakerSubject(breaker))}
               now={now}
               isCounted={isCounted}
             />
@@ -113,8 +109,7 @@ export default function Fleet() {
   );
 }
 
-const haltOf = (halts: RouteOutput<"halts">["items"], agent: string): string | null =>
-  halts.find(({ scope }) => scope === "all" || scope === `agent:${agent}`)?.reason ?? null;
+const haltOf = (halts: readonly Halt[], agent: string): string | null => standing(halts, agent)?.reason ?? null;
 
 /** What lists say of now; from then on every entry that is told is folded in. */
 function useStanding(agents: RouteOutput<"agents"> | null) {

@@ -2,36 +2,22 @@
 import { escapeHidden } from "@orgate/core/vocab";
 import type { Problem, RouteOutput } from "@orgate/core/wire";
 import { useState } from "react";
-import { useHub } from "../../link/use.ts";
+import { haltChoices, haltName } from "../../app/halting.ts";
+import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { Field, Form } from "../../parts/Form.tsx";
+import { Reasoned } from "../../parts/Reasoned.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
-import { toast, toastProblem } from "../../parts/toasts.ts";
+import { toast } from "../../parts/toasts.ts";
 import css from "./Fleet.module.css";
 
-type HaltsProps = Readonly<{ halts: RouteOutput<"halts">["items"]; reload(): void }>;
-
-export function Halts({ halts, reload }: HaltsProps) {
-  const hub = useHub();
+/** What is halted stands above every screen (O482); here it is asked for. */
+export function HaltWork({ reload }: Readonly<{ reload(): void }>) {
   const [isOpen, setOpen] = useState(false);
-  const resume = async (scope: string): Promise<void> => {
-    const came = await hub.call("resumeWork", { body: { scope, reason: "let go on in the console" } });
-    if (came.kind === "problem") toastProblem("It stays halted", came.problem);
-    else toast({ tone: "ok", title: "Work goes on", detail: scope === "all" ? "everywhere" : scope });
-    reload();
-  };
   return (
     <>
-      {halts.map(({ scope, by, at }) => (
-        <span key={scope} className={css.halt}>
-          <Tag tone="bad">halted: {escapeHidden(scope)}</Tag> by {escapeHidden(by.id)}, <Time at={at} />
-          <Button size="small" onClick={() => void resume(scope)}>
-            Let it go on
-          </Button>
-        </span>
-      ))}
       <Button tone="bad" icon="stop" onClick={() => setOpen(true)}>
         Halt work
       </Button>
@@ -53,20 +39,37 @@ function HaltForm({ done }: Readonly<{ done(): void }>) {
   const hub = useHub();
   const [scope, setScope] = useState("all");
   const [reason, setReason] = useState("");
+  const agents = useCalled("agents", { query: { limit: 500 } }).value?.items ?? [];
   const halt = async (): Promise<Problem | null> => {
-    const came = await hub.call("halt", { body: { scope: scope.trim(), reason } });
+    const came = await hub.call("halt", { body: { scope, reason } });
     if (came.kind === "problem") return came.problem;
-    toast({ tone: "ok", title: "Halted", detail: "nothing new begins there, and what ran is stopped" });
+    toast({ tone: "ok", title: `Halted ${haltName(scope)}`, detail: "nothing new begins there, and what ran is stopped" });
     done();
     return null;
   };
   return (
     <Form send={halt} does="Halt" icon="stop" tone="bad">
       <p>Nothing new begins in what is halted, and what runs is stopped, in every process of the project. Questions stay open.</p>
-      <Field label="What (all, agent:NAME or tool:NAME)">
-        {(id) => <input id={id} value={scope} required pattern="all|(agent|tool):.+" onChange={({ target }) => setScope(target.value)} />}
+      <Field label="What">
+        {(id) => (
+          <select id={id} value={scope} onChange={({ target }) => setScope(target.value)}>
+            {haltChoices(agents).map(({ label, choices }) => (
+              <optgroup key={label} label={label}>
+                {choices.map(({ value, text }) => (
+                  <option key={value} value={value}>
+                    {escapeHidden(text)}
+                  </option>
+                ))}
+              </optgroup>
+            ))}
+          </select>
+        )}
       </Field>
-      <Field label="Why">{(id) => <input id={id} value={reason} required onChange={({ target }) => setReason(target.value)} />}</Field>
+      <Field label="Why">
+        {(id) => (
+          <input id={id} value={reason} required pattern=".*\S.*" maxLength={2_000} onChange={({ target }) => setReason(target.value)} />
+        )}
+      </Field>
     </Form>
   );
 }
@@ -75,11 +78,12 @@ type BreakersProps = Readonly<{ breakers: RouteOutput<"breakers">["items"]; relo
 
 export function Breakers({ breakers, reload }: BreakersProps) {
   const hub = useHub();
+  const [setting, setSetting] = useState<Readonly<{ breaker: string; to: "open" | "closed" }> | null>(null);
   if (breakers.length === 0) return null;
-  const set = async (breaker: string, to: "open" | "closed"): Promise<void> => {
-    const came = await hub.call("setBreaker", { body: { breaker, to, reason: "set in the console" } });
-    if (came.kind === "problem") toastProblem("It stays as it is", came.problem);
+  const set = async (reason: string): Promise<Problem | null> => {
+    const came = setting === null ? null : await hub.call("setBreaker", { body: { ...setting, reason } });
     reload();
+    return came?.kind === "problem" ? came.problem : null;
   };
   return (
     <section className={css.breakers} aria-labelledby="breakers">
@@ -98,12 +102,23 @@ export function Breakers({ breakers, reload }: BreakersProps) {
                 </>
               ) : null}
             </span>
-            <Button size="small" onClick={() => void set(breaker, state === "closed" ? "open" : "closed")}>
+            <Button size="small" onClick={() => setSetting({ breaker, to: state === "closed" ? "open" : "closed" })}>
               {state === "closed" ? "Open it" : "Close it"}
             </Button>
           </li>
         ))}
       </ul>
+      {setting === null ? null : (
+        <Reasoned
+          title={`${setting.to === "open" ? "Open" : "Close"} ${escapeHidden(setting.breaker)}`}
+          does={setting.to === "open" ? "Open the breaker" : "Close the breaker"}
+          tone={setting.to === "open" ? "bad" : "first"}
+          send={set}
+          close={() => setSetting(null)}
+        >
+          <p>{setting.to === "open" ? "Every call to it is refused at once, until somebody closes it." : "Calls to it are made again."}</p>
+        </Reasoned>
+      )}
     </section>
   );
 }

@@ -4,7 +4,9 @@
  */
 import { escapeHidden } from "@orgate/core/vocab";
 import { API, type Problem, problemSchema, ROUTES, type RouteOutput } from "@orgate/core/wire";
-import { useEffect, useState } from "react";
+import { use, useEffect, useState } from "react";
+import { GlanceContext } from "../../app/glance.ts";
+import { haltWords } from "../../app/halting.ts";
 import { UNREACHABLE } from "../../link/browser.ts";
 import { useCell } from "../../link/cell.ts";
 import { useCalled, useHub } from "../../link/use.ts";
@@ -44,6 +46,7 @@ export default function Health() {
       <Page title="Health">{problem === null ? <Loading what="Asking the server" /> : <Failing problem={problem} again={reload} />}</Page>
     );
   const checks = [...health.checks].sort((a, b) => Number(a.ok) - Number(b.ok));
+  const { halts } = use(GlanceContext);
   const isLive = connection.kind === "open";
   return (
     <Page
@@ -51,11 +54,24 @@ export default function Health() {
       lead={`Orgate ${health.version}, up for ${span(health.uptimeMs)}.`}
       aside={<a href="/api/v1/metrics/prometheus">Prometheus</a>}
     >
-      <p className={health.status === "ok" ? css.ok : css.bad} role="status">
-        <strong>{health.status === "ok" ? "The server can do its work." : "The server cannot do all of its work."}</strong>{" "}
+      <p className={health.status === "ok" && halts.length === 0 ? css.ok : css.bad} role="status">
+        <strong>
+          {health.status !== "ok"
+            ? "The server cannot do all of its work."
+            : halts.length > 0
+              ? "The server is well, and work is halted."
+              : "The server can do its work."}
+        </strong>{" "}
         {problem === null ? "" : "It could not be asked just now: this is as of before."}
       </p>
       <ul className={css.checks} aria-label="Checks">
+        {halts.map((halt) => (
+          <li key={halt.scope}>
+            <Tag tone="bad">halted</Tag>
+            <strong>work</strong>
+            <span>{haltWords(halt)}</span>
+          </li>
+        ))}
         {checks.map(({ name, ok, detail }) => (
           <li key={name}>
             <Tag tone={ok ? "ok" : "bad"}>{ok ? "well" : "failing"}</Tag>

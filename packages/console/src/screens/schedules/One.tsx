@@ -6,13 +6,12 @@ import { type ReactNode, useState } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { Dialog } from "../../parts/Dialog.tsx";
 import { Exact } from "../../parts/Exact.tsx";
 import { Facts } from "../../parts/Figures.tsx";
-import { Field, Form } from "../../parts/Form.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { without } from "../../parts/Listed.tsx";
 import { Page } from "../../parts/Page.tsx";
+import { Reasoned } from "../../parts/Reasoned.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Due, Time } from "../../parts/Time.tsx";
 import { span, zoneTime } from "../../parts/time.ts";
@@ -195,12 +194,33 @@ function Firing({ session, ending }: Readonly<{ session: SessionId; ending: stri
 
 // ── what one may do ──
 
+const ENDINGS = {
+  pause: {
+    route: "pauseSchedule",
+    does: "Pause",
+    done: "Paused",
+    says: "Nothing of it fires, in any process, until somebody resumes it. What runs goes on; what is due meanwhile is not made up for.",
+  },
+  resume: {
+    route: "resumeSchedule",
+    does: "Resume",
+    done: "Resumed",
+    says: "It fires again at its times, from now on: what was due meanwhile is not made up for.",
+  },
+  remove: {
+    route: "removeSchedule",
+    does: "Remove",
+    done: "Removed",
+    says: "It fires no more. What it did stays in the journal; one of the same name can be added again.",
+  },
+} as const;
+
 type DoingProps = Readonly<{ of: Listed; reload(): void }>;
 
 function Doing({ of, reload }: DoingProps) {
   const hub = useHub();
   const [busy, setBusy] = useState<string | null>(null);
-  const [dialog, setDialog] = useState<"pause" | "remove" | null>(null);
+  const [dialog, setDialog] = useState<keyof typeof ENDINGS | null>(null);
   const { schedule, state, may, from } = of;
   const at = { params: { schedule } };
   const run = async (): Promise<void> => {
@@ -211,13 +231,13 @@ function Doing({ of, reload }: DoingProps) {
     toast({ tone: "ok", title: "Fired", detail: "beside its times; its session is under Last" });
     reload();
   };
-  const resume = async (): Promise<void> => {
-    setBusy("resume");
-    const came = await hub.call("resumeSchedule", { ...at, body: { reason: "resumed in the console" } });
-    setBusy(null);
-    if (came.kind === "problem") return toastProblem("It was not resumed", came.problem);
-    toast({ tone: "ok", title: "Resumed", detail: "from now on: what was due meanwhile is not made up for" });
-    reload();
+  const change = async (how: keyof typeof ENDINGS, reason: string): Promise<Problem | null> => {
+    const came = await hub.call(ENDINGS[how].route, { ...at, body: { reason } });
+    if (came.kind === "problem") return came.problem;
+    toast({ tone: "ok", title: ENDINGS[how].done, detail: schedule });
+    if (how === "remove") go("/schedules");
+    else reload();
+    return null;
   };
   if (!may.edit && !may.run) return <span className={css.small}>You may look at it. The policies say who may change or run it.</span>;
   return (
@@ -228,7 +248,7 @@ function Doing({ of, reload }: DoingProps) {
         </Button>
       ) : null}
       {may.edit && (state === "paused" || state === "stopped") ? (
-        <Button tone="first" busy={busy === "resume"} onClick={() => void resume()}>
+        <Button tone="first" onClick={() => setDialog("resume")}>
           Resume
         </Button>
       ) : null}
@@ -238,48 +258,19 @@ function Doing({ of, reload }: DoingProps) {
           Remove
         </Button>
       ) : null}
-      <Dialog
-        open={dialog !== null}
-        onClose={() => setDialog(null)}
-        title={dialog === "remove" ? `Remove ${schedule}` : `Pause ${schedule}`}
-      >
-        {dialog === null ? null : (
-          <Ending
-            schedule={schedule}
-            how={dialog}
-            done={() => {
-              setDialog(null);
-              if (dialog === "remove") go("/schedules");
-              else reload();
-            }}
-          />
-        )}
-      </Dialog>
+      {dialog === null ? null : (
+        <Reasoned
+          title={`${ENDINGS[dialog].does} ${schedule}`}
+          does={ENDINGS[dialog].does}
+          tone={dialog === "remove" ? "bad" : "first"}
+          optional
+          send={(reason) => change(dialog, reason)}
+          close={() => setDialog(null)}
+        >
+          <p>{ENDINGS[dialog].says}</p>
+        </Reasoned>
+      )}
     </>
-  );
-}
-
-function Ending({ schedule, how, done }: Readonly<{ schedule: string; how: "pause" | "remove"; done(): void }>) {
-  const hub = useHub();
-  const [reason, setReason] = useState("");
-  const send = async (): Promise<Problem | null> => {
-    const came = await hub.call(how === "pause" ? "pauseSchedule" : "removeSchedule", { params: { schedule }, body: { reason } });
-    if (came.kind === "problem") return came.problem;
-    toast({ tone: "ok", title: how === "pause" ? "Paused" : "Removed", detail: schedule });
-    done();
-    return null;
-  };
-  return (
-    <Form send={send} does={how === "pause" ? "Pause" : "Remove"} tone={how === "pause" ? "first" : "bad"}>
-      <p>
-        {how === "pause"
-          ? "Nothing of it fires, in any process, until somebody resumes it. What runs goes on; what is due meanwhile is not made up for."
-          : "It fires no more. What it did stays in the journal; one of the same name can be added again."}
-      </p>
-      <Field label="Why (kept in the journal)">
-        {(id) => <input id={id} value={reason} maxLength={2_000} onChange={({ target }) => setReason(target.value)} />}
-      </Field>
-    </Form>
   );
 }
 

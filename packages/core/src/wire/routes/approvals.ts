@@ -1,6 +1,6 @@
 /** What waits for people. */
 import * as z from "zod";
-import { as, because, get, ofCall, paged, pageOf, post } from "../route.ts";
+import { as, get, ofCall, paged, pageOf, post } from "../route.ts";
 import * as s from "../shapes.ts";
 
 export const approvalRoutes = {
@@ -41,7 +41,7 @@ export const approvalRoutes = {
   revoke: post({
     path: "/grants/{grant}/revoke",
     params: z.strictObject({ grant: s.grantId }),
-    body: because,
+    body: z.strictObject({ reason: s.requiredReason }),
     answers: as(s.standingGrant),
     act: { kind: "approve", on: "grant" },
     tag: "approvals",

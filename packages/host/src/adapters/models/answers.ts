@@ -9,7 +9,17 @@
  */
 import { randomBytes } from "node:crypto";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import { answersByCall, FaultError, isFault, type Json, type JsonObject, type Model, type ModelRequest, promptedCalls } from "@orgate/core";
+import {
+  answersByCall,
+  FaultError,
+  identityOf,
+  isFault,
+  type Json,
+  type JsonObject,
+  type Model,
+  type ModelRequest,
+  promptedCalls,
+} from "@orgate/core";
 
 /** `native`: by the provider's own means, beside tools too. `alone`: so where no tools are offered. `call`: by a call. */
 export type AnswerWay = "native" | "alone" | "call";
@@ -35,7 +45,7 @@ const TOOLLESS = /does not support tools|endpoints found that support tool use/i
 
 function advising(model: Model): Model {
   return Object.freeze({
-    id: model.id,
+    ...identityOf(model),
     async ask(...given: Parameters<Model["ask"]>) {
       try {
         return await model.ask(...given);

@@ -50,7 +50,7 @@ export function embedderFor(id: string, settings: Settings, patienceMs = PATIENC
   if (name === "") throw refuse(`it names no model of \`${word}\`: write \`${word}/NAME\``);
   const standing = providerStanding(word, settings);
   if (standing.kind === "unusable") throw refuse(standing.why);
-  const { key, base } = standing;
+  const { key, base, recipient } = standing;
   const clean = redactor(key === null ? [] : [key]);
   const fetch = watchedFetch(() => null, MAX_ANSWER_BYTES);
   let loaded: Promise<EmbeddingModelV4> | null = null;
@@ -76,7 +76,8 @@ export function embedderFor(id: string, settings: Settings, patienceMs = PATIENC
     model: id,
     embed: (texts, signal) =>
       embed(texts, signal).catch((error: unknown) => {
-        throw new Error(clean(`${id}: ${error instanceof Error ? error.message : String(error)}`));
+        const said = error instanceof Error ? error.message : String(error);
+        throw new Error(clean(`${id} at ${recipient.host} (${recipient.addressVariable}): ${said}`));
       }),
   };
 }

@@ -60,9 +60,14 @@ test("M40 the cases of the reference shell: 429 and an overload pass by themselv
 });
 
 test("M41 a fault is one line, bounded, and says whether to try again", () => {
-  const { fault } = toFault(troubleOf(called(503, { message: `busy\n${"x".repeat(2_000)}` }), fresh), (text) => text);
+  const { fault } = toFault(troubleOf(called(503, { message: `busy\n${"x".repeat(2_000)}` }), fresh), (text) => text, {
+    id: "p/m",
+    host: null,
+    addressVariable: null,
+    keyVariable: null,
+  });
   if (fault.kind !== "model-failed") throw new Error("another fault");
-  expect(fault.detail.length).toBeLessThan(510);
+  expect(fault.detail.length).toBeLessThan(600);
   expect(fault.detail).not.toContain("\n");
   expect(describeFault(fault).hint).toContain("later");
 });

@@ -18,6 +18,8 @@ export type Trouble = Readonly<{
   broke: boolean;
   /** Worth another try: transient, or a reply that broke off. */
   again: boolean;
+  /** Nobody was there to answer. */
+  unreached?: boolean;
 }>;
 
 /** What the adapter knows of the call beside the error. */
@@ -87,11 +89,29 @@ export function troubleOf(error: unknown, seen: Seen): Trouble {
   return { detail: messageOf(error), status: seen.status, retryAfterMs: null, transient: false, broke: true, again: false };
 }
 
-export const toFault = (trouble: Trouble, redact: (text: string) => string): FaultError => {
-  const { detail, ...rest } = trouble;
+/** Whom a call asked, and which variables say so. Nothing of it is secret: a host without path, query or user. */
+export type Recipient = Readonly<{ id: string; host: string | null; addressVariable: string | null; keyVariable: string | null }>;
+
+/** M464 the message names the model, the host, what to check and where that is set. */
+export const toFault = (trouble: Trouble, redact: (text: string) => string, recipient: Recipient): FaultError => {
+  const { detail, unreached: _, ...rest } = trouble;
+  const next = nextStep(trouble, recipient);
+  const where = recipient.host === null ? recipient.id : `${recipient.id} at ${recipient.host}`;
   // Without a cause: what the libraries throw carries the whole request, and what a server echoed.
-  return new FaultError({ kind: "model-failed", detail: oneLine(redact(detail)), ...rest });
+  const said = `${where}: ${oneLine(redact(detail))}${next === null ? "" : `; ${next}`}`;
+  return new FaultError({ kind: "model-failed", detail: said, ...rest });
 };
+
+/** Null where the error itself says what to change. */
+function nextStep({ status, transient, unreached }: Trouble, { addressVariable, keyVariable }: Recipient): string | null {
+  const address = addressVariable ?? "its address";
+  if (unreached) return `check ${address}, and that a server answers there`;
+  if (status === 401 || status === 403) return `check ${keyVariable ?? "its key"}`;
+  if (status === 404) return `check the model's name and ${address}`;
+  if (transient) return "try again later, or give the agent `fallbacks`";
+  if (status === 402 || status === 429) return `check the account of ${keyVariable ?? "its key"}`;
+  return null;
+}
 
 /** `retry-after-ms`, or `retry-after` in seconds or as a date. Null when it says nothing that can be read. */
 export function retryAfterMs(headers: Readonly<Record<string, string | undefined>> | undefined, now: number): number | null {
@@ -154,7 +174,7 @@ function connection(code: string, seen: Seen): Trouble {
   const detail = `${CODES[code] ?? "the connection failed"} (${code})`;
   const transient = NOT_REACHED.has(code) || CUT.has(code);
   const broke = seen.begun || CUT.has(code);
-  return { detail, status: null, retryAfterMs: null, transient, broke, again: transient };
+  return { detail, status: null, retryAfterMs: null, transient, broke, again: transient, unreached: !broke };
 }
 
 const broken = (seen: Seen, detail: string): Trouble => ({

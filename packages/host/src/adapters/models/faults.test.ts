@@ -77,7 +77,7 @@ describe.each(WIRES)("$id", (wired) => {
   test("M43 no first byte: given up in time, and it may have cost something", async () => {
     const local = await at(() => {});
     expect(await faultOf(ask(wired, local.url, { firstByteMs: 40 }))).toMatchObject({
-      detail: "no answer within 40 ms",
+      detail: expect.stringContaining("no answer within 40 ms"),
       transient: true,
       again: true,
       broke: true,
@@ -87,7 +87,7 @@ describe.each(WIRES)("$id", (wired) => {
   test("M43 headers, and then nothing", async () => {
     const local = await at((response) => response.writeHead(200, SSE).flushHeaders());
     expect(await faultOf(ask(wired, local.url, { idleMs: 40 }))).toMatchObject({
-      detail: "the answer stalled for 40 ms",
+      detail: expect.stringContaining("the answer stalled for 40 ms"),
       again: true,
       broke: true,
     });
@@ -96,7 +96,7 @@ describe.each(WIRES)("$id", (wired) => {
   test("M43 a stall in the middle of a reply", async () => {
     const local = await at((response) => response.writeHead(200, SSE).write(half(wire)));
     expect(await faultOf(ask(wired, local.url, { idleMs: 60 }))).toMatchObject({
-      detail: "the answer stalled for 60 ms",
+      detail: expect.stringContaining("the answer stalled for 60 ms"),
       transient: true,
       again: true,
       broke: true,
@@ -148,7 +148,7 @@ describe.each(WIRES)("$id", (wired) => {
     const local = await provider(wire, [long]);
     opened.push(local);
     expect(await faultOf(ask(wired, local.url, { maxReplyChars: 500 }))).toMatchObject({
-      detail: "the reply is longer than 500 characters",
+      detail: expect.stringContaining("the reply is longer than 500 characters"),
       again: false,
       broke: true,
     });
@@ -158,7 +158,12 @@ describe.each(WIRES)("$id", (wired) => {
     const gone = await listen(() => {});
     await gone.close();
     const refused = await faultOf(ask(wired, gone.url));
-    expect(refused).toMatchObject({ detail: "the connection was refused (ECONNREFUSED)", transient: true, again: true, broke: false });
+    expect(refused).toMatchObject({
+      detail: expect.stringContaining("the connection was refused (ECONNREFUSED)"),
+      transient: true,
+      again: true,
+      broke: false,
+    });
 
     const sockets = new Set<Socket>();
     const slammer = createServer((socket) => {

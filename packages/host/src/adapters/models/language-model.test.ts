@@ -221,13 +221,13 @@ describe("M43 M59 pace", () => {
   test("M43 a model that listens to nothing is left behind: before its stream, and within it", async () => {
     const deaf = modelOf("v4", { doStream: () => new Promise(() => {}) });
     await expect(ask(deaf, () => {}, never, { patience: { firstByteMs: 20 } })).rejects.toMatchObject({
-      fault: { detail: "no answer within 20 ms", again: true },
+      fault: { detail: expect.stringContaining("no answer within 20 ms"), again: true },
     });
     const mute = modelOf("v4", {
       doStream: async () => ({ stream: new ReadableStream({ start: (c) => c.enqueue(TEXT[2]), cancel: () => new Promise(() => {}) }) }),
     });
     await expect(ask(mute, () => {}, never, { patience: { idleMs: 20 } })).rejects.toMatchObject({
-      fault: { detail: "the answer stalled for 20 ms" },
+      fault: { detail: expect.stringContaining("the answer stalled for 20 ms") },
     });
     const stop = new AbortController();
     const asked = ask(mute, () => stop.abort("enough"), stop.signal);

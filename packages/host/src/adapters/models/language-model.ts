@@ -11,7 +11,7 @@ import {
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview, type ReplyPart } from "@orgate/core";
 import { type AnswerWay, type Manners, mannered, NATIVE } from "./answers.ts";
-import { type Seen, toFault, troubleOf, WireTrouble } from "./fault.ts";
+import { type Recipient, type Seen, type Trouble, toFault, troubleOf, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
 import { type Pieces, readPieces } from "./reading.ts";
 import { exactRedactor, redacted, redactor } from "./redact.ts";
@@ -56,6 +56,8 @@ export type Inside = Readonly<{
   events: readonly string[];
   within(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
   watch(signal: AbortSignal, wire: Wire): void;
+  /** Null: only the model's own package knows where it asks. */
+  recipient: Omit<Recipient, "id"> | null;
 }>;
 
 export const DEFAULT_PATIENCE: Patience = Object.freeze({ firstByteMs: 180_000, idleMs: 180_000 });
@@ -70,7 +72,9 @@ const OUTSIDE: Inside = {
   events: [],
   within: (options) => options,
   watch: () => {},
+  recipient: null,
 };
+const UNTOLD: Omit<Recipient, "id"> = { host: null, addressVariable: null, keyVariable: null };
 
 /** M51 versions 2 to 4 of the interface are taken; anything else is refused with the reason, before it is asked anything. */
 export function languageModel(model: AnyLanguageModel, options: LanguageModelOptions = {}, inside: Inside = OUTSIDE): Model {
@@ -110,7 +114,7 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       const parts = reply.parts.map((part) => withoutKeys(part, exact));
       return { ...reply, parts, meta: redacted(reply.meta, redact) };
     } catch (error) {
-      throw failure(error, dog, { ...seen, now: now() }, redact);
+      throw failure(error, dog, { ...seen, now: now() }, (trouble) => toFault(trouble, redact, { id, ...(inside.recipient ?? UNTOLD) }));
     } finally {
       dog.end();
     }
@@ -130,10 +134,10 @@ const mannersOf = ({ tools, answers }: LanguageModelOptions): Partial<Manners> =
   ...(answers === undefined ? {} : { answers }),
 });
 
-function failure(error: unknown, dog: Watchdog, seen: Seen, redact: (text: string) => string): FaultError {
+function failure(error: unknown, dog: Watchdog, seen: Seen, told: (trouble: Trouble) => FaultError): FaultError {
   if (dog.stopped()) return new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: seen.begun });
   const why: unknown = dog.signal.aborted ? dog.signal.reason : error; // what came of giving up is not what went wrong
-  return toFault(troubleOf(why, seen), redact);
+  return told(troubleOf(why, seen));
 }
 
 type Heard = Pieces & Readonly<{ heard(piece: unknown): void }>;

@@ -8,12 +8,13 @@
  *     run tools, or go on from what only it remembers.
  * M65 What the model thinks counts as output: no more is asked for than was reserved.
  */
+import { createHmac } from "node:crypto";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, lowerFirst, type Model } from "@orgate/core";
 import * as z from "zod";
 import { type AnswerWay, mannered, strictly } from "./answers.ts";
 import type { Setting, Settings } from "./env.ts";
-import { WireTrouble } from "./fault.ts";
+import { type Recipient, WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
 import { collectDetails, type Thoughts, thoughtsIn } from "./thoughts.ts";
@@ -260,6 +261,9 @@ const optionsSchema = z.strictObject({
 /** What a project begins with has them. */
 const RULES = "`rules` are for `offline/…` models: take them out of `modelOptions`";
 
+/** Enough to tell settings of one machine apart, too little to find a key by. */
+const SETTING_DIGITS = 8;
+
 export type ProviderOptions = z.input<typeof optionsSchema>;
 
 /** Throws `model-unknown` with what is missing; asks nobody anything yet. */
@@ -300,12 +304,17 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
     events: provider.events,
     within: (given) => strictly(provider.strict, provider.within?.(given) ?? given),
     watch: (signal, wire) => void wires.set(signal, wire),
+    recipient: standing.recipient,
   };
   const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);
   const load = async (): Promise<Model> => languageModel(await provider.make({ name, key, base }, fetch), asked, inside);
   let loaded: Promise<Model> | null = null;
   const asking: Model = Object.freeze({
     id,
+    setting: createHmac("sha256", key ?? "")
+      .update(base)
+      .digest("hex")
+      .slice(0, SETTING_DIGITS),
     async ask(...given: Parameters<Model["ask"]>) {
       loaded ??= load();
       return (await loaded).ask(...given);
@@ -315,7 +324,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
 }
 
 export type ProviderStanding =
-  | Readonly<{ kind: "usable"; key: string | null; base: string; keyFrom: Setting["from"] | null }>
+  | Readonly<{ kind: "usable"; key: string | null; base: string; keyFrom: Setting["from"] | null; recipient: Omit<Recipient, "id"> }>
   | Readonly<{ kind: "unusable"; why: string /** The variable to set. */; variable: string }>;
 
 /** Whether a provider can be used with these settings, and why not. Nobody is asked. */
@@ -336,7 +345,13 @@ export function providerStanding(word: string, settings: Settings): ProviderStan
       `$${provider.base.variable} comes from .env and $${provider.key} from the environment: a key is not sent where a project's file says; set both in one place`,
       provider.base.variable,
     );
-  return { kind: "usable", key: key?.value ?? null, base, keyFrom: key?.from ?? null };
+  const shown = (variable: string, set: boolean): string => `$${variable}${set ? "" : " (not set)"}`;
+  const recipient = {
+    host: new URL(base).host,
+    addressVariable: shown(provider.base.variable, named !== null),
+    keyVariable: provider.key === null ? null : shown(provider.key, key !== null),
+  };
+  return { kind: "usable", key: key?.value ?? null, base, keyFrom: key?.from ?? null, recipient };
 }
 
 /** Without a slash at its end; with the usual path where it has none. */

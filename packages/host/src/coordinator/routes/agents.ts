@@ -1,4 +1,4 @@
-import { type Agent, FaultError, isFault, type SessionId, toolsOf } from "@orgate/core";
+import { type Agent, breakerSubject, FaultError, isFault, type SessionId, toolsOf } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import type { RouteOutput } from "@orgate/core/wire";
 import { sha256 } from "../../compose.ts";
@@ -145,7 +145,7 @@ async function statusOf({ runtime }: Front, agent: Agent): Promise<RouteOutput<"
     ),
     openUnknowns: runtime.place.store.unknowns({ after: null, most: 10_000 }).filter((u) => u.agent === name).length,
     halted: halts.find(({ scope }) => scope === "all" || scope === `agent:${name}`) ?? null,
-    breakers: (await runtime.breakers.list()).filter(({ breaker, state }) => state !== "closed" && mine.has(breaker)),
+    breakers: (await runtime.breakers.list()).filter(({ breaker, state }) => state !== "closed" && mine.has(breakerSubject(breaker))),
     lastAt: newest?.lastAt ?? null,
     lastEnding: newest?.ending ?? null,
   };

@@ -1,5 +1,6 @@
-import { type Principal, principalName, toolsOf } from "@orgate/core";
+import { breakerSubject, type Principal, principalName, toolsOf } from "@orgate/core";
 import { wireProblem } from "@orgate/core/wire";
+import { unknownScope } from "../../halt-scope.ts";
 import { act, type Caller } from "../access.ts";
 import { refusal } from "../answering.ts";
 import type { Call, Handlers } from "../api.ts";
@@ -21,7 +22,7 @@ export function workHandlers({ runtime, cursors }: Front): Pick<Handlers, Names>
   };
   return {
     breakers: async (call) =>
-      json(await pageOf(cursors, call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breaker))),
+      json(await pageOf(cursors, call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breakerSubject(breaker)))),
     setBreaker: async ({ body, caller, once }) => {
       const { breaker, to, forMs, reason } = body;
       const before = once.again ? (await runtime.breakers.list()).find((one) => one.breaker === breaker) : undefined;
@@ -30,10 +31,13 @@ export function workHandlers({ runtime, cursors }: Front): Pick<Handlers, Names>
       return json((await runtime.breakers.list()).find((one) => one.breaker === breaker));
     },
     halts: async (call) => json(await pageOf(cursors, call.query, await runtime.halts(), ({ scope }) => concerns(call, scope))),
-    halt: async ({ body, caller, once }) => {
+    halt: async ({ body, caller, once, sees }) => {
       const standing = async () => (await runtime.halts()).find(({ scope }) => scope === body.scope);
       const before = once.again ? await standing() : undefined;
       if (before !== undefined && isFrom(before, caller, body.reason)) return json(before);
+      const mine = runtime.inspect.agents.filter((agent) => sees(agent.name)); // an agent that the caller may not see reads as none
+      const unknown = body.anyway ? null : unknownScope(mine, body.scope, "`anyway: true`");
+      if (unknown !== null) throw unknown;
       await runtime.halt(body.scope, body.reason, caller.person);
       const found = await standing();
       if (found === undefined)

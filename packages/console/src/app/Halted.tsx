@@ -1,0 +1,74 @@
+/** O482 what is halted, on every screen, for as long as it is: what, by whom, since when and why, and how to lift it. */
+import { escapeHidden } from "@orgate/core/vocab";
+import type { Problem } from "@orgate/core/wire";
+import { use, useState } from "react";
+import { useHub } from "../link/use.ts";
+import { Button } from "../parts/Button.tsx";
+import { Link } from "../parts/Link.tsx";
+import { Reasoned } from "../parts/Reasoned.tsx";
+import { Tag } from "../parts/Tag.tsx";
+import { Time } from "../parts/Time.tsx";
+import { toast } from "../parts/toasts.ts";
+import { GlanceContext } from "./glance.ts";
+import css from "./Halted.module.css";
+import { type Halt, haltName } from "./halting.ts";
+
+const MOST = 3;
+
+export function Halted() {
+  const { halts, reloadHalts } = use(GlanceContext);
+  if (halts.length === 0) return null;
+  return (
+    <section className={css.halted} aria-label="Halts">
+      <ul>
+        {halts.slice(0, MOST).map((halt) => (
+          <li key={halt.scope}>
+            <Tag tone="bad">halted</Tag>
+            <span>
+              <strong>{escapeHidden(haltName(halt.scope))}</strong>, by {escapeHidden(halt.by.id)}, <Time at={halt.at} />:{" "}
+              {halt.reason === "" ? "no reason was given" : escapeHidden(halt.reason)}
+            </span>
+            <Lift halt={halt} reload={reloadHalts} />
+          </li>
+        ))}
+      </ul>
+      {halts.length > MOST ? (
+        <p>
+          and {halts.length - MOST} more: <Link to="/journal?kind=work.halted">all halts in the journal</Link>
+        </p>
+      ) : null}
+    </section>
+  );
+}
+
+/** O480 says what goes on, and asks why. */
+function Lift({ halt, reload }: Readonly<{ halt: Halt; reload(): void }>) {
+  const hub = useHub();
+  const [isOpen, setOpen] = useState(false);
+  const { scope, by, reason: halted, at } = halt;
+  const lift = async (reason: string): Promise<Problem | null> => {
+    const came = await hub.call("resumeWork", { body: { scope, reason } });
+    if (came.kind === "problem") return came.problem;
+    toast({ tone: "ok", title: "Work goes on", detail: haltName(scope) });
+    reload();
+    return null;
+  };
+  return (
+    <>
+      <Button size="small" onClick={() => setOpen(true)}>
+        Lift the halt
+      </Button>
+      {isOpen ? (
+        <Reasoned title={`Lift the halt of ${haltName(scope)}`} does="Lift the halt" send={lift} close={() => setOpen(false)}>
+          <p>
+            {escapeHidden(by.id)} halted it <Time at={at} />: {halted === "" ? "no reason was given" : escapeHidden(halted)}.
+          </p>
+          <p>
+            {scope === "all" ? "Every halt is lifted, those of single agents and tools too. " : ""}What was said to it meanwhile begins, and
+            what was approved runs, in every process of the project. Turns that were halted stay ended.
+          </p>
+        </Reasoned>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+/**
+ * What a gate answers is checked before it counts: an error, a promise, or anything that is no decision denies (G3, G500).
+ * A developer's gate may be plain JavaScript, so its type proves nothing.
+ */
+import { type Decision, type UserAct, type Verdict, ZERO } from "../vocab/index.ts";
+import type { Gate } from "./port.ts";
+
+export function orDenied(decide: () => Decision): Decision {
+  try {
+    const answer: unknown = decide();
+    return isDecision(answer) ? answer : denied(notDecision(answer));
+  } catch (error) {
+    return denied(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Null when the policies simply allow this person to do it, otherwise the reason for the refusal. */
+export function refusalFor(gate: Pick<Gate, "decideFor">, user: string, act: UserAct): string | null {
+  const { verdict } = orDenied(() => gate.decideFor(user, act));
+  if (verdict.kind === "allow") return null;
+  return verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
+}
+
+/** Groups decide who may answer; without a list of them this person is in none. */
+export function groupsFor(gate: Pick<Gate, "groupsOf">, user: string): readonly string[] {
+  try {
+    const groups: unknown = gate.groupsOf(user);
+    if (isPromise(groups)) ignoreRejection(groups);
+    return Array.isArray(groups) ? groups.filter((group) => typeof group === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+const denied = (message: string): Decision => ({
+  verdict: {
+    kind: "deny",
+    by: "policy",
+    because: [],
+    faults: [{ policy: null, message }],
+    reason: `the policies could not be evaluated: ${message}`,
+  },
+  slice: ZERO,
+  read: {},
+  shadow: null,
+});
+
+function notDecision(answer: unknown): string {
+  if (!isPromise(answer)) return "the gate's answer is not a decision: a gate returns { verdict, slice, read, shadow }";
+  ignoreRejection(answer);
+  return "the gate answered a promise, and a gate must answer at once: fetch what it needs before the run, and decide without `await`";
+}
+
+const isPromise = (value: unknown): value is PromiseLike<unknown> => isRecord(value) && typeof value.then === "function";
+/** An unhandled rejection would end the process, after the refusal has been given. */
+const ignoreRejection = (promise: PromiseLike<unknown>): void => void Promise.resolve(promise).catch(() => {});
+
+function isDecision(answer: unknown): answer is Decision {
+  if (!isRecord(answer) || !isRecord(answer.read) || typeof answer.slice !== "string") return false;
+  const { shadow } = answer;
+  return isVerdict(answer.verdict) && (shadow === null || isVerdict(shadow));
+}
+
+function isVerdict(verdict: unknown): verdict is Verdict {
+  if (!isRecord(verdict) || !Array.isArray(verdict.because)) return false;
+  switch (verdict.kind) {
+    case "allow":
+      return true;
+    case "deny":
+      return typeof verdict.reason === "string" && Array.isArray(verdict.faults);
+    case "ask":
+      return Array.isArray(verdict.asks) && verdict.asks.length > 0 && verdict.asks.every(isAsk);
+    case "defer":
+      return typeof verdict.ms === "number" && Number.isFinite(verdict.ms);
+    case "modify":
+      return Array.isArray(verdict.edits);
+    default:
+      return false;
+  }
+}
+
+const isAsk = (ask: unknown): boolean =>
+  isRecord(ask) && typeof ask.policy === "string" && typeof ask.question === "string" && isRecord(ask.terms);
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
