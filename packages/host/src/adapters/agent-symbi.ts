@@ -18,11 +18,11 @@ import {
 } from "@orgate/core";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
+import { defineTelling } from "../agent-settings.ts";
 import { type Draft, draftAt, draftedIn } from "../draft.ts";
 import { fileBad, labelled, projectFiles } from "../project-modules.ts";
 import { standIn } from "../stand-in.ts";
 import { readTextFile } from "../text-file.ts";
-import { defineTelling } from "./agent-settings.ts";
 
 const MAX_BYTES = 1024 * 1024;
 

@@ -24,11 +24,11 @@ import {
 } from "@orgate/core";
 import * as z from "zod";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
+import { defineTelling } from "../agent-settings.ts";
 import { asTold, fileBad, importedModule, projectFiles, THROWN, type Trouble } from "../project-modules.ts";
 import { standIn } from "../stand-in.ts";
 import { readTextFile } from "../text-file.ts";
 import { placeOf, readToml } from "../toml-text.ts";
-import { defineTelling } from "./agent-settings.ts";
 
 const MAX_BYTES = 256 * 1024;
 const HINT = "see docs/guide/agents.md for every setting";
