@@ -84,7 +84,8 @@ async function requestOf(look: Look, given: Given): Promise<Request> {
   const view = one === undefined ? null : await viewQuestion(look.journal, one.session, one.approval, NODE.clock.now());
   if (view !== null) return { kind: "open", ...view };
   const closed = await closedRequest(look, given, one?.approval ?? text);
-  if (closed === null) throw usage(`there is no open question \`${text}\`, nor an answered one`, "`orgate approvals list` shows those that are open");
+  if (closed === null)
+    throw usage(`there is no open question \`${text}\`, nor an answered one`, "`orgate approvals list` shows those that are open");
   return { kind: "closed", ...closed };
 }
 
