@@ -31,10 +31,10 @@ const folder = temporaryFolder();
 const runtime = await createRuntime({
   directory: join(folder, ".orgate"),
   agents: [clerk],
-  // In a project: @ask("Send it?") @grant("session") on a permit, and a permit for Action::"approve".
+  // In a project: @ask("Send it?") @grant("session") @grantSurvives("untrusted") on a permit, and a permit for Action::"approve".
   gate: tableGate(
     [
-      { id: "mail-asks", action: "tool:send_mail", verdict: "ask", say: "Send it?", terms: { grant: "session" } },
+      { id: "mail-asks", action: "tool:send_mail", verdict: "ask", say: "Send it?", terms: { grant: "session", grantSurvives: ["untrusted"] } },
       { id: "the-rest", action: "*", verdict: "allow" },
     ],
     sha256,

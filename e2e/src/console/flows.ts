@@ -221,12 +221,12 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O14 approve and remember: not asked again, listed with who gave it, revoked with one click, then asked again",
+    name: "O14 approve and remember: not asked again, listed with who gave it, revoked with a reason, then asked again",
     async run({ desk, ana }) {
       const { page } = ana;
       const place = await say(ana, desk, "stage", "pay carol");
       await page.getByRole("button", { name: "Approve and remember" }).click();
-      await page.getByLabel("pay, whatever it touches").check();
+      await page.getByLabel("this tool, whatever its arguments").check();
       await page.getByLabel("for this session").check();
       await page.getByRole("button", { name: "Approve and remember" }).click();
       await expectText(page, "1250 cents paid to carol");

@@ -259,10 +259,18 @@ const { value: anyValue } = fc.letrec<{ value: Json }>((tie) => ({
 }));
 
 /** Its own properties only: what every object inherits is no argument. Null: a schema that refers to nothing but itself is lost on the stack. */
-function second(schema: JsonObject): ((value: Json) => boolean) | null {
+function second(schema: JsonObject): ((value: Json) => boolean | null) | null {
   try {
     const validate = new Ajv2020({ strict: false, ownProperties: true, validateFormats: false, validateSchema: false }).compile(schema);
-    return (value) => validate(value) === true;
+    return (value) => {
+      try {
+        return validate(value) === true;
+      } catch (error) {
+        // It compares items by their `toString`, and breaks where an argument of that name is no function: it then says nothing.
+        if (error instanceof TypeError && error.message.includes("toString is not a function")) return null;
+        throw error;
+      }
+    };
   } catch (error) {
     if (error instanceof RangeError) return null;
     throw error;
@@ -285,9 +293,10 @@ test("T425 whatever the schema: a value is accepted exactly when a second, indep
       const other = fromJsonSchema(schema).kind === "refused" ? null : second(schema);
       for (const value of other === null ? [] : values) {
         const ours = checked(schema, value);
-        if (other === null || isEndless(ours)) continue;
+        const theirs = other === null ? null : other(value);
+        if (theirs === null || isEndless(ours)) continue;
         looked += 1;
-        expect("value" in ours, JSON.stringify({ schema, value, ours })).toBe(other(value));
+        expect("value" in ours, JSON.stringify({ schema, value, ours })).toBe(theirs);
       }
     }),
     { numRuns: RUNS * 10 },
@@ -316,7 +325,8 @@ test("T425 whatever the defaults: what is sent on is accepted by the second read
       const other = fromJsonSchema(schema).kind === "refused" ? null : second(schema);
       for (const value of other === null ? [] : values) {
         const ours = checked(schema, value);
-        if (other !== null && "value" in ours) expect(other(ours.value), JSON.stringify({ schema, value, ours })).toBe(true);
+        const theirs = other !== null && "value" in ours ? other(ours.value) : null;
+        if (theirs !== null) expect(theirs, JSON.stringify({ schema, value, ours })).toBe(true);
       }
     }),
     { numRuns: RUNS * 5 },
