@@ -14,9 +14,12 @@ const CODE = /\.[cm]?[jt]s$/;
 const TRIED = [".js", ".json", ".node"];
 const MAX_BYTES = 4 * 1_048_576;
 
-/** Import, export … from, import(), require() and workers, with their text as a constant. */
+/**
+ * Import, export … from, import(), require(), workers, and addresses of other code (T541: what they are for, a worker or a program, is told elsewhere), with
+ * their text as a constant.
+ */
 const SPECIFIER =
-  /(?:\b(from|import|require(?:\.resolve)?)\s*\(?|\bnew\s+Worker\s*\(\s*(?:new\s+URL\s*\()?)\s*(?:\/\*[\s\S]*?\*\/\s*)*(["'`])((?:\\.|(?!\2)[^\\\n])*)\2/g;
+  /(?:\b(from|import|require(?:\.resolve)?)\s*\(?|\bnew\s+Worker\s*\(\s*(?:new\s+URL\s*\()?|\bnew\s+(URL)\s*\()\s*(?:\/\*[\s\S]*?\*\/\s*)*(["'`])((?:\\.|(?!\3)[^\\\n])*)\3/g;
 
 type Specifier = Readonly<{ text: string; required: boolean }>;
 
@@ -53,7 +56,8 @@ export function importedFiles(entries: readonly string[], root: string): readonl
       const key = `${required} ${text} ${dirname(real)}`; // modules of one folder import the same packages
       return !followed.has(key) && followed.add(key);
     });
-    for (const target of fresh.flatMap((specifier) => targetsOf(specifier, real))) {
+    // the beginning of a computed name (`"file://" + path`) may lead to a folder that holds the project: that is no place of it, and nothing is loaded by it (T542)
+    for (const target of fresh.flatMap((specifier) => targetsOf(specifier, real)).filter((one) => !isBelow(root, one))) {
       const leads = realPath(target);
       for (const place of leads === null ? [target] : [target, leads]) places.add(place);
       rest.push(target);
@@ -72,7 +76,8 @@ function besides(folder: string, seen: Set<string>): readonly string[] {
 
 const specifiersIn = fromText((text): readonly Specifier[] =>
   [...text.matchAll(SPECIFIER)]
-    .map(([, word = "", , said = ""]) => ({ text: said, required: word.startsWith("require") }))
+    .filter(([, , url, , said = ""]) => url === undefined || CODE.test(said.replace(/[?#].*$/, "")))
+    .map(([, word = "", , , said = ""]) => ({ text: said, required: word.startsWith("require") }))
     .filter(({ text: said }) => said !== "" && !said.includes("${")),
 );
 

@@ -231,6 +231,34 @@ setImmediate(() => import(["..", "src", "hidden.ts"].join("/")).catch((error) =>
   expect(hits).toEqual([]);
 });
 
+test("T541 a worker that a module starts by an address in a variable is protected with what it imports", async () => {
+  put("src/work.mjs", module("work", 'import "./part.mjs";\n'));
+  put("src/part.mjs", module("part"));
+  put(
+    "agents/late.ts",
+    `import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { defineAgent } from "orgate";
+const address = new URL("../src/work.mjs", import.meta.url);
+const page = new URL("../src/page.html", import.meta.url);
+await once(new Worker(address), "exit");
+export const late = defineAgent({ name: "late", instructions: page.href, model: "offline/echo" });
+`,
+  );
+  expect(orgate("run", "clerk", "--input", "hello").hits).toEqual(expect.arrayContaining(["work", "part"]));
+  for (const path of ["src/work.mjs", "src/part.mjs"]) expect([path, await writeFile(path, "x")]).toEqual([path, "refused"]);
+  expect(await writeFile("src/page.html", "x")).toBe("written"); // no code
+});
+
+test("T542 the beginning of a computed name protects no folder that holds the project, and lets nothing be loaded", async () => {
+  put("src/hidden.ts", module("hidden"));
+  put("agents/sly.ts", 'import "orgate";\nawait import("file://" + import.meta.dirname.replace("agents", "src") + "/hidden.ts");\n');
+  const { said, hits } = orgate("run", "clerk", "--input", "hello");
+  expect(said).toMatch(/hidden\.ts.*is not loaded: tools may write there/);
+  expect(hits).not.toContain("hidden");
+  expect([await writeFile("free/x.txt", "x"), await writeFile("src/direct.ts", "x")]).toEqual(["written", "refused"]);
+});
+
 test("T442 a pattern that looks into every folder leaves nothing for tools to write", async () => {
   put("orgate.toml", '[project]\nname = "shop"\nagents = ["**/*.agent.ts"]\n');
   expect(await writeFile("free/x.agent.ts", "x")).toBe("refused");

@@ -2,7 +2,7 @@
  * A shell on a real terminal: keys in, frames out.
  *
  * S5 the prompt is drawn before anything is loaded, and what is written meanwhile is sent when there is somebody to send it to.
- * S33 Esc closes what is open, else cancels what runs; Ctrl-C clears the line, and twice leaves; Ctrl-D on an empty line leaves; Ctrl-Z stops the shell.
+ * S33 Esc closes what is open, else cancels what runs; Ctrl-C clears the line, else stops what runs, and twice leaves; Ctrl-D on an empty line leaves; Ctrl-Z stops the shell.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -21,6 +21,10 @@ import type { Look } from "./screen.ts";
 import type { Face, Modal, Shell } from "./shell.ts";
 import type { Terminal, TerminalEvents } from "./terminal.ts";
 import { paintOf, type Theme } from "./themes.ts";
+
+/** S482 what this is, and how to get help. */
+const WELCOME =
+  "Orgate runs agents under your policies: each action is decided first and stays in the journal. Write to an agent, `/help` lists what else there is";
 
 export type TerminalFace = Readonly<{
   face: Face;
@@ -70,6 +74,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   let modal: Modal | null = null;
   let hidden: Hidden | null = null;
   let hint = "";
+  let isWelcomed = false;
   let showThinking = false;
   let [lastKeyAt, leavingAt, isDue, isOver] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, false, false];
   let arming = Number.NEGATIVE_INFINITY;
@@ -211,6 +216,10 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     else {
       leavingAt = at;
       hint = "Ctrl-C again leaves";
+      void shell?.cancel("Ctrl-C").then((isCancelled) => {
+        if (isCancelled) hint = "cancelled; Ctrl-C again leaves";
+        changed();
+      });
     }
   }
 
@@ -252,8 +261,9 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     if (text.startsWith("/"))
       face.print(["", paint("accent", `› ${HOLDS_SECRET.test(text) ? `${text.split(/\s/, 1)[0] ?? ""} …` : text}`)]);
     const isTaken = await to.submit(text);
-    // what was refused comes back to be mended, unless something else is being written
-    if (!isTaken && editor.line.text === "") editor = withLine(editor, { text, at: text.length });
+    // A refused message comes back to be mended, unless something else is being written. A refused command does not: what is typed next would be joined to it,
+    // and `/config/login` is no command, but a message (S481). The up key brings it back.
+    if (!isTaken && editor.line.text === "" && !/^[/!]/.test(text)) editor = withLine(editor, { text, at: text.length });
     changed();
   }
 
@@ -332,6 +342,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     face,
     begin(to) {
       shell = to;
+      if (!isWelcomed) to.say(WELCOME);
+      isWelcomed = true;
       hint = ""; // what it said of what was kept is over
       void catchUp(to);
       draw();

@@ -272,6 +272,67 @@ test("S41 no with a reason: the agent is told, and nothing runs", async () => {
   expect(at.stand.runs.pay).toBe(0);
 });
 
+test("S483 Ctrl-C stops the turn that runs, and leaves only when it is pressed again", async () => {
+  const hold = latch();
+  const { reach } = await served({ hold });
+  const { type, sees, terminal } = await begun(reach);
+  type("@clerk wait\r");
+  await hold.reached;
+  await sees("Esc cancels");
+  type("half a thought\u0003");
+  type("\u0003");
+  await sees("cancelled; Ctrl-C again leaves");
+  hold.open();
+  type("\u0003");
+  await terminal.left;
+});
+
+test("S481 S484 a command that is refused does not stay in the line, and `!` runs nothing: neither reaches an agent", async () => {
+  const { reach } = await served();
+  const { type, sees, shell } = await begun(reach);
+  type("/agent use clerk\r");
+  await sees("you talk to clerk");
+  type("/config\r");
+  await sees("there is no command `/config`");
+  type("/login\r");
+  await sees("there is no command `/login`");
+  type("!rm -rf .\r");
+  await sees("`!` runs nothing here");
+  type("hello\r");
+  await sees("You said: hello");
+  expect(
+    shell.talks.all().map(({ view }) => view.items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [item.text] : []))),
+  ).toEqual([["hello"]]);
+});
+
+test("S482 the shell says once what it is and how to get help, and nothing of it in lines", async () => {
+  const { reach } = await served();
+  const { sees } = await begun(reach);
+  await sees("agents under your policies");
+  await sees("/help");
+});
+
+test("S485 `/mcp` lists servers as `orgate mcp list` does; attached to a server elsewhere it says where to ask", async () => {
+  const { reach } = await served();
+  const asked: (readonly string[])[] = [];
+  const twin: Reach["twin"] = async (argv) => {
+    asked.push(argv);
+    return { code: 0, text: "files  accepted" };
+  };
+  const own = await begun({ ...reach, twin });
+  own.type("/mcp\r");
+  await own.sees("files  accepted");
+  own.type("/mcp files\r");
+  await own.sees("files  accepted");
+  expect(asked).toEqual([
+    ["mcp", "list"],
+    ["mcp", "list", "files"],
+  ]);
+  const elsewhere = await begun(reach);
+  elsewhere.type("/mcp\r");
+  await elsewhere.sees("`orgate mcp list` there");
+});
+
 test("S33 Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {
   const hold = latch();
   const { reach } = await served({ hold });

@@ -93,6 +93,10 @@ export type Shell = Readonly<{
   close(): Promise<void>;
 }>;
 
+/** S484 a program that is run from here would pass by the gate and the journal. */
+const NO_COMMANDS =
+  "`!` runs nothing here: a program would run outside the policies and the journal. Give an agent a tool for it (`/help tool`, or `orgate tools`), or use another terminal; a message may begin with a space and then `!`";
+
 /** `move`: to another server, or to one's own (null); what cannot be done is said. `consented`: saving what is authored was consented to beforehand (`--yes`), and in which conversations that was used up. */
 export async function openShell(
   reach: Reach,
@@ -207,6 +211,10 @@ export async function openShell(
     }
     if (command.kind === "unknown") {
       say(command.said);
+      return false;
+    }
+    if (text.startsWith("!")) {
+      say(NO_COMMANDS);
       return false;
     }
     const [, named, message] = /^@([\w.-]+)\s+([\s\S]+)$/.exec(text) ?? [];

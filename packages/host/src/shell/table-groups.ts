@@ -40,6 +40,6 @@ export const GROUPS: readonly Readonly<{ name: string; about: string; commands: 
   {
     name: "this shell",
     about: "the shell itself, and the server it is in front of",
-    commands: ["help", "status", "doctor", "secrets", "attach", "detach", "theme", "quit"],
+    commands: ["help", "status", "doctor", "mcp", "secrets", "attach", "detach", "theme", "quit"],
   },
 ];

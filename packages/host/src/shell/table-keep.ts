@@ -236,6 +236,14 @@ export const KEEP_COMMANDS: readonly ShellCommand[] = [
     run: secrets,
   },
   {
+    name: "mcp",
+    usage: "[SERVER]",
+    summary: "MCP servers, and what was accepted of them",
+    more: ["Of a server of your own only. As `orgate mcp list`: nothing is started."],
+    run: (rest, shell) =>
+      twin(["mcp", "list", ...(rest === "" ? [] : [rest])], shell, "MCP servers are set up where the server is: `orgate mcp list` there"),
+  },
+  {
     name: "doctor",
     usage: "",
     summary: "what is usable here, and why not",
