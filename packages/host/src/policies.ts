@@ -53,6 +53,7 @@ import {
 import type { Config, Groups } from "./config.ts";
 import { draftsBelow } from "./draft.ts";
 import { NOTHING_READ, type ReadBefore, remembering, runRemembered } from "./policy-memory.ts";
+import { isStandIn } from "./stand-in.ts";
 import { version } from "./version.ts";
 
 export const NO_GROUPS: Groups = { agents: {}, users: {} };
@@ -65,6 +66,8 @@ export type PolicyOptions = Readonly<{
   surface: Surface;
   /** Agents that are run here, those they may delegate to among them; all of them unless said. What the files of others say is left aside (Y62). */
   only?: ReadonlySet<string>;
+  /** What could not be read of agents and tools: only what holds all the same is told, and no decision table is run. */
+  gaps?: Readonly<{ agents: boolean; tools: NonNullable<Cast["unknown"]> }>;
   /** What was found good before; nothing unless said. */
   checked?: CheckedBefore;
   /** What texts were read to be before; nothing unless said. */
@@ -142,6 +145,8 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
   };
   const bad = refused(problems, []);
   if (bad !== null) return bad;
+  if (cast.unknown?.more === true || (cast.unknown?.named.length ?? 0) > 0)
+    return { kind: "none", folder: place.label, report: { ...NOTHING, warnings, untyped } };
 
   if (!sets.some(({ set }) => set.policies.some((p) => !p.shadow)))
     return { kind: "none", folder: place.label, report: { ...NOTHING, warnings } }; // files without a policy in them
@@ -257,9 +262,10 @@ export function digestsOf(folder: PolicyFolder): Digests {
 }
 
 /** Who and what there is to write policies about. Groups are told by the project and by the agents themselves. */
-export function castOf(agents: readonly Agent[], groups: Groups): Cast {
+export function castOf(agents: readonly Agent[], groups: Groups, gaps?: PolicyOptions["gaps"]): Cast {
   const known = new Set(agents.map((a) => a.name));
-  const stranger = Object.entries(groups.agents).find(([, members]) => members.some((name) => !known.has(name)));
+  const stranger =
+    gaps?.agents === true ? undefined : Object.entries(groups.agents).find(([, members]) => members.some((name) => !known.has(name)));
   if (stranger !== undefined)
     throw new FaultError({
       kind: "agent-missing",
@@ -271,6 +277,7 @@ export function castOf(agents: readonly Agent[], groups: Groups): Cast {
     agents: agents.map(({ name, groups: own }) => ({ name, groups: [...new Set([...own, ...groupsWith(groups.agents, name)])].sort() })),
     users: users.map((name) => ({ name, groups: groupsWith(groups.users, name) })),
     tools: toolsOf(agents),
+    ...(gaps === undefined ? {} : { unknown: gaps.tools }),
   };
 }
 
@@ -284,9 +291,10 @@ function toolsOf(agents: readonly Agent[]): readonly Tool[] {
   const tools = new Map<string, Tool>();
   for (const tool of agents.flatMap((a) => a.tools)) {
     const other = tools.get(tool.name);
-    if (other !== undefined && digestOf(sharedFacts(other), sha256) !== digestOf(sharedFacts(tool), sha256))
+    if (other !== undefined && isStandIn(tool)) continue;
+    if (other !== undefined && !isStandIn(other) && digestOf(sharedFacts(other), sha256) !== digestOf(sharedFacts(tool), sha256))
       throw new FaultError({ kind: "tool-twice", tool: tool.name });
-    tools.set(tool.name, other ?? tool);
+    tools.set(tool.name, other === undefined || isStandIn(other) ? tool : other);
   }
   const [remembering] = agents.flatMap((a) => a.knowledge ?? []);
   for (const tool of remembering === undefined ? [] : knowledgeTools(remembering)) tools.set(tool.name, tool); // decided as `recall` and `remember`, counted by name
@@ -440,6 +448,6 @@ export function mustLoad(loading: Loading): LoadedFolder {
 export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
 /** The same of what was read before, whatever lies there by now (G40). */
 export const tryRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): Loading =>
-  loadRead(read, { ...options, cast: castOf(options.agents, options.groups) }, engine);
+  loadRead(read, { ...options, cast: castOf(options.agents, options.groups, options.gaps) }, engine);
 
 export type { Explained, PolicyProblem };

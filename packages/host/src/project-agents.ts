@@ -1,4 +1,5 @@
 /** The agents of a project: modules and TOML files alike, with the skills and the instructions that the project brings for those who ask. */
+import { realpathSync } from "node:fs";
 import { relative } from "node:path";
 import {
   type Agent,
@@ -13,7 +14,7 @@ import {
   seq,
   TRUST,
 } from "@orgate/core";
-import type { Compiled, CompiledPolicy, SymbiProblem } from "@orgate/core/symbi";
+import type { Compiled, CompiledPolicy, SymbiProblem, UnknownTools } from "@orgate/core/symbi";
 import { type AgentMemory, agentMemory } from "./agent-memory.ts";
 import {
   buildAgent,
@@ -39,11 +40,12 @@ import { withCoordinator } from "./coordinator/agent.ts";
 import { type CoordinatorTools, coordinatorTools } from "./coordinator/tools.ts";
 import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
-import { fileBad } from "./project-modules.ts";
+import { fileBad, problemOfFault, projectFiles, THROWN, type Trouble } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
 import { type Finished, finishAgent, lacksAny, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
 import type { AskHidden, Env } from "./secrets.ts";
 import { hasShellAgent } from "./shell-agent.ts";
+import { isStandIn } from "./stand-in.ts";
 import { type Seen, seenBy } from "./symbi-seen.ts";
 
 /** `symbi`: where it comes from such a file. */
@@ -62,7 +64,11 @@ export type ProjectAgents = Readonly<{
   mcp: ProjectMcp | null;
   /** The coordinator's tools; whoever serves connects them. */
   desk: CoordinatorTools;
+  /** What could not be read, where problems are collected: checks that need it are left out. */
+  gaps: Gaps;
 }>;
+/** `agents`: there may be more of them. `tools`: some may be missing, or only known by name. */
+export type Gaps = Readonly<{ agents: boolean; tools: UnknownTools }>;
 
 const same = <T>(agents: readonly T[]): readonly T[] => agents;
 
@@ -72,25 +78,45 @@ export async function loadProjectAgents(
   which: "wanted" | "all" = "wanted",
   env: Env = process.env,
   ask: AskHidden = hiddenPrompt(),
-  /** Told of all that is wrong with `.symbi` files, instead of the first thing being thrown; their agents are left out. */
+  /** Told of all that is wrong, instead of the first thing being thrown; agents that have problems are for further checks only. */
   collect: Collect | null = null,
   /** Of what its files were found to say; nothing unless given. */
   remembered: Remembered = NOTHING_REMEMBERED,
 ): Promise<ProjectAgents> {
   const memory = agentMemory(remembered);
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
+  const lost = { agents: false, tools: false };
+  const losing =
+    (what: keyof typeof lost): Trouble =>
+    (fault) => {
+      trouble(fault);
+      lost[what] = true;
+    };
+  const trouble: Trouble = collect === null ? THROWN : (fault) => collect([problemOfFault(fault, config.root)]);
   const modules = await loadAgents(
     config.root,
     config.agents.filter((p) => !isToml(p) && !isSymbi(p)),
+    losing("agents"),
   );
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
   const shell = hasShellAgent(config) ? (await import("./shell/tools/agent.ts")).shellDesk(config, env, desk) : null;
   const spare = [...desk.tools, ...(shell?.tools ?? [])];
   const tomlFiles = config.agents.filter(isToml);
-  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, spare, manifests.broken);
-  const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, spare);
-  const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect, memory);
+  const tomls = await loadTomlAgents(
+    config.root,
+    tomlFiles,
+    config.tools,
+    config.prices,
+    manifests.tools,
+    spare,
+    manifests.broken,
+    (fault) => (fault.fault.kind === "file-bad" && fault.fault.file.endsWith(".toml") ? trouble : losing("tools"))(fault),
+  );
+  if (tomls.length < projectFiles(realpathSync(config.root), tomlFiles, "agents").length) lost.agents = true;
+  const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, spare, losing("tools"));
+  const symbi = await symbiAgents(config, loadBox, manifests.broken, collect, memory, lost);
+  const { agents: symbis, origins, sources, finish } = symbi;
   const unfit = new Map([...tomls, ...symbis].map(({ agent, unfit: tools }) => [agent.name, tools]));
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of (shell?.within ?? same)(withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config))) {
@@ -98,9 +124,8 @@ export async function loadProjectAgents(
     if (other !== undefined) {
       const [here, there] = [placeOf(agent.name, file), placeOf(agent.name, other.file)];
       const where = `${other.file}${there === null ? "" : `:${there.line}`}`;
-      throw fileBad(file, here, `agent \`${agent.name}\` is already defined in ${where}`, "rename one of them");
-    }
-    byName.set(agent.name, { agent, file });
+      trouble(fileBad(file, here, `agent \`${agent.name}\` is already defined in ${where}`, "rename one of them"));
+    } else byName.set(agent.name, { agent, file });
   }
   const sorted = [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
@@ -115,6 +140,7 @@ export async function loadProjectAgents(
       skills: [],
       mcp: null,
       desk,
+      gaps: gapsLeft(),
     };
   const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
   const trusted = await trustIn(config.journal.directory);
@@ -123,7 +149,13 @@ export async function loadProjectAgents(
   if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_EQUIPMENT : serverEquipment(mcp);
   const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
-  return { agents: await all((one) => finished(one, equipment)), sources, skills, mcp, desk };
+  return { agents: await all((one) => finished(one, equipment)), sources, skills, mcp, desk, gaps: gapsLeft() };
+
+  function gapsLeft(): Gaps {
+    const names = sorted.flatMap(({ agent }) => agent.tools.filter(isStandIn).map(({ name }) => name));
+    const isLacking = sorted.some(({ agent }) => agent.missing.length + agent.missingServers.length > 0);
+    return { agents: lost.agents, tools: { more: lost.agents || lost.tools || isLacking, named: [...new Set(names)] } };
+  }
 
   /** Of an agent in a `.symbi` file. */
   function placeOf(name: string, file: string): Readonly<{ line: number; column: number }> | null {
@@ -147,7 +179,7 @@ export async function loadProjectAgents(
     if (made.kind === "agent") return { ...one, agent: made.agent, symbi: { origin, policies: made.policies } };
     if (collect === null) throw refuseAll(origin.source.path, made.problems);
     collect(made.problems);
-    return { ...one, agent };
+    return { ...one, agent, symbi: { origin, policies: [] } };
   }
 
   function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
@@ -191,16 +223,20 @@ async function symbiAgents(
   broken: ProjectManifests["broken"],
   collect: Collect | null,
   memory: AgentMemory,
+  lost: { agents: boolean; readonly tools: boolean },
 ): Promise<SymbiAgents> {
   const refuse = (path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): void => {
     if (collect === null) throw refuseAll(path, problems, cause);
     collect(problems);
   };
+  const torn = new Set<SymbiSource>();
   const reads = await readSymbiFiles(config.root, config.agents.filter(isSymbi), config.drafts, memory);
   const sources = reads.flatMap((read) => {
     if (read.kind === "source") return [read.source];
     refuse(read.path, read.problems);
-    return [];
+    if (!read.isWhole) lost.agents = true;
+    if (read.part !== null && !read.isWhole) torn.add(read.part);
+    return read.part === null ? [] : [read.part];
   });
   const drafts = sources.flatMap((source) => source.symbi.agents.map((draft) => ({ source, draft })));
   if (drafts.length === 0) return { agents: [], origins: new Map(), sources, finish: null };
@@ -216,11 +252,8 @@ async function symbiAgents(
       return [];
     }
     origins.set(draft.name, origin);
-    const built = buildAgent(source, draft, { box, broken, prices: config.prices });
-    if (built.kind === "problems") {
-      refuse(source.path, built.problems, built.cause);
-      return [];
-    }
+    const built = buildAgent(source, draft, { box, broken, prices: config.prices, lacks: lost.tools });
+    if (built.kind === "problems") refuse(source.path, built.problems, built.cause);
     const { agent, unfit } = built;
     collect?.(
       unfit.map(({ tool, at, file, line, detail, hint }) =>
@@ -232,14 +265,29 @@ async function symbiAgents(
         ),
       ),
     );
-    return [{ agent, file: source.path, unfit }];
+    if (agent === null) lost.agents = true;
+    return agent === null ? [] : [{ agent, file: source.path, unfit }];
   });
   for (const { origin, problem } of openDelegates(origins)) refuse(origin.source.path, [problem]);
   return { agents, origins, sources, finish };
 
   async function finish(agent: Agent, origin: SymbiOrigin): Promise<Finished> {
+    const unknown = collect === null ? null : unknownTo(agent, origin);
+    if (unknown !== null) {
+      const part = (await import("./symbi-compiling.ts")).compileAgent(origin, seenBy(agent, config.groups), unknown);
+      if (part.kind === "problems") return part;
+      if (!lacksAny(agent)) return { kind: "agent", agent, policies: [] };
+    }
     const made = lacksAny(agent) ? NOTHING_MADE : await compiled(origin, seenBy(agent, config.groups), memory);
     return finishAgent(agent, origin, () => made);
+  }
+
+  /** Null where all its tools are known. */
+  function unknownTo(agent: Agent, { source, draft: { tools, delegates, definition } }: SymbiOrigin): UnknownTools | null {
+    const isSilent = tools.length + delegates.length + (definition.skills?.length ?? 0) + (definition.mcp?.length ?? 0) === 0;
+    const more = agent.missing.length + agent.missingServers.length > 0 || (torn.has(source) && isSilent);
+    const named = agent.tools.filter(isStandIn).map(({ name }) => name);
+    return more || named.length > 0 || lacksAny(agent) ? { more, named } : null;
   }
 }
 type ToolBox = Awaited<ReturnType<typeof loadToolBox>>;

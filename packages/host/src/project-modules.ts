@@ -36,6 +36,31 @@ export function projectFiles(root: string, patterns: readonly string[], setting:
 /** What `agents/**` passes over is a folder; what is named like an agent's file and is none would be missed. */
 const NAMED_LIKE = /\.(?:symbi|dsl|toml|[cm]?[jt]s)$/;
 
+/** Takes each thing that is wrong; the first is thrown unless somebody wants them all. */
+export type Trouble = (fault: FaultError) => void;
+export const THROWN: Trouble = (fault) => {
+  throw fault;
+};
+
+/** Null where a fault stopped it, which was told. */
+export async function asTold<T>(work: () => Promise<T>, trouble: Trouble): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    trouble(error);
+    return null;
+  }
+}
+
+/** A fault as a problem with its place; `orgate.toml` where it names none. */
+export function problemOfFault({ fault }: FaultError, root: string): Problem {
+  const { message, hint } = describe(fault);
+  if (fault.kind !== "file-bad") return { file: "orgate.toml", line: 1, column: 1, detail: message, hint };
+  return { file: labelled(root, fault.file), line: fault.line ?? 1, column: fault.column ?? 1, detail: fault.detail, hint };
+}
+type Problem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
+
 /** For people, policies and journals: below the project, with forward slashes. */
 export const labelled = (root: string, path: string): string => relative(realpathSync(root), path).split(sep).join("/");
 

@@ -1,5 +1,8 @@
-/** What stands for a tool whose manifest cannot be used. */
+/** What stands for a tool of which only the name is known: its manifest cannot be used, or there is none. */
 import { defineTool, type Tool } from "@orgate/core";
+
+const STAND_IN = Symbol("orgate.stand-in");
+export const isStandIn = (tool: Tool): boolean => STAND_IN in tool;
 
 /** For policies to speak of; an agent that has one is not run, and if it were, this would not. */
 export function standIn(name: string): Tool {
@@ -13,5 +16,5 @@ export function standIn(name: string): Tool {
       throw new Error(reason);
     },
   });
-  return Object.freeze({ ...tool, check: () => ({ kind: "refused", reason }) as const });
+  return Object.freeze({ ...tool, check: () => ({ kind: "refused", reason }) as const, [STAND_IN]: true });
 }

@@ -62,6 +62,18 @@ export function checkPolicies(
   return { problems, warnings };
 }
 
+/** Whether what its check would find holds, whatever could not be read: it names its actions, and each is a tool that is known or none at all. */
+export function isCertain({ policy: { json, text } }: Parsed, { tools, unknown }: Cast): boolean {
+  if (unknown === undefined || (!unknown.more && unknown.named.length === 0)) return true;
+  const actions = [...JSON.stringify(json.action).matchAll(/"id":"([^"]*)"/g)].map(([, id = ""]) => id);
+  const isKnown = (id: string): boolean => {
+    if (!id.startsWith("tool:")) return !EFFECTS.some((effect) => effect === id);
+    const name = id.slice("tool:".length);
+    return tools.some((tool) => tool.name === name) ? !unknown.named.includes(name) : !unknown.more;
+  };
+  return actions.length > 0 && actions.every(isKnown) && !(unknown.more && text.includes("calls")); // of tools that may be there
+}
+
 const impossibleIn = ({ validationWarnings }: Validated): ReadonlySet<string> =>
   new Set(validationWarnings.flatMap(({ policyId, error }) => (isImpossible(error) ? [policyId] : [])));
 

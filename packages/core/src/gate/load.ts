@@ -5,7 +5,7 @@
 import { count, nearest, PLAIN_TERMS, type UserGroups, unanswered } from "../vocab/index.ts";
 import type { ArgType } from "./arg-types.ts";
 import type { PolicySet } from "./cedar.ts";
-import { checkPolicies } from "./check.ts";
+import { checkPolicies, isCertain } from "./check.ts";
 import type { Engine } from "./engine.ts";
 import { tooDeep } from "./nesting.ts";
 import { annotationAt, bytesIn, dutiesOf, type Piece, pieces, placeAt } from "./policy-text.ts";
@@ -33,12 +33,13 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
     return found.flatMap((piece) => parse(file, piece, engine, problems));
   });
   uniqueIds(parsed, problems);
-  const checked = checkPolicies(parsed, files, engine, { vocabulary, cast });
+  const certain = parsed.filter((p) => isCertain(p, cast));
+  const checked = checkPolicies(certain, files, engine, { vocabulary, cast });
   problems.push(...checked.problems);
   warnings.push(...checked.warnings);
   const people = groupsIn(cast);
   for (const p of parsed) {
-    problems.push(...redactions(p, cast, vocabulary.args));
+    if (certain.includes(p)) problems.push(...redactions(p, cast, vocabulary.args));
     warnings.push(...strangers(p, cast));
     for (const { of, isRefused, detail, hint } of unanswered(p.policy.duties.ask?.terms ?? PLAIN_TERMS, people))
       (isRefused ? problems : warnings).push({ file: p.file.path, ...placeAt(p.file.text, annotated(p, of)), detail, hint });

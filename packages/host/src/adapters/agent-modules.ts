@@ -6,21 +6,20 @@
  */
 import { realpathSync } from "node:fs";
 import { type Agent, isAgent } from "@orgate/core";
-import { fileBad, importedModule, projectFiles } from "../project-modules.ts";
+import { asTold, fileBad, importedModule, projectFiles, THROWN, type Trouble } from "../project-modules.ts";
 
 export type LoadedAgent = Readonly<{ agent: Agent; file: string }>;
 
 /** `patterns` are paths and globs below `root`; the result is in the order of names. */
-export async function loadAgents(root: string, patterns: readonly string[]): Promise<readonly LoadedAgent[]> {
+export async function loadAgents(root: string, patterns: readonly string[], trouble: Trouble = THROWN): Promise<readonly LoadedAgent[]> {
   const loaded = new Map<string, LoadedAgent>();
   const folder = realpathSync(root);
   for (const file of projectFiles(folder, patterns, "agents")) {
-    for (const agent of agentsIn(await importedModule(file, folder), file)) {
+    for (const agent of (await asTold(async () => agentsIn(await importedModule(file, folder), file), trouble)) ?? []) {
       const other = loaded.get(agent.name);
       if (other?.agent === agent) continue; // the same one, exported again
-      if (other !== undefined)
-        throw fileBad(file, null, `agent \`${agent.name}\` is already defined in ${other.file}`, "rename one of them");
-      loaded.set(agent.name, { agent, file });
+      if (other === undefined) loaded.set(agent.name, { agent, file });
+      else trouble(fileBad(file, null, `agent \`${agent.name}\` is already defined in ${other.file}`, "rename one of them"));
     }
   }
   return [...loaded.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));

@@ -7,10 +7,8 @@ import { realpathSync } from "node:fs";
 import {
   type Agent,
   DEFAULT_MODEL,
-  defineAgent,
   defineMiddleware,
-  describe,
-  FaultError,
+  type FaultError,
   fromJsonSchema,
   type JsonObject,
   type Middleware,
@@ -20,6 +18,7 @@ import {
 } from "@orgate/core";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
+import { defineTelling } from "../agent-settings.ts";
 import { type Draft, draftAt, draftedIn } from "../draft.ts";
 import { fileBad, labelled, projectFiles } from "../project-modules.ts";
 import { standIn } from "../stand-in.ts";
@@ -29,7 +28,15 @@ const MAX_BYTES = 1024 * 1024;
 
 export type SymbiSource = Readonly<{ symbi: SymbiFile /** Absolute. */; path: string }>;
 export type ReadSource = Readonly<
-  { kind: "source"; source: SymbiSource } | { kind: "problems"; path: string; problems: readonly [SymbiProblem, ...SymbiProblem[]] }
+  | { kind: "source"; source: SymbiSource }
+  /** `part`: what can be read of it all the same; `isWhole`: no block of it is missing there. */
+  | {
+      kind: "problems";
+      path: string;
+      problems: readonly [SymbiProblem, ...SymbiProblem[]];
+      part: SymbiSource | null;
+      isWhole: boolean;
+    }
 >;
 
 export const isSymbi = (path: string): boolean => path.endsWith(".symbi") || path.endsWith(".dsl");
@@ -58,6 +65,8 @@ async function readOne(root: string, path: string, drafts: readonly Draft[], mem
     kind: "problems",
     path,
     problems: [{ file, line: 1, column: 1, detail, hint }],
+    part: null,
+    isWhole: false,
   });
   if (!/^[\p{L}\p{N}][\p{L}\p{N}._/-]*$/u.test(file))
     return trouble("its name cannot stand in a policy's", "use letters, digits, `.`, `_` and `-`");
@@ -66,7 +75,7 @@ async function readOne(root: string, path: string, drafts: readonly Draft[], mem
     const known = memory.read(text, file);
     if (known !== null) return { kind: "source", source: { symbi: known, path } };
     const read = (await import("@orgate/core/symbi")).readSymbi(text, file);
-    if (read.kind === "problems") return { ...read, path };
+    if (read.kind === "problems") return { ...read, path, part: read.part === null ? null : { symbi: read.part, path } };
     memory.keepRead(text, read.symbi);
     return { kind: "source", source: { symbi: read.symbi, path } };
   } catch (error) {
@@ -86,49 +95,59 @@ export type Ground = Readonly<{
   box: Box;
   broken: ReadonlyMap<string, Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>>;
   prices: PriceList;
+  /** The box lacks tools of a module that could not be loaded: which ones, nobody knows. */
+  lacks?: boolean;
 }>;
 export type Box = ReadonlyMap<string, Readonly<{ tool: Tool }>>;
 /** Y77 `unfit`: tools that it names, that are written, and that cannot be used: it is not run without them, and the others are. */
 export type UnfitTool = Readonly<{ tool: string; at: number; file: string; line: number; column: number; detail: string; hint: string }>;
 export type BuiltAgent = Readonly<
   | { kind: "agent"; agent: Agent; unfit: readonly UnfitTool[] }
-  | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]]; cause?: unknown }
+  /** `agent`: without what is wrong, for further checks and never to be run. */
+  | {
+      kind: "problems";
+      problems: readonly [SymbiProblem, ...SymbiProblem[]];
+      agent: Agent | null;
+      unfit: readonly UnfitTool[];
+      cause?: unknown;
+    }
 >;
 
 /** The agent with what it names of the project's tools; what it says of policies and labels comes when all its tools are there. */
-export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices }: Ground): BuiltAgent {
+export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices, lacks = false }: Ground): BuiltAgent {
   const problems: SymbiProblem[] = [];
   const unfit: UnfitTool[] = [];
   const tools = draft.tools.flatMap(({ name, at }) => {
     const [found, wrong] = [box.get(name), broken.get(name)];
     if (found !== undefined) return [found.tool];
     if (wrong === undefined) {
-      problems.push(problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box)));
-      return [];
+      if (!lacks) problems.push(problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box)));
+      return /^[\w-]{1,64}$/.test(name) ? [standIn(name)] : [];
     }
     const { file, line, column, detail, hint } = wrong;
     unfit.push({ tool: name, at, file, line, column, detail, hint });
     return [standIn(name)];
   });
-  const [first, ...rest] = problems;
-  if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
   const { definition } = draft;
   const known = pricesFor([definition.model ?? DEFAULT_MODEL, ...(definition.fallbacks ?? [])], definition.prices, prices);
-  try {
-    const agent = defineAgent({
+  let cause: unknown;
+  const agent = defineTelling(
+    {
       ...definition,
       ...(known === null ? {} : { prices: known }),
       tools,
       middleware: draft.input === null ? [] : [inputCheck(draft.input)],
-    });
-    return { kind: "agent", agent, unfit };
-  } catch (error) {
-    if (!(error instanceof FaultError)) throw error;
-    const { message, hint } = describe(error.fault);
-    const setting = /`([A-Za-z.]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
-    const at = draft.places.get(setting.split(".")[0] ?? "") ?? draft.places.get(setting) ?? draft.at;
-    return { kind: "problems", problems: [problemAt(symbi, at, message, hint)], cause: error };
-  }
+    },
+    ({ setting, message, hint, error }) => {
+      const at = draft.places.get(setting.split(".")[0] ?? "") ?? draft.places.get(setting) ?? draft.at;
+      problems.push(problemAt(symbi, at, message, hint));
+      cause ??= error;
+    },
+  );
+  const [first, ...rest] = problems;
+  if (first !== undefined) return { kind: "problems", problems: [first, ...rest], agent, unfit, cause };
+  if (agent === null) throw new Error("an agent that is not made has a problem");
+  return { kind: "agent", agent, unfit };
 }
 
 const toolHint = (name: string, box: Box): string =>

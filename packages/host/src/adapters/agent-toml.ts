@@ -12,8 +12,6 @@ import {
   type Agent,
   type AgentDefinition,
   DEFAULT_MODEL,
-  defineAgent,
-  describe,
   FaultError,
   isSkill,
   type JsonObject,
@@ -26,7 +24,8 @@ import {
 } from "@orgate/core";
 import * as z from "zod";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
-import { fileBad, importedModule, projectFiles } from "../project-modules.ts";
+import { defineTelling } from "../agent-settings.ts";
+import { asTold, fileBad, importedModule, projectFiles, THROWN, type Trouble } from "../project-modules.ts";
 import { standIn } from "../stand-in.ts";
 import { readTextFile } from "../text-file.ts";
 import { placeOf, readToml } from "../toml-text.ts";
@@ -89,12 +88,20 @@ export async function loadTomlAgents(
   more: ToolBox = new Map(),
   spare: readonly Tool[] = [],
   broken: ReadonlyMap<string, BrokenTool> = new Map(),
+  trouble: Trouble = THROWN,
 ): Promise<readonly TomlAgent[]> {
   const folder = realpathSync(root);
   const files = projectFiles(folder, patterns, "agents");
   if (files.length === 0) return [];
-  const box = await loadToolBox(root, tools, more, spare);
-  return files.map((file) => agentIn(file, { box, prices, root: folder, broken }));
+  let lacks = false; // tools of a module that could not be loaded: which ones, nobody knows
+  const box = await loadToolBox(root, tools, more, spare, (fault) => {
+    trouble(fault);
+    lacks = true;
+  });
+  const ground = { box, prices, root: folder, broken, lacks, trouble };
+  const agents: TomlAgent[] = [];
+  for (const file of files) agents.push(...((await asTold(async () => agentIn(file, ground), trouble)) ?? []));
+  return agents;
 }
 
 /** The tools that an agent may name; those of the project's own modules are loaded here. */
@@ -103,24 +110,26 @@ export async function loadToolBox(
   tools: readonly string[],
   more: ToolBox = new Map(),
   spare: readonly Tool[] = [],
+  trouble: Trouble = THROWN,
 ): Promise<ToolBox> {
-  const named = await loadTools(realpathSync(root), tools, more);
+  const named = await loadTools(realpathSync(root), tools, more, trouble);
   return new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
 }
 
 /** T64 one name is one tool, wherever it is defined. */
-async function loadTools(root: string, patterns: readonly string[], more: ToolBox): Promise<ToolBox> {
+async function loadTools(root: string, patterns: readonly string[], more: ToolBox, trouble: Trouble): Promise<ToolBox> {
   const box = new Map<string, { tool: Tool; file: string }>(more);
   for (const file of projectFiles(root, patterns.filter(isModule), "tools")) {
-    const exported = Object.values(await importedModule(file, root));
+    const module = await asTold(() => importedModule(file, root), trouble);
+    const exported = Object.values(module ?? {});
     const tools = new Set(exported.filter(isTool));
-    if (tools.size === 0 && !exported.some(isSkill))
-      throw fileBad(file, null, "exports no tool", "export what `defineTool` returns, by name or as the default");
+    if (module !== null && tools.size === 0 && !exported.some(isSkill))
+      trouble(fileBad(file, null, "exports no tool", "export what `defineTool` returns, by name or as the default"));
     for (const tool of tools) {
       const other = box.get(tool.name);
       if (other !== undefined && other.tool !== tool)
-        throw fileBad(file, null, `tool \`${tool.name}\` is already defined in ${other.file}`, "rename one of them");
-      box.set(tool.name, { tool, file });
+        trouble(fileBad(file, null, `tool \`${tool.name}\` is already defined in ${other.file}`, "rename one of them"));
+      else box.set(tool.name, { tool, file });
     }
   }
   return box;
@@ -149,56 +158,82 @@ const isModule = (pattern: string): boolean => !pattern.endsWith(".clad.toml");
 const isTool = (value: unknown): value is Tool =>
   typeof value === "object" && value !== null && "inputSchema" in value && "check" in value && "resource" in value && "run" in value;
 
-type Ground = Readonly<{ box: ToolBox; prices: PriceList; root: string; broken: ReadonlyMap<string, BrokenTool> }>;
+type Ground = Readonly<{
+  box: ToolBox;
+  prices: PriceList;
+  root: string;
+  broken: ReadonlyMap<string, BrokenTool>;
+  lacks: boolean;
+  trouble: Trouble;
+}>;
 
-function agentIn(file: string, { box, prices: project, root, broken }: Ground): TomlAgent {
+/** Tells everything that is wrong with a file, and goes on with the rest of it; none where the rest makes no agent. */
+function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
+  const { box, prices: project, root, broken, lacks, trouble } = ground;
   const text = textOf(file);
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw fileBad(file, toml, `not TOML: ${toml.detail}`, HINT);
-  const read = agentSchema.safeParse(toml.value);
-  if (!read.success) {
-    const { path, detail } = issueOf(read.error);
-    throw fileBad(file, placeOf(text, path), detail, HINT);
-  }
-  const { tools, recover, breaker, model, output, prices: own, knowledge, schedules, webhooks, ...rest } = read.data;
+  const written = readTelling(toml.value, (path, detail) => trouble(fileBad(file, placeOf(text, path), detail, HINT)));
+  if (written === null) return [];
+  const { tools, recover, breaker, model, output, prices: own, knowledge, schedules, webhooks, ...rest } = written;
   const unfit: TomlAgent["unfit"][number][] = [];
-  const found = tools.map((name, i) => {
+  const found = tools.flatMap((name, i) => {
     const [known, wrong] = [box.get(name), broken.get(name)];
-    if (known !== undefined) return known.tool;
-    if (wrong !== undefined) {
-      unfit.push({ ...wrong, tool: name });
-      return standIn(name);
-    }
+    if (known !== undefined) return [known.tool];
     const hint = box.size === 0 ? "the project's `tools/` has none" : `there are: ${[...box.keys()].sort().join(", ")}`;
-    throw fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint);
+    if (wrong !== undefined) unfit.push({ ...wrong, tool: name });
+    else if (!lacks) trouble(fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint));
+    return /^[\w-]{1,64}$/.test(name) ? [standIn(name)] : [];
   });
-  const answer =
-    typeof output === "string"
-      ? { output: schemaIn(output, file, root, placeOf(text, ["output"])) }
-      : output === undefined
-        ? {}
-        : { output };
-  try {
-    const failing = { ...(recover === undefined ? {} : { recover: recover as Recover }), ...(breaker === undefined ? {} : { breaker }) };
-    const known = knowledge === undefined ? {} : { knowledge: knowledge as KnowledgeDefinition };
-    const prices = pricesFor([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
-    const agent = defineAgent({
+  const prices = pricesFor([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
+  const agent = defineTelling(
+    {
       ...rest,
       ...(model === undefined ? {} : { model }),
       ...(prices === null ? {} : { prices }),
-      ...failing,
-      ...known,
-      ...answer,
+      ...(recover === undefined ? {} : { recover: recover as Recover }),
+      ...(breaker === undefined ? {} : { breaker }),
+      ...(knowledge === undefined ? {} : { knowledge: knowledge as KnowledgeDefinition }),
+      ...outputOf(output, file, root, text, trouble),
       ...(schedules === undefined ? {} : { schedules: schedules as unknown as NonNullable<AgentDefinition["schedules"]> }),
       ...(webhooks === undefined ? {} : { webhooks: webhooks as unknown as NonNullable<AgentDefinition["webhooks"]> }),
       tools: found,
-    }); // which checks what is said of failures like all the rest
-    return { agent, file, unfit };
+    }, // which checks what is said of failures like all the rest
+    ({ setting, message, hint, error }) => trouble(fileBad(file, placeOf(text, pathOf(setting)), message, hint, error)),
+  );
+  return agent === null ? [] : [{ agent, file, unfit }];
+}
+
+type Written = z.infer<typeof agentSchema>;
+
+/** The settings that are right; null where these make no agent. */
+function readTelling(value: unknown, tell: (path: readonly PropertyKey[], detail: string) => void): Written | null {
+  const read = agentSchema.safeParse(value);
+  if (read.success) return read.data;
+  const issues = issuesOf(read.error);
+  for (const { path, detail } of issues) tell(path, detail);
+  const left = structuredClone(value);
+  for (const { path } of issues) leaveOut(left, path);
+  const again = agentSchema.safeParse(typeof left === "object" ? { instructions: "(none)", ...left } : left);
+  return again.success ? again.data : null;
+}
+
+function leaveOut(value: unknown, path: readonly PropertyKey[]): void {
+  const [key, ...deeper] = path;
+  if (typeof value !== "object" || value === null || key === undefined) return;
+  const inner: unknown = Reflect.get(value, key);
+  if (deeper.length > 0 && typeof inner === "object" && inner !== null && !Array.isArray(inner)) leaveOut(inner, deeper);
+  else Reflect.deleteProperty(value, key);
+}
+
+function outputOf(output: Written["output"], file: string, root: string, text: string, trouble: Trouble): Pick<AgentDefinition, "output"> {
+  if (typeof output !== "string") return output === undefined ? {} : { output };
+  try {
+    return { output: schemaIn(output, file, root, placeOf(text, ["output"])) };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
-    const { message, hint } = describe(error.fault);
-    const setting = /`([A-Za-z.]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
-    throw fileBad(file, placeOf(text, pathOf(setting)), message, hint, error);
+    trouble(error);
+    return {};
   }
 }
 
@@ -230,15 +265,12 @@ function textOf(file: string): string {
   }
 }
 
-function issueOf(error: z.ZodError): { readonly path: readonly PropertyKey[]; readonly detail: string } {
-  const [issue] = error.issues;
-  if (issue === undefined) return { path: [], detail: "not understood" };
-  if (issue.code === "unrecognized_keys") {
-    const [key = ""] = issue.keys;
-    return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`` };
-  }
-  const name = issue.path.join(".");
-  const message = lowerFirst(issue.message);
-  const missing = issue.code === "invalid_type" && message.endsWith("received undefined");
-  return { path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` };
-}
+const issuesOf = (error: z.ZodError): readonly Readonly<{ path: readonly PropertyKey[]; detail: string }>[] =>
+  error.issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys")
+      return issue.keys.map((key) => ({ path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`` }));
+    const name = issue.path.join(".");
+    const message = lowerFirst(issue.message);
+    const missing = issue.code === "invalid_type" && message.endsWith("received undefined");
+    return [{ path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` }];
+  });

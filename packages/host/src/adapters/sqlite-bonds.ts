@@ -91,7 +91,7 @@ export const GONE = "it is missing: it was there before, while this process ran"
 type Sighting = SeenPlace & Readonly<{ by: string }>;
 
 /** What is looked for of each writer's own entries when a journal is opened: those of so many commits. */
-const COMMITS_BACK = 1_024;
+const COMMITS_BACK = 256;
 
 /**
  * The newest word of every writer on each of the others: of as many commits as may pass until everything is named once more. And what the newest commits

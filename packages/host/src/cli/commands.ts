@@ -828,8 +828,11 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "approvals show",
     summary: "all of one question: what would be done, why it is asked, who may answer, until when",
     args: [APPROVAL],
-    options: {},
-    notes: ["Hidden and control characters are shown escaped; long values are folded (↪), and nothing is left out."],
+    options: { as: AS },
+    notes: [
+      "Of one that is not open any more it shows who answered it, when, and what the call came to.",
+      "Hidden and control characters are shown escaped; long values are folded (↪), and nothing is left out.",
+    ],
     examples: ["orgate approvals show a_0mh3k2", "orgate approvals show a_0mh3k2 --json"],
     load: async () => (await import("../commands/approvals.ts")).show,
   },

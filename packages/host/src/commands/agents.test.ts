@@ -1,5 +1,5 @@
 import { chmodSync, cpSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type Desk, expectRefusal, makeDesk } from "./fixtures/desk.ts";
 
@@ -126,6 +126,143 @@ test("Y51 everything that is wrong is told at once, over files, tools and polici
   expect(await desk.json("agents", "validate")).toMatchObject({ ok: true, agents: ["desk", "other", "payer"] });
 });
 
+const BROKEN = `agent payer {
+  capabilities = [pay, bils, "agent:ghost"]
+  policy money {
+    allow pay
+    allow: pya
+    deny: pay if args.uros > 3
+    deny: bils if args.anything == 1
+  }
+  with model = "offline/payer", modle_options = 1, temperature = 9, max_depth = 0, instructions = "Pay." { }
+}
+
+schedule night { cron: "61 * * * *" agent: payer input: "x" }
+webhook hook { path: "/hooks/x" provider: github secret: "plain" agent: payer }
+webhook other { path: "/hooks/y" provider: github secret: vault://other agent: nobody }
+`;
+/** What is left of it once each problem is mended where it was told. */
+const MENDED = `agent payer {
+  capabilities = [pay, bills, "agent:desk"]
+  policy money {
+    allow: pay
+    allow: pay
+    deny: pay if args.euros > 3
+    deny: bills if calls.bills.turn > 1
+  }
+  with model = "offline/payer", model_options = { rules: [] }, temperature = 1, max_depth = 1, instructions = "Pay." { }
+}
+
+schedule night { cron: "1 * * * *" agent: payer input: "x" }
+webhook hook { path: "/hooks/x" provider: github secret: vault://plain agent: payer }
+webhook other { path: "/hooks/y" provider: github secret: vault://other agent: desk }
+`;
+const TOML_BROKEN = `name = "clerk"
+instructions = "x"
+tools = ["pay", "nothing"]
+modle = "offline/echo"
+delegates = ["ghost"]
+groups = "all"
+maxDepth = 0
+[limits]
+turns = 3
+iterations = 0
+`;
+const TOML_MENDED = `name = "clerk"
+instructions = "x"
+tools = ["pay"]
+model = "offline/echo"
+delegates = ["desk"]
+groups = ["all"]
+maxDepth = 1
+[limits]
+iterations = 3
+`;
+
+test("Y385 one run tells the problems of every stage, in .symbi, TOML and policies; once these are mended none is left", async () => {
+  const desk = bank();
+  const told = async () => {
+    const { code, stdout } = await desk.orgate("agents", "validate", "--json");
+    const { problems } = JSON.parse(stdout) as { problems: { file: string; line: number; detail: string }[] };
+    return { code, problems: problems.map(({ file, line, detail }) => `${file}:${line} ${detail}`).sort() };
+  };
+  desk.write("agents/payer.symbi", BROKEN);
+  desk.write("agents/clerk.toml", TOML_BROKEN);
+  desk.write(
+    "policies/desk.cedar",
+    `${BASE}permit(principal, action == Action::"tool:pay", resource) when { context.args.uros > 3 };\nforbid(;\n`,
+  );
+  const first = await told();
+  expect(first.problems).toMatchInlineSnapshot(`
+    [
+      "agents/clerk.toml:10 agent \`clerk\`: limit \`iterations\` is 0",
+      "agents/clerk.toml:3 there is no tool \`nothing\`",
+      "agents/clerk.toml:4 there is no setting \`modle\`",
+      "agents/clerk.toml:5 there is no agent \`ghost\` to delegate to",
+      "agents/clerk.toml:6 \`groups\`: invalid input: expected array, received string",
+      "agents/clerk.toml:7 agent \`clerk\`: \`maxDepth\` is 0",
+      "agents/clerk.toml:9 agent \`clerk\`: unknown limit \`turns\`",
+      "agents/payer.symbi:12 \`night\`: \`61 * * * *\` is no cron expression: Invalid value for minute: 61",
+      "agents/payer.symbi:13 \`secret\` is not the name of a secret",
+      "agents/payer.symbi:14 \`other\`: there is no agent \`nobody\`",
+      "agents/payer.symbi:2 there is no agent \`ghost\` to delegate to",
+      "agents/payer.symbi:2 there is no tool \`bils\`",
+      "agents/payer.symbi:4 expected \`:\`, found \`pay\`",
+      "agents/payer.symbi:5 \`pya\` is no tool of this agent's",
+      "agents/payer.symbi:6 for a call of \`pay\` there is no \`args.uros\`",
+      "agents/payer.symbi:9 agent \`payer\`: \`maxDepth\` is 0",
+      "agents/payer.symbi:9 agent \`payer\`: limit \`temperature\` is 9",
+      "agents/payer.symbi:9 there is no \`modle_options\` in with",
+      "policies/desk.cedar:3 attribute \`args.uros\` in context for Action::"tool:pay" not found",
+      "policies/desk.cedar:4 unexpected token \`;\`",
+    ]
+  `);
+  expect(first.code).toBe(1);
+
+  desk.write("agents/payer.symbi", MENDED);
+  desk.write("agents/clerk.toml", TOML_MENDED);
+  desk.write("policies/desk.cedar", `${BASE}permit(principal, action == Action::"tool:pay", resource) when { context.args.euros > 3 };\n`);
+  expect(await told()).toEqual({ code: 0, problems: [] });
+  // a module that cannot be loaded hides its own agents, and nothing of the others
+  desk.write("agents/odd.ts", "export const nothing = 1;\n");
+  desk.write(
+    "agents/payer.symbi",
+    MENDED.replace("args.euros", "args.uros").replace("vault://other agent: desk", "vault://other agent: odd"),
+  );
+  expect((await told()).problems).toEqual([
+    "agents/odd.ts:1 exports no agent",
+    "agents/payer.symbi:6 for a call of `pay` there is no `args.uros`",
+  ]);
+});
+
+test("Y386 FILE is relative to the working folder, for agents and for tools, from a subfolder and with --project", async () => {
+  const desk = bank();
+  desk.write("tools/odd.clad.toml", "[tool]\n");
+  const found = async (cwd: string, args: readonly string[]) => {
+    const said = await desk.from(cwd, [...args, "--json"]);
+    return [said.code, said.code === 2 ? said.stderr : (JSON.parse(said.stdout) as { problems: { file: string }[] }).problems.length];
+  };
+  desk.write("agents/payer.symbi", payer("    allow: pya"));
+  const outside = dirname(desk.root);
+  for (const [cwd, agent, tool, more] of [
+    [desk.root, "agents/payer.symbi", "tools/odd.clad.toml", []],
+    [join(desk.root, "agents"), "payer.symbi", "../tools/odd.clad.toml", []],
+    [join(desk.root, "tools"), "../agents/payer.symbi", "odd.clad.toml", []],
+    [outside, "desk/agents/payer.symbi", "desk/tools/odd.clad.toml", ["--project", "desk"]],
+  ] as const) {
+    expect([cwd, await found(cwd, ["agents", "validate", agent, ...more])]).toEqual([cwd, [1, 1]]);
+    expect([cwd, (await found(cwd, ["tools", "validate", tool, ...more]))[0]]).toEqual([cwd, 1]);
+  }
+  for (const [cwd, file, more] of [
+    [desk.root, "payer.symbi", []],
+    [join(desk.root, "tools"), "agents/payer.symbi", []],
+    [outside, "agents/payer.symbi", ["--project", "desk"]],
+  ] as const) {
+    expect(await found(cwd, ["agents", "validate", file, ...more])).toEqual([2, expect.stringContaining(`there is no file \`${file}\``)]);
+    expect((await found(cwd, ["tools", "validate", file, ...more]))[0]).toBe(2);
+  }
+}, 60_000); // many commands, one after the other
+
 test("Z45 Z46 Y79 a webhook may name several secrets, and none that another webhook has; what is wrong is not missing too", async () => {
   const desk = bank();
   const hooks = (...secrets: string[]) =>
@@ -188,7 +325,7 @@ webhook h { path: "/hooks/g" provider: github secret: vault://one agent: payer }
   const lines = [1, 2, 3, 4, 5, 6, 8].map((line) => `agents/times.symbi:${line}`);
   expect(await told()).toEqual([1, lines]);
   expect(await told("agents/times.symbi")).toEqual([1, lines]);
-  expect(await told("payer.symbi")).toEqual([0, []]);
+  expect(await told("agents/payer.symbi")).toEqual([0, []]);
   expectRefusal(await desk.orgate("agents", "validate", "paye.symbi"), 2, "there is no file `paye.symbi` of an agent");
   // of an agent in a file that cannot be read nobody knows whether it is there
   desk.write("agents/payer.symbi", "agent payer {");

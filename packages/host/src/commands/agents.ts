@@ -1,6 +1,7 @@
 /** Agents for people: which there are, what each says, and whether that is right. */
-import { resolve } from "node:path";
-import { type Agent, describe, FaultError, nearest } from "@orgate/core";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { type Agent, FaultError, nearest } from "@orgate/core";
 import { shortened } from "@orgate/core/journal/view";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -11,9 +12,10 @@ import { isSymbi, openCalendar, sha256, symbiProblemAt } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { tryFolder } from "../policies.ts";
 import { loadProjectAgents, type ProjectAgent, type ProjectAgents } from "../project-agents.ts";
-import { labelled, projectFiles } from "../project-modules.ts";
+import { labelled, problemOfFault, projectFiles } from "../project-modules.ts";
 import { procedureDoubts } from "../project-symbi.ts";
 import { schedulesIn, webhooksIn } from "../schedules/declaring.ts";
+import { placeOf } from "../toml-text.ts";
 import { optionsFor, printProblem } from "./policy.ts";
 import { projectOf } from "./project.ts";
 
@@ -158,72 +160,83 @@ function tellEnd(screen: Screen, problems: number, agents: number): void {
   else screen.line(count(problems, "problem"));
 }
 
-/** A name that is nobody's would be without problems. */
+/** Relative to the working folder, like every FILE. A file of no agent is refused: it would be without problems. */
 function fileNamed(given: Given, wanted: string): (file: string) => boolean {
   const { root, agents } = projectOf(given);
-  const all = projectFiles(root, agents, "agents").map((path) => labelled(root, path));
-  const here = labelled(root, resolve(given.cwd, wanted));
-  const isIt = (file: string): boolean => file === here || file === wanted || file.endsWith(`/${wanted}`);
-  if (all.some(isIt)) return isIt;
-  throw new FaultError({ kind: "usage", detail: `there is no file \`${wanted}\` of an agent`, hint: nearest(wanted, all) });
+  const all = projectFiles(realpathSync(root), agents, "agents");
+  const path = resolve(given.cwd, wanted);
+  const meant = labelled(root, existsSync(path) ? realpathSync(path) : path);
+  if (all.some((file) => labelled(root, file) === meant)) return (file) => file === meant;
+  const here = realpathSync(given.cwd);
+  const near = nearest(
+    wanted,
+    all.map((file) => relative(here, file)),
+  );
+  throw new FaultError({ kind: "usage", detail: `there is no file \`${wanted}\` of an agent`, hint: near });
 }
 
 type Validated = Readonly<{ problems: readonly SymbiProblem[]; warnings: readonly SymbiProblem[]; agents: readonly string[] }>;
 
+/** Y385 each check is made of whatever could be read, and leaves out what rests on the rest. */
 async function problemsIn(given: Given): Promise<Validated> {
   const config = projectOf(given);
   const problems: SymbiProblem[] = [];
   try {
     const loaded = await loadProjectAgents(config, "wanted", given.env, undefined, (found) => problems.push(...found));
-    const { agents } = loaded;
+    const { agents, gaps } = loaded;
     const names = agents.map(({ agent }) => agent.name);
-    const isPart = problems.length > 0;
-    problems.push(...agents.flatMap((one) => lacking(one, isPart ? null : names)), ...declaredWrong(config, loaded, isPart));
-    if (problems.length > 0) return { problems, warnings: [], agents: names };
-    const { report } = tryFolder(
-      optionsFor(
+    problems.push(...agents.flatMap((one) => lacking(one, gaps.agents ? null : names, config.root)), ...declaredWrong(config, loaded));
+    const { report } = tryFolder({
+      ...optionsFor(
         config,
         agents.map(({ agent }) => agent),
       ),
-    );
+      gaps,
+    });
+    problems.push(...report.problems);
     const doubts = agents.flatMap(({ agent, symbi }) => (symbi === undefined ? [] : procedureDoubts(agent, symbi.origin)));
-    return { problems: report.problems, warnings: [...doubts, ...report.warnings.filter(({ file }) => isSymbi(file))], agents: names };
+    const warnings = problems.length > 0 ? [] : [...doubts, ...report.warnings.filter(({ file }) => isSymbi(file))];
+    return { problems: each(problems), warnings, agents: names };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
-    return { problems: [...problems, problemOf(error, config.root)], warnings: [], agents: [] };
+    return { problems: each([...problems, problemOfFault(error, config.root)]), warnings: [], agents: [] };
   }
 }
 
-/** What a `.symbi` agent names and does not have: it would not be run. `names` of all agents; null where not all could be read. */
-function lacking({ agent, symbi }: ProjectAgent, names: readonly string[] | null): readonly SymbiProblem[] {
-  if (symbi === undefined) return [];
-  const { source, draft } = symbi.origin;
-  const told = (place: string, detail: string, hint: string): SymbiProblem =>
-    symbiProblemAt(source.symbi, draft.places.get(place) ?? draft.at, detail, hint);
-  const strangers = names === null ? [] : draft.delegates.filter(({ name }) => !names.includes(name));
+/** Once: a tool module is loaded for agents of either kind. */
+const each = (problems: readonly SymbiProblem[]): readonly SymbiProblem[] => [
+  ...new Map(problems.map((one) => [`${one.file}:${one.line}:${one.column} ${one.detail}`, one])).values(),
+];
+
+/** What an agent's file names and does not have: it would not be run. `names` of all agents; null where not all could be read. */
+function lacking({ agent, file, symbi }: ProjectAgent, names: readonly string[] | null, root: string): readonly SymbiProblem[] {
+  const text = symbi === undefined && file.endsWith(".toml") ? readFileSync(file, "utf8") : null;
+  if (symbi === undefined && text === null) return [];
+  const told = (setting: string, detail: string, hint: string, at?: number): SymbiProblem => {
+    if (symbi === undefined) return { file: labelled(root, file), ...placeOf(text ?? "", [setting]), detail, hint };
+    const { source, draft } = symbi.origin;
+    return symbiProblemAt(source.symbi, at ?? draft.places.get(setting) ?? draft.at, detail, hint);
+  };
+  const delegates: readonly Readonly<{ name: string; at?: number }>[] =
+    symbi?.origin.draft.delegates ?? (agent.definition.delegates ?? []).map((name) => ({ name }));
+  const strangers = names === null ? [] : delegates.filter(({ name }) => !names.includes(name));
   return [
-    ...strangers.map(({ name, at }) =>
-      symbiProblemAt(source.symbi, at, `there is no agent \`${name}\` to delegate to`, nearest(name, names ?? [])),
-    ),
+    ...strangers.map(({ name, at }) => told("delegates", `there is no agent \`${name}\` to delegate to`, nearest(name, names ?? []), at)),
     ...agent.missing.map(({ skill, detail, hint }) => told("skills", `skill \`${skill}\` cannot be used: ${detail}`, hint)),
     ...agent.missingServers.map(({ server, detail, hint }) => told("mcp", `MCP server \`${server}\` cannot be used: ${detail}`, hint)),
+    ...(symbi === undefined ? agent.missingTools : []).map(({ tool, detail, hint }) =>
+      told("tools", `tool \`${tool}\` cannot be used: ${detail}`, hint),
+    ),
   ];
 }
 
 /** Y76 schedules and webhooks, wherever they are declared: their times, zones, paths and agents. Where a file cannot be read, nobody knows which agents it has. */
-function declaredWrong(config: Config, { agents, sources }: ProjectAgents, isPart: boolean): readonly SymbiProblem[] {
+function declaredWrong(config: Config, { agents, sources, gaps }: ProjectAgents): readonly SymbiProblem[] {
   const found: SymbiProblem[] = [];
-  const isAgent = (name: string): boolean => isPart || agents.some(({ agent }) => agent.name === name);
+  const isAgent = (name: string): boolean => gaps.agents || agents.some(({ agent }) => agent.name === name);
   const all = { config, agents, symbi: sources.map(({ symbi }) => symbi), owner: "nobody", isAgent };
-  const trouble = (fault: FaultError): number => found.push(problemOf(fault, config.root));
+  const trouble = (fault: FaultError): number => found.push(problemOfFault(fault, config.root));
   schedulesIn(all, openCalendar(), trouble);
   webhooksIn(all, trouble);
   return found;
-}
-
-/** What stopped the others, as a problem with its place. */
-function problemOf({ fault }: FaultError, root: string): SymbiProblem {
-  const { message, hint } = describe(fault);
-  if (fault.kind !== "file-bad") return { file: "orgate.toml", line: 1, column: 1, detail: message, hint };
-  return { file: labelled(root, fault.file), line: fault.line ?? 1, column: fault.column ?? 1, detail: fault.detail, hint };
 }

@@ -56,7 +56,7 @@ function argsOf(text: string | null): JsonObject {
 
 function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answer): Promise<number> {
   return looking(given, async (look, config) => {
-    const view = await questionOf(look, given.args[0] ?? "");
+    const view = await questionOf(look, given);
     const { approval, agent, tool, requester, session, digest } = view;
     const wanted = given.text("digest");
     if (wanted !== null && (wanted.length < 8 || !digest.startsWith(wanted)))

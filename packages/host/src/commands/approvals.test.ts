@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { ASKING_POLICIES, askingDesk, parked, waitingIn, withPeople } from "./fixtures/asking.ts";
-import { type Desk, expectRefusals, until } from "./fixtures/desk.ts";
+import { type Desk, expectRefusal, expectRefusals, until } from "./fixtures/desk.ts";
 
 const desks: Desk[] = [];
 const newDesk = async (...given: Parameters<typeof askingDesk>): Promise<Desk> => {
@@ -155,6 +155,40 @@ describe("one question", () => {
     expect(await waitingIn(desk)).toEqual([]);
   });
 });
+
+test("Q385 an answer to a request that is not open any more says who answered it, when, and what the call came to; show works for it too", async () => {
+  const desk = await newDesk();
+  const q = await parked(desk, "pay");
+  expect((await desk.orgate("approvals", "approve", q.approval, "--as", "ana")).code).toBe(0);
+  const late = (who: string, ...verb: string[]) => desk.orgate("approvals", verb[0] ?? "", q.approval, ...verb.slice(1), "--as", who);
+  const at = /is not open any more \(\d{4}-.*Z\): /;
+  for (const verb of [["approve"], ["deny", "--reason", "x"], ["withdraw", "--reason", "x"], ["edit", "--args", "{}"]]) {
+    const said = await late("ben", ...verb);
+    expectRefusal(said, 2, "Ana approved it. The call ran.");
+    expect(said.stderr).toMatch(at);
+  }
+  expectRefusal(await late("ana", "approve"), 2, "You approved it. The call ran.");
+  const shown = await desk.orgate("approvals", "show", q.approval.slice(-6), "--as", "ben");
+  expect([shown.code, shown.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^a_\w+ approved\nanswer +Ana approved it\. The call ran\.\n +\d{4}-.*Z Ana approved it\.\nwanted +pay/),
+  ]);
+  expect(await desk.json("approvals", "show", q.approval, "--as", "ana")).toMatchObject({
+    approval: q.approval,
+    session: q.session,
+    state: "approved",
+    says: "You approved it. The call ran.",
+    answeredAt: expect.any(Number),
+  });
+  const other = await parked(desk, "pay");
+  expect((await desk.orgate("approvals", "deny", other.approval, "--reason", "not today", "--as", "ben")).code).toBe(0);
+  expectRefusal(
+    await desk.orgate("approvals", "approve", other.approval, "--as", "ana"),
+    2,
+    "Ben denied it: not today. The call did not run.",
+  );
+  expectRefusal(await desk.orgate("approvals", "show", "a_nothing"), 2, "there is no open question `a_nothing`, nor an answered one");
+}, 60_000); // many commands, one after the other
 
 test("A40 watch shows what waits, then each new question as it is asked, and ends with Ctrl-C", async () => {
   const desk = await newDesk();

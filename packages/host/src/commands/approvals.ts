@@ -14,6 +14,7 @@ import { bell, type Screen } from "../cli/screen.ts";
 import { age, type Cell, table } from "../cli/table.ts";
 import { shortened, visible } from "../cli/visible.ts";
 import { type Look, NODE } from "../compose.ts";
+import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
 import { looking, lookingIfAny, positive } from "./project.ts";
 
 export const list: Run = async (given, screen) => {
@@ -60,24 +61,39 @@ const wants = ({ tool, resource }: Pick<ListedQuestion, "tool" | "resource">): s
 
 export const show: Run = (given, screen) =>
   looking(given, async (look) => {
-    const view = await questionOf(look, given.args[0] ?? "");
+    const found = await requestOf(look, given);
+    const { kind: _, ...view } = found;
     if (given.json) screen.line(JSON.stringify(view));
-    else printQuestion(screen, view, NODE.clock.now());
+    else if (found.kind === "open") printQuestion(screen, found, NODE.clock.now());
+    else printClosed(screen, found);
     return EXIT.success;
   });
 
 const SHORTEST = 4;
 const PAGE = 500;
 
+type Request = ({ kind: "open" } & QuestionView) | ({ kind: "closed" } & ClosedRequest);
+
 /** A15 an id may be shortened to its beginning or its end, as long as it means one question. */
-export async function questionOf(look: Look, text: string): Promise<QuestionView> {
+async function requestOf(look: Look, given: Given): Promise<Request> {
+  const [text = ""] = given.args;
   const all = await meantBy(look, text);
   const [one, ...others] = all;
-  if (one === undefined) throw usage(`there is no open question \`${text}\``, "`orgate approvals list` shows them");
   if (others.length > 0)
     throw usage(`\`${text}\` means ${all.length} questions`, `write more of it: ${all.map((q) => q.approval).join(", ")}`);
-  const view = await viewQuestion(look.journal, one.session, one.approval, NODE.clock.now());
-  if (view === null) throw usage(`question \`${one.approval}\` was answered meanwhile`, "`orgate approvals list` shows what is open");
+  const view = one === undefined ? null : await viewQuestion(look.journal, one.session, one.approval, NODE.clock.now());
+  if (view !== null) return { kind: "open", ...view };
+  const closed = await closedRequest(look, given, one?.approval ?? text);
+  if (closed === null)
+    throw usage(`there is no open question \`${text}\`, nor an answered one`, "`orgate approvals list` shows those that are open");
+  return { kind: "closed", ...closed };
+}
+
+/** For an answer: one that is not open any more is refused with what became of it. */
+export async function questionOf(look: Look, given: Given): Promise<QuestionView> {
+  const found = await requestOf(look, given);
+  if (found.kind === "closed") throw answeredAlready(found);
+  const { kind: _, ...view } = found;
   return view;
 }
 

@@ -8,6 +8,7 @@ import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi
 import type * as z from "zod";
 import { type Calendar, readTime } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { THROWN, type Trouble } from "../project-modules.ts";
 import { readTextFile } from "../text-file.ts";
 import { type Place, placeOf } from "../toml-text.ts";
 import type { Declared } from "./book.ts";
@@ -41,13 +42,7 @@ export type Sources = Readonly<{
   /** Whether there is such an agent; those of `agents` unless said. */
   isAgent?: (name: string) => boolean;
 }>;
-/** What is told of each thing that is wrong; the first is thrown unless somebody wants them all. */
-export type Trouble = (fault: FaultError) => void;
-const thrown: Trouble = (fault) => {
-  throw fault;
-};
-
-export function schedulesIn(sources: Sources, calendar: Calendar, trouble: Trouble = thrown): readonly Declared[] {
+export function schedulesIn(sources: Sources, calendar: Calendar, trouble: Trouble = THROWN): readonly Declared[] {
   const { config, agents, symbi = [], owner } = sources;
   const found = new Map<string, Declared>();
   const add = (name: string, where: Where, written: () => WrittenSchedule): void => attempt(() => put(name, where, written), trouble);
@@ -109,7 +104,7 @@ function fromSymbi(one: ScheduleDeclaration): WrittenSchedule {
   };
 }
 
-export function webhooksIn(sources: Sources, trouble: Trouble = thrown): readonly Webhook[] {
+export function webhooksIn(sources: Sources, trouble: Trouble = THROWN): readonly Webhook[] {
   const { config, agents, symbi = [], owner } = sources;
   const found = new Map<string, Webhook>();
   const paths = new Map<string, string>();

@@ -22,6 +22,7 @@ export function scheduleOf({ name, entries }: ScheduleBlock, report: Report, pla
         values.get("at")?.keyAt ?? name.at,
         `schedule \`${name.text}\` has ${cron === null ? "neither `cron` nor `at`" : "both `cron` and `at`"}`,
         "give exactly one of them",
+        cron === null ? "on absence" : undefined,
       );
     return null;
   }
@@ -115,9 +116,15 @@ function filterOf(sections: readonly Section[], report: Report): WebhookFilter |
       values.get("json_path")?.at ?? section.at,
       "a filter needs a `json_path`",
       'names and places from `$` on: "$.action", "$.commits[0].id"',
+      path === null ? "on absence" : undefined,
     );
   if ((equals === undefined) === (contains === null)) {
-    report(section.at, "a filter has exactly one of `equals` and `contains`", "say which value the delivery must have there");
+    report(
+      section.at,
+      "a filter has exactly one of `equals` and `contains`",
+      "say which value the delivery must have there",
+      equals === undefined ? "on absence" : undefined,
+    );
     return null;
   }
   if (typeof equals?.value === "object")
@@ -142,7 +149,7 @@ function missingIn(
 ): boolean {
   const missing = Object.keys(wanted).filter((key) => wanted[key] === null);
   for (const key of missing.filter((one) => !isSaid(entries, one)))
-    report(name.at, `${what} \`${name.text}\` has no \`${key}\``, `add it: \`${key}: …\``);
+    report(name.at, `${what} \`${name.text}\` has no \`${key}\``, `add it: \`${key}: …\``, "on absence");
   return missing.length > 0;
 }
 

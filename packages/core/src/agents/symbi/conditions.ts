@@ -49,8 +49,8 @@ const LONG: ValueType = { kind: "long" };
 const DECIMAL: ValueType = { kind: "decimal" };
 
 function compiler({ scope, about, params, userGroups, report }: ConditionOptions) {
-  const wrong = (at: number, detail: string, hint: string): null => {
-    report(at, detail, hint);
+  const wrong = (...problem: Parameters<Report>): null => {
+    report(...problem);
     return null;
   };
 
@@ -191,7 +191,8 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     if (field === undefined) {
       const known = [...inner.type.fields.keys()];
       const path = pathOf(e);
-      return wrong(at, `for ${about} there is no \`${path}\``, known.length === 0 ? "it has none" : nearest(name, known));
+      const hint = known.length === 0 ? "it has none" : nearest(name, known);
+      return wrong(at, `for ${about} there is no \`${path}\``, hint, path.startsWith("calls.") ? "on absence" : undefined);
     }
     const step = isCedarName(name) ? `.${name}` : `[${cedarText(name)}]`;
     const test = `${inner.text} has ${isCedarName(name) ? name : cedarText(name)}`;

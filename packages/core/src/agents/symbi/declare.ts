@@ -10,8 +10,8 @@ import { isName, NAME_RULE } from "../name.ts";
 import { scheduleOf, webhookOf } from "./blocks.ts";
 import type { Place, ScheduleDeclaration, WebhookDeclaration } from "./declarations.ts";
 import { KEYS } from "./keys.ts";
-import { parseSymbi } from "./parse.ts";
-import { problemAt, type SymbiProblem } from "./problems.ts";
+import { headsOf, parseSymbi } from "./parse.ts";
+import { problemAt, type SymbiProblem, UNCLOSED } from "./problems.ts";
 import { type Bodies, bodiesOf, type Named, type Procedure } from "./procedure.ts";
 import type { AgentBlock, File, MemoryBlock, Metadata, Name, PolicyBlock, TypeDeclaration, WithBlock } from "./tree.ts";
 import { isText, type Types, typesOf, typeText } from "./types.ts";
@@ -26,7 +26,9 @@ export type SymbiFile = Readonly<{
   webhooks: readonly WebhookDeclaration[];
 }>;
 export type ReadSymbi = Readonly<
-  { kind: "file"; symbi: SymbiFile } | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]] }
+  | { kind: "file"; symbi: SymbiFile }
+  /** `part`: what the file declares as far as it can be read, so that the rest of it is checked in the same run; null: nothing. `isWhole`: no block of it is missing there. */
+  | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]]; part: SymbiFile | null; isWhole: boolean }
 >;
 
 /** An agent without its tools, which the project has. */
@@ -57,20 +59,39 @@ export type AgentDraft = Readonly<{
 
 export function readSymbi(text: string, file: string): ReadSymbi {
   const parsed = parseSymbi(text, file);
-  if (parsed.kind === "problems") return parsed;
-  const { tree } = parsed;
-  const problems: SymbiProblem[] = [];
-  const report = limited((at, detail, hint) => problems.push(problemAt(file, parsed.text, at, detail, hint)));
+  if (parsed.kind === "tree") return readTree(parsed, file, []);
+  return parsed.part === null ? { ...parsed, part: null, isWhole: false } : readTree(parsed.part, file, parsed.problems);
+}
+
+/** `unread`: problems with the parts of the file that are not in the tree. */
+function readTree({ tree, text }: Readonly<{ tree: File; text: string }>, file: string, unread: readonly SymbiProblem[]): ReadSymbi {
+  const problems = [...unread];
+  const tell = limited((at, detail, hint) => problems.push(problemAt(file, text, at, detail, hint)));
+  const report: Report = (at, detail, hint, rests) => {
+    if (rests === undefined || unread.length === 0) tell(at, detail, hint);
+  };
   const placeOf = (at: number): Place => {
-    const { line, column } = problemAt(file, parsed.text, at, "", "");
+    const { line, column } = problemAt(file, text, at, "", "");
     return { file, line, column };
   };
-  const declared = declarationsOf(tree, parsed.text, report, placeOf);
+  const declared = declarationsOf(tree, text, report, placeOf);
   if (problems.length === 0 && declared.agents.length + declared.schedules.length + declared.webhooks.length === 0)
     report(0, "it declares nothing: no agent, no schedule, no webhook", "write one, or remove the file"); // a file that was cut off would be gone unnoticed
   const [first, ...rest] = problems.sort((a, b) => a.line - b.line || a.column - b.column);
-  if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
-  return { kind: "file", symbi: { file, text: parsed.text, tree, ...declared } };
+  const symbi = { file, text, tree, ...declared };
+  if (first === undefined) return { kind: "file", symbi };
+  const agents = symbi.agents.flatMap(checkable);
+  const isCutOff = unread.some(({ detail }) => detail === UNCLOSED); // nobody knows what followed
+  const isWhole = (unread.length === 0 || headsOf(text) <= symbi.agents.length) && !isCutOff && agents.length === symbi.agents.length;
+  return { kind: "problems", problems: [first, ...rest], part: { ...symbi, agents }, isWhole };
+}
+
+/** An agent of a file with problems, without what was told already: the checks that follow tell what else is wrong with it. */
+function checkable(draft: AgentDraft): readonly AgentDraft[] {
+  if (!isName(draft.name)) return [];
+  const { instructions, outputRepairs, ...definition } = draft.definition;
+  const repairs = definition.output === undefined || outputRepairs === undefined ? {} : { outputRepairs };
+  return [{ ...draft, definition: { ...definition, ...repairs, instructions: instructions === "" ? "(none)" : instructions } }];
 }
 
 function declarationsOf(
@@ -90,7 +111,7 @@ function declarationsOf(
   const bodies = bodiesOf(tree, text, types, report);
   const agents = blocks.map((block) => agentOf(block, { types, metadata, memory, shared, bodies, report }));
   if (memory !== null && agents.length > 0 && agents.every(({ definition }) => definition.knowledge === undefined))
-    report(memory.at, "no agent of this file uses this memory", 'take it out, or `memory = "none"`');
+    report(memory.at, "no agent of this file uses this memory", 'take it out, or `memory = "none"`', "on absence");
   const functions = tree.items.flatMap((item) => (item.kind === "function" ? [item.name] : []));
   unique(
     blocks.map(({ name }) => name),
@@ -106,6 +127,7 @@ function declarationsOf(
       policy.at,
       "this policy is about no agent: there is none in this file",
       "put it into the agent's file, or write it in Cedar in policies/",
+      "on absence",
     );
   const schedules: ScheduleDeclaration[] = [];
   const webhooks: WebhookDeclaration[] = [];
@@ -155,7 +177,7 @@ function metadataOf(tree: File, report: Report): Values {
   for (const other of others) report(other.at, "there is a second metadata block", "put both into one");
   if (first === undefined) return new Map();
   if (!tree.items.some((item) => item.kind === "agent"))
-    report(first.at, "this metadata is about no agent: there is none in this file", "take it out");
+    report(first.at, "this metadata is about no agent: there is none in this file", "take it out", "on absence");
   for (const { key } of sectionsOf(first.entries)) report(key.at, `there is no \`${key.text}\` block in metadata`, "write `key = value`");
   return readEntries(entriesOf(first.entries), KEYS.metadata, "metadata", report);
 }
@@ -167,7 +189,7 @@ function memoryOf(tree: File, report: Report): Memory | null {
   if (first === undefined) return null;
   if (!isName(first.name.text)) report(first.name.at, `\`${first.name.text}\` is no name for a memory`, `a name is ${NAME_RULE}`);
   if (!tree.items.some((item) => item.kind === "agent"))
-    report(first.at, "this memory is of no agent: there is none in this file", "take it out");
+    report(first.at, "this memory is of no agent: there is none in this file", "take it out", "on absence");
   for (const { key } of sectionsOf(first.entries)) unknownKey(key, KEYS.memory, "memory", report);
   return { at: first.at, settings: renamed(readEntries(entriesOf(first.entries), KEYS.memory, "memory", report), KNOWLEDGE) };
 }
@@ -219,6 +241,7 @@ function agentOf(block: AgentBlock, { types, metadata, memory, shared, bodies, r
       name.at,
       `nothing says what agent \`${name.text}\` is for`,
       'give it `with instructions = "…" { }`, a description in metadata, or a task: `with { return summarise(text); }`',
+      "on absence",
     );
   const { sandbox, isPrivate } = careOf(values, report);
   return {

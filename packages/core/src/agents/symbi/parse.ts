@@ -11,7 +11,13 @@ import { tokensOf } from "./tokens.ts";
 import type { File } from "./tree.ts";
 
 export type Parsed = Readonly<
-  { kind: "tree"; tree: File; text: string } | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]] }
+  | { kind: "tree"; tree: File; text: string }
+  /** `part` has the blocks that could be read all the same; null: none can be relied on. */
+  | {
+      kind: "problems";
+      problems: readonly [SymbiProblem, ...SymbiProblem[]];
+      part: Readonly<{ tree: File; text: string }> | null;
+    }
 >;
 
 export const MAX_CHARACTERS = 256 * 1024;
@@ -23,18 +29,18 @@ export function parseSymbi(given: string, file: string): Parsed {
   // one line end: what a text says does not depend on how a file was checked out
   const text = (given.startsWith("\ufeff") ? given.slice(1) : given).replaceAll("\r\n", "\n");
   const refused = unfit(text, file);
-  if (refused !== null) return { kind: "problems", problems: [refused] };
+  if (refused !== null) return { kind: "problems", problems: [refused], part: null };
   const deep = problemAt(file, text, 0, "it is nested too deep to be read", `nest at most ${MAX_NESTING} deep`);
   try {
     // the one place that says what the generated parser makes
     const { tree, problems } = generatedParse(text, { resembles }) as { tree: File; problems: readonly RawProblem[] };
     const [first, ...rest] = problems.map((raw) => readable(file, text, raw)).sort((a, b) => a.line - b.line || a.column - b.column);
-    if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
     const at = tooDeep(tree);
-    if (at !== null) return { kind: "problems", problems: [problemAt(file, text, at, deep.detail, deep.hint)] };
+    if (first !== undefined) return { kind: "problems", problems: [first, ...rest], part: at === null ? { tree, text } : null };
+    if (at !== null) return { kind: "problems", problems: [problemAt(file, text, at, deep.detail, deep.hint)], part: null };
     return { kind: "tree", tree, text };
   } catch (error) {
-    if (error instanceof RangeError) return { kind: "problems", problems: [deep] }; // the stack: generics and operators nest without brackets
+    if (error instanceof RangeError) return { kind: "problems", problems: [deep], part: null }; // the stack: generics and operators nest without brackets
     throw error;
   }
 }
@@ -90,3 +96,9 @@ function tooDeep(tree: File): number | null {
   }
   return null;
 }
+
+/** How many agents a text may declare, whether or not they can be read; misspelt heads count too. */
+export const headsOf = (text: string): number =>
+  [...text.matchAll(/\b([A-Za-z]{3,8})[ \t]+["\w-]+\s*(?:\([^)]*\)\s*)?(?:->[^{]*)?\{/g)].filter(
+    ([, word = ""]) => word === "agent" || nearest(word, ["agent"]).startsWith("did you mean"),
+  ).length;

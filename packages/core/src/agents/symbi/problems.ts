@@ -19,8 +19,10 @@ export type Expectation = Readonly<{ type: "literal"; text: string } | { type: "
 /** `from` is where the piece begins that could not be read. */
 export type RawProblem = Readonly<{ kind: "unexpected" | "unclosed"; at: number; from: number; expected: readonly Expectation[] }>;
 
+export const UNCLOSED = "`{` is never closed";
+
 export function readable(file: string, text: string, raw: RawProblem): SymbiProblem {
-  if (raw.kind === "unclosed") return problemAt(file, text, raw.at, "`{` is never closed", "write the `}` that ends this block");
+  if (raw.kind === "unclosed") return problemAt(file, text, raw.at, UNCLOSED, "write the `}` that ends this block");
   const { word, shown } = foundAt(text, raw.at);
   const words = literals(raw.expected).filter((one) => /^[a-z]/.test(one));
   const meant = word === null || word.length < 2 ? null : nearest(word, words);

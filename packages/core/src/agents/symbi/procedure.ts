@@ -41,7 +41,7 @@ export function bodiesOf(tree: File, text: string, types: Types, report: Report)
       const own = block.members.filter((member): member is FunctionBlock => member.kind === "function");
       for (const { body } of withs.slice(1)) report(body.at, "this agent has a body already", "put both into one");
       for (const { name, body } of [...own, ...shared])
-        if (body.statements.length === 0) report(name.at, `function \`${name.text}\` does nothing`, "take it out");
+        if (body.statements.length === 0) report(name.at, `function \`${name.text}\` does nothing`, "take it out", "on absence");
       for (const { name } of [...own, ...shared])
         if (tools.some((tool) => tool.name === name.text))
           report(name.at, `function \`${name.text}\` is named like a tool of agent \`${block.name.text}\``, "give it another name");
@@ -56,7 +56,12 @@ export function bodiesOf(tree: File, text: string, types: Types, report: Report)
     tellUncalled() {
       for (const one of shared)
         if (!called.has(one) && one.body.statements.length > 0)
-          report(one.name.at, `no body of this file calls function \`${one.name.text}\``, "take it out, or call it in an agent's body");
+          report(
+            one.name.at,
+            `no body of this file calls function \`${one.name.text}\``,
+            "take it out, or call it in an agent's body",
+            "on absence",
+          );
     },
   };
 }

@@ -22,7 +22,11 @@ export type CompileWorld = Readonly<{
   tools: readonly ToolShape[];
   /** Who is in which; null: nobody knows. */
   userGroups: UserGroups | null;
+  /** What is not known of the tools, where the agent could not be read whole: what rests on it is not told. */
+  unknown?: UnknownTools;
 }>;
+/** `more`: it may have others. `named`: those of its tools of which only the name is known. */
+export type UnknownTools = Readonly<{ more: boolean; named: readonly string[] }>;
 
 /** One policy, and the rule it was made from. */
 export type CompiledPolicy = Readonly<{
@@ -155,6 +159,7 @@ type Base = Readonly<{ at: number; block: string | null; rule: string }>;
 /** What every call has to meet. */
 function requirementOf(rule: Rule, base: Base, around: Around): readonly Made[] {
   const { world, report, draft } = around;
+  if (world.tools.length === 0 && world.unknown?.more === true) return [];
   if (world.tools.length === 0) {
     report(rule.at, "there is no tool that this could be required of", "give the agent capabilities, or take the rule out");
     return [];
@@ -347,6 +352,7 @@ function targetOf(e: Expression, purpose: Purpose, effects: readonly Effect[], a
     report(at, detail, hint);
     return null;
   };
+  const mayHaveMore = world.unknown?.more === true;
   const names = [...tools.map((t) => t.name), "tools", ...EFFECTS, ...ACTS];
   if (word === null) return wrong(e.at, "a rule is about a tool, an effect, or what else an agent does", `there are: ${names.join(", ")}`);
   const act = e.kind === "string" ? undefined : ACTS.find((one) => one === word);
@@ -359,6 +365,7 @@ function targetOf(e: Expression, purpose: Purpose, effects: readonly Effect[], a
   if (act !== undefined) {
     if (
       act === "delegate" &&
+      !mayHaveMore &&
       resource !== null &&
       !around.draft.delegates.some((d) => d.name === resource.pattern) &&
       !resource.pattern.includes("*")
@@ -367,12 +374,16 @@ function targetOf(e: Expression, purpose: Purpose, effects: readonly Effect[], a
     return [{ kind: "act", act, resource }];
   }
   if (word === "tools" && e.kind !== "string") {
+    if (tools.length === 0 && mayHaveMore) return null;
     if (tools.length === 0) return wrong(e.at, "this agent has no tools", "give it capabilities, or take the rule out");
     return tools.map((one) => ({ kind: "tool", tool: one, resource }));
   }
+  if (effect === undefined && mayHaveMore) return null;
   if (effect === undefined) return wrong(e.at, `\`${word}\` is no tool of this agent's`, nearest(word, names));
   return ofEffect(effect, purpose, effects, resource, e.at, around);
 }
+
+const knowsAllTools = ({ unknown }: CompileWorld): boolean => unknown === undefined || (!unknown.more && unknown.named.length === 0);
 
 /** Y33. */
 function ofEffect(
@@ -386,6 +397,7 @@ function ofEffect(
   const having = world.tools.filter((tool) => tool.effects.includes(effect));
   const isTouched = ({ resourceTypes: types }: ToolShape) => resource === null || types.length === 0 || types.includes(resource.type);
   if (having.length > 0 && !having.some(isTouched)) {
+    if (!knowsAllTools(world)) return null;
     report(
       at,
       `no tool with the effect \`${effect}\` touches ${resource?.type ?? ""}`,
@@ -402,6 +414,7 @@ function ofEffect(
       ...covered.map((tool): Target => ({ kind: "tool", tool, resource })),
       ...leaves.map((tool): Target => ({ kind: "leave", tool })),
     ];
+  if (!knowsAllTools(world)) return null;
   const wider = having.map((tool) => `${tool.name} (${tool.effects.join(", ")})`).join(", ");
   report(
     at,
@@ -445,7 +458,9 @@ const optionsOf = (about: string, scope: Scope, { draft, world, report }: Around
   scope,
   params: draft.params,
   userGroups: world.userGroups === null ? null : Object.keys(world.userGroups),
-  report,
+  report: (...[at, detail, hint, rests]: Parameters<Report>) => {
+    if (rests === undefined || world.unknown?.more !== true) report(at, detail, hint);
+  },
 });
 
 /** One policy for all targets whose condition reads alike; one each where it does not. */
@@ -458,6 +473,7 @@ function grouped(
   const { tools } = around.world;
   const texts = new Map<string, { actions: string[]; effects: string[]; when: string | null; name: string }>();
   const add = (action: string, isEffectGroup: boolean, about: About, resource: ResourcePattern | null, name: string): void => {
+    if (needsTool(condition) && around.world.unknown?.named.includes(name) === true) return;
     const made = condition === null ? null : conditionOf(condition, optionsOf(about.about, about.scope, around));
     if (condition !== null && made === null) return;
     const said = write(made, about);

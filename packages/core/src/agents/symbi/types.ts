@@ -48,8 +48,8 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
     else byName.set(text, one);
   }
 
-  function wrong(type: TypeNode, at: number, detail: string, hint: string): null {
-    if (!told.has(type)) report(at, detail, hint);
+  function wrong(type: TypeNode, at: number, detail: string, hint: string, rests?: "on absence"): null {
+    if (!told.has(type)) report(at, detail, hint, rests);
     told.add(type);
     return null;
   }
@@ -69,6 +69,7 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
         at,
         `there is no type \`${text}\``,
         nearest(text, [...byName.keys(), ...Object.keys(PLAIN), ...Object.keys(GENERIC)]),
+        "on absence",
       );
     used.add(text);
     size += 1;
@@ -156,6 +157,7 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
           name.at,
           `type \`${name.text}\` is used by nothing`,
           "take it out, or use it: as a parameter of an agent, as what one returns, or in a body",
+          "on absence",
         );
       }
     },

@@ -4,7 +4,8 @@ import { INSTEAD, type KEYS, type Key, type Keys, NOT_YET } from "./keys.ts";
 import type { Entry, EntryOrSection, Expression, Name, Section } from "./tree.ts";
 
 /** Collects what is wrong; `at` is an offset. */
-export type Report = (at: number, detail: string, hint: string) => void;
+/** `rests` on an absence: where part of a file could not be read, what is missing may stand in that part, and is not told. */
+export type Report = (at: number, detail: string, hint: string, rests?: "on absence") => void;
 
 const MOST_PROBLEMS = 100;
 /** Each once, and not without end. */

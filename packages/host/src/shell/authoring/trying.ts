@@ -113,7 +113,7 @@ async function loaded(config: Config, env: Env, collect: ((problems: readonly Sy
   const project = await loadProjectAgents(config, "wanted", env, null, collect);
   await project.mcp?.hub.close(); // nothing is called here
   const agents = project.agents.map(({ agent }) => agent);
-  const options = { place: policyPlace(config), agents, groups: config.groups, surface: "shell" as Surface };
+  const options = { place: policyPlace(config), agents, groups: config.groups, surface: "shell" as Surface, gaps: project.gaps };
   const loading = tryFolder(options);
   if (loading.kind === "refused" && collect !== null) collect(loading.problems);
   const side = loading.kind === "loaded" ? { agents, loaded: loading.loaded, cases: casesOf(options.place) } : null;
