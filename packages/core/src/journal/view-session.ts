@@ -404,7 +404,12 @@ function count(view: SessionView, set: Partial<TurnTotals>, used: Of<"model.repl
   view.turns[last] = { ...turn, totals: { ...totals, ...more } };
 }
 const plus = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
-export const tokensOf = ({ usage, lost }: Pick<TurnTotals, "usage" | "lost">): number => totalTokens(usage) + totalTokens(lost);
+/** V465 what was used, and apart from it what was reserved for a call that was cut off: nobody knows how much of that was used. */
+export function tokensText(used: Pick<TurnTotals, "usage" | "lost">, numberText: (n: number) => string = String): string {
+  const [tokens, lost] = [totalTokens(used.usage), totalTokens(used.lost)];
+  const cutOff = lost === 0 ? "" : `, and up to ${numberText(lost)} reserved for a call that was cut off`;
+  return `${numberText(tokens)} ${tokens === 1 ? "token" : "tokens"}${cutOff}`;
+}
 
 /** `offset` says where a piece belongs: one that was sent again, or a late joiner's text so far, takes the place of what is there. */
 function foldPreview(ground: Ground, { iteration, attempt, preview }: PreviewOf): void {

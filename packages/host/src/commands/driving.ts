@@ -1,7 +1,8 @@
 /** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
-import { type Line, narrator } from "@orgate/core/journal/view";
+import { type Line, narrator, tokensText } from "@orgate/core/journal/view";
+import { NO_USAGE } from "@orgate/core/vocab";
 import { EXIT, type Given } from "../cli/command.ts";
 import { hintAsTyped, nextCommand } from "../cli/next-command.ts";
 import { bell, type Screen } from "../cli/screen.ts";
@@ -163,7 +164,7 @@ export function printResult(given: Given, screen: Screen, head: Head, result: Ru
   const { paint } = screen;
   const numbers = [
     count(result.iterations, "iteration"),
-    count(result.usage.total, "token"),
+    tokensText({ usage: result.usage, lost: { ...NO_USAGE, input: result.usage.lost } }),
     count(result.calls, "call"),
     ...(result.cost === null ? [] : [`cost ${money(result.cost)}`]),
     duration(result.durationMs),

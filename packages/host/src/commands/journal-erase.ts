@@ -24,7 +24,7 @@ export const erase: Run = async (given, screen) => {
       screen.line("the chain still verifies; the session can no longer resume");
       if (!done.truncated) screen.line("a reader was in the way: old pages go when it ends. Run this again to be sure");
     }
-    return EXIT.success;
+    return done.truncated ? EXIT.success : EXIT.failure;
   });
 };
 

@@ -11,14 +11,15 @@ const PASSED_OVER = new Set(["node_modules", "dist", "build", "target", "vendor"
 
 export type FoundFiles = Readonly<{
   documents: readonly DocumentText[];
-  skipped: readonly Readonly<{ path: string; why: string }>[];
+  /** `named`: the caller asked for this very file. */
+  skipped: readonly Readonly<{ path: string; why: string; named: boolean }>[];
   /** Folders of the project that were read whole. */
   folders: readonly string[];
 }>;
 
 export function documentsAt(paths: readonly string[], cwd: string, root: string): FoundFiles {
   const documents = new Map<string, DocumentText>();
-  const skipped: { path: string; why: string }[] = [];
+  const skipped: { path: string; why: string; named: boolean }[] = [];
   const folders: string[] = [];
   for (const given of paths) {
     const at = realPath(resolve(cwd, given));
@@ -33,7 +34,7 @@ export function documentsAt(paths: readonly string[], cwd: string, root: string)
     for (const file of isFolder ? filesBelow(at) : [at]) {
       const path = name(file);
       if (documentKind(path) === null) {
-        skipped.push({ path, why: "not a kind of document that is read" });
+        skipped.push({ path, why: "not a kind of document that is read", named: !isFolder });
         continue;
       }
       try {
@@ -41,7 +42,7 @@ export function documentsAt(paths: readonly string[], cwd: string, root: string)
         const folder = dirname(path) === "." ? "" : dirname(path);
         documents.set(path, { path, directory: inside ? folderIn(folder) : null, text });
       } catch (error) {
-        skipped.push({ path, why: error instanceof Error ? error.message : String(error) });
+        skipped.push({ path, why: error instanceof Error ? error.message : String(error), named: !isFolder });
       }
     }
   }

@@ -27,6 +27,33 @@ const PATIENCE = { timeout: 120_000 };
 type Hit = Readonly<{ id: string; relevance: number; labels: readonly string[]; body: { kind: string; title?: string } }>;
 const hits = async (...args: readonly string[]) => ((await desk.json("knowledge", "search", ...args)) as { hits: Hit[] }).hits;
 
+test("A385 `knowledge add` exits 1 when a file that was named is passed over, or nothing of a folder is read", PATIENCE, async () => {
+  const other = makeDesk();
+  try {
+    other.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\nops = ["ana"]\n');
+    other.write(
+      "policies/desk.cedar",
+      POLICIES.split("\n")
+        .filter((line) => !line.includes("recall"))
+        .join("\n"),
+    );
+    other.write("docs/good.md", "# Good\n\nIt is.\n");
+    other.write("docs/picture.png", "no");
+    other.write("only/picture.png", "no");
+    await withPeople(other, "ana");
+    const add = async (...paths: readonly string[]) => {
+      const said = await other.orgate("knowledge", "add", ...paths, "--as", "ana");
+      return [said.code, said.stderr.includes("passed over")];
+    };
+    expect(await add("docs")).toEqual([0, true]); // a folder holds what it holds
+    expect(await add("docs/good.md", "docs/picture.png")).toEqual([1, true]);
+    expect(await add("only")).toEqual([1, true]);
+    expect(await add("docs/good.md")).toEqual([0, false]);
+  } finally {
+    other.remove();
+  }
+});
+
 test(
   "N35 N78 knowledge at the command line: added, found, shown, forgotten, exported, imported, counted, by whom the policies let",
   PATIENCE,

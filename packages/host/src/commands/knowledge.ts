@@ -93,7 +93,8 @@ export const add: Run = async (given, screen) => {
     for (const { path, why } of skipped.slice(0, 20)) screen.aside(`passed over ${visible(path)}: ${visible(why)}`);
     if (skipped.length > 20) screen.aside(`and ${skipped.length - 20} more`);
   }
-  return EXIT.success;
+  const isNothing = added.documents + added.unchanged + added.gone === 0 && skipped.length > 0;
+  return isNothing || skipped.some(({ named }) => named) ? EXIT.failure : EXIT.success;
 };
 
 /** What a project keeps for its agents to know lies in a folder of its own. */
@@ -244,7 +245,7 @@ export const forget: Run = async (given, screen) => {
       );
     if (!done.clean) screen.line("a reader was in the way: old pages go when it ends. Run this again to be sure");
   }
-  return done.left.length === 0 ? EXIT.success : EXIT.failure;
+  return done.left.length === 0 && done.clean ? EXIT.success : EXIT.failure;
 };
 
 /** Nothing is done yet. */

@@ -142,6 +142,30 @@ describe("tools", () => {
     expect([good.code, good.stdout]).toEqual([0, expect.stringContaining("\nThe tool was run.")]);
   });
 
+  test("T380 a call that its contract refuses, or whose outcome nobody knows, exits 1 and says so", { tags: ["sandbox"] }, async () => {
+    const other = shop();
+    const refused = await other.orgate("tools", "run", "say", "--arg", "text=-rf", "--json");
+    expect([refused.code, JSON.parse(refused.stdout)]).toMatchObject([
+      1,
+      { call: { outcome: "not made", detail: expect.stringContaining("begins with a dash") } },
+    ]);
+    const much = await other.orgate("tools", "run", "say", "--arg", "text=a", "--arg", "times=9", "--json");
+    expect([much.code, JSON.parse(much.stdout)]).toMatchObject([
+      1,
+      { call: { outcome: "denied", detail: expect.stringContaining("at most 3") } },
+    ]);
+    const told = await other.orgate("tools", "run", "say", "--arg", "text=-rf");
+    expect([told.code, told.stdout]).toEqual([1, expect.stringMatching(/\nThe call was not made\. .*begins with a dash/)]);
+    expect(told.stdout).not.toContain("The agent answered.");
+    const slow = ECHO.replaceAll("echo", "sleep")
+      .replace("sleep -n {text} {times}", "sleep {text}")
+      .replace("version =", "timeout_seconds = 1\nversion =");
+    other.write("tools/say.clad.toml", slow);
+    const unknown = await other.orgate("tools", "run", "say", "--arg", "text=600");
+    expect([unknown.code, unknown.stdout]).toEqual([1, expect.stringMatching(/\nNobody knows whether the tool took effect\. /)]);
+    expect(unknown.stdout).not.toContain("The agent answered.");
+  });
+
   test("T44 T65 a manifest with human_approval asks, and runs once a person has said yes", { tags: ["sandbox"] }, async () => {
     const other = shop();
     other.write("tools/say.clad.toml", ECHO.replace('binary = "echo"', 'binary = "echo"\nhuman_approval = true'));

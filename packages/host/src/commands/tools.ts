@@ -317,10 +317,13 @@ async function callEnd(journal: Pick<Journal, "read">, session: SessionId): Prom
   for (const { event: e } of await journal.read(session, seq(0), 1_000)) {
     if (e.kind === "gate.decided" && e.action.kind === "call" && e.verdict.kind === "deny")
       end = { outcome: "denied", detail: e.verdict.reason };
-    else if (e.kind === "act.ended") end = { outcome: e.outcome.kind, detail: detailOf(e.outcome) };
+    else if (e.kind === "act.ended") end = { outcome: isUnrun(e.outcome) ? "not made" : e.outcome.kind, detail: detailOf(e.outcome) };
   }
   return end;
 }
+
+/** Its contract refused to build what would run: a tool that was not run has not failed. */
+const isUnrun = (outcome: Outcome): boolean => outcome.kind === "failed" && outcome.error.startsWith("not run: ");
 
 function detailOf(outcome: Outcome): string | null {
   if (outcome.kind === "done") return null;

@@ -18,7 +18,7 @@ import {
   type QuestionItem,
   type SessionView,
   shortened,
-  tokensOf,
+  tokensText,
   type ViewItem,
   width,
 } from "@orgate/core/journal/view";
@@ -203,7 +203,7 @@ function questionLines(item: QuestionItem, look: Look): readonly string[] {
 function endedLines(item: EndedItem, look: Look): readonly string[] {
   const { paint } = look;
   const cost = item.micros === null ? "" : ` · ${money(item.micros)}`;
-  const figures = `${item.ending} · ${count(tokensOf(item), "token")} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
+  const figures = `${item.ending} · ${tokensText(item)} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
   const isGood = item.ending === "completed";
   const isMute = !isGood && !item.said && item.ending !== "cancelled";
   const why = item.detail === null ? item.sentence : `${item.sentence.replace(/\.$/, "")}: ${item.detail}`;

@@ -1,5 +1,5 @@
 /** Commands about the conversation, and with whom it is. */
-import { count, duration, tokensOf } from "@orgate/core/journal/view";
+import { count, duration, tokensText } from "@orgate/core/journal/view";
 import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { age } from "../cli/table.ts";
@@ -109,7 +109,7 @@ async function figures(_: string, shell: Shell): Promise<void> {
   const { input, output, cached } = totals.usage;
   shell.face.print([
     `${count(turn, "turn")} · ${count(totals.iterations, "iteration")} · ${count(totals.calls, "call")} · ${duration(totals.activeMs)} at work${turns.at(-1)?.endedAt === null ? "; calls and time of the turn in progress count when it ends" : ""}`,
-    `${count(tokensOf(totals), "token")}: ${input} in (${cached} from the cache), ${output} out`,
+    `${tokensText(totals)}: ${input} in (${cached} from the cache), ${output} out`,
     totals.micros === null ? `what ${model} costs is not known: \`orgate.toml\` may say its price` : `cost ${money(totals.micros)}`,
   ]);
 }

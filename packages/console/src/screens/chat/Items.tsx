@@ -5,7 +5,7 @@ import {
   type SaidItem,
   type SessionView,
   type Streaming,
-  tokensOf,
+  tokensText,
   type ViewItem,
 } from "@orgate/core/journal/view";
 import { memo, use } from "react";
@@ -119,7 +119,7 @@ function Ended({ item }: Readonly<{ item: EndedItem }>) {
 function Totals({ item }: Readonly<{ item: EndedItem }>) {
   return (
     <span className={`${css.totals} figures`}>
-      {countText(tokensOf(item))} tokens · {item.micros === null ? "cost unknown" : moneyText(item.micros)} · {item.calls}{" "}
+      {tokensText(item, countText)} · {item.micros === null ? "cost unknown" : moneyText(item.micros)} · {item.calls}{" "}
       {item.calls === 1 ? "call" : "calls"} · {span(item.activeMs)} · <Time at={item.at} />
     </span>
   );

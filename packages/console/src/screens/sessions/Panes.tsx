@@ -1,5 +1,5 @@
 /** What stood at an entry, and the entry itself as it is stored. */
-import { type SessionView, tokensOf } from "@orgate/core/journal/view";
+import { type SessionView, tokensText } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
 import type { Item } from "@orgate/core/wire";
 import { useDeferredValue, useMemo } from "react";
@@ -48,11 +48,8 @@ export function StatePane({ session, items, at }: Readonly<{ session: SessionId;
           ["Running", view.running.length === 0 ? "nothing" : <Calls key="r" view={view} ids={view.running} />],
           ["Waiting", view.openQuestions.length === 0 ? "for nobody" : <Questions key="q" view={view} />],
           ["Unknown", view.openUnknowns.length === 0 ? "nothing" : <Calls key="u" view={view} ids={view.openUnknowns} />],
-          [
-            "Used in the turn",
-            turn === undefined ? "nothing" : `${countText(tokensOf(turn.totals))} tokens, ${costText(turn.totals.micros)}`,
-          ],
-          ["Used so far", `${countText(tokensOf(view.totals))} tokens, ${costText(view.totals.micros)}`],
+          ["Used in the turn", turn === undefined ? "nothing" : `${tokensText(turn.totals, countText)}; ${costText(turn.totals.micros)}`],
+          ["Used so far", `${tokensText(view.totals, countText)}; ${costText(view.totals.micros)}`],
         ]}
       />
       <h2>Said and done up to here</h2>

@@ -3,7 +3,7 @@
  * O55 every entry has its line, in order; stepping shows the state as of that entry, its raw form with its hash, and can fork from there. Where one is stands in the address.
  * O56 a session of ten thousand entries has at most 600 elements on the page.
  */
-import type { SessionView } from "@orgate/core/journal/view";
+import { type SessionView, tokensText } from "@orgate/core/journal/view";
 import { isSessionId, type Seq, type SessionId, seq as toSeq } from "@orgate/core/vocab";
 import { memo, useCallback, useState } from "react";
 import { useShortcuts } from "../../app/shortcuts.ts";
@@ -145,7 +145,7 @@ function Lead({ view }: Readonly<{ view: SessionView }>) {
       <span>
         {view.turns.length} {view.turns.length === 1 ? "turn" : "turns"}
       </span>
-      <span>{countText(totals.usage.input + totals.usage.output)} tokens</span>
+      <span>{tokensText(totals, countText)}</span>
       <span>{totals.micros === null ? "cost unknown" : moneyText(totals.micros)}</span>
       {view.openedAt === null ? null : (
         <span>

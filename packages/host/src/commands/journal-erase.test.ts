@@ -1,0 +1,25 @@
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, test } from "vitest";
+import { makeDesk } from "./fixtures/desk.ts";
+
+const desk = makeDesk();
+afterAll(() => desk.remove());
+
+test("A386 `journal erase` exits 1 while a reader keeps old pages in the file, and 0 once they are gone", async () => {
+  const { session } = (await desk.json("run", "desk", "--input", "please look")) as { session: string };
+  const [file = ""] = globSync("**/*.{db,sqlite}", { cwd: join(desk.root, ".orgate") });
+  const reader = new DatabaseSync(join(desk.root, ".orgate", file), { readOnly: true });
+  const erase = () => desk.orgate("journal", "erase", "--session", session, "--reason", "asked for");
+  try {
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM sqlite_schema").get();
+    const first = await erase();
+    expect([first.code, first.stdout]).toEqual([1, expect.stringContaining("a reader was in the way")]);
+  } finally {
+    reader.close();
+  }
+  const again = await erase();
+  expect([again.code, again.stdout]).toEqual([0, expect.not.stringContaining("a reader was in the way")]);
+});
