@@ -110,6 +110,7 @@ test("S68 S72 S213 the fleet and what belongs to it: live, halted, let go on, it
   await does("/cron remove daily", "daily is removed");
   await does("/status", /ok · version/);
   await does("/doctor", /agent desk +offline\/desk; then offline\/spare/);
+  await does("/mcp", "there is no MCP server");
   await does("/secrets", "there is no secret");
   await does("/secrets set token", "a passphrase for the secrets:");
   at.keys("C-c");
