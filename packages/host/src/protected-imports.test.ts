@@ -266,7 +266,9 @@ test("T442 a pattern that looks into every folder leaves nothing for tools to wr
   expect([await writeFile("bots/a/main.ts", "x"), await writeFile("free/x.agent.ts", "x")]).toEqual(["refused", "written"]);
 });
 
-test("T443 a program in a sandbox with the project granted for writing changes nothing of what is loaded", async () => {
+test("T443 a program in a sandbox with the project granted for writing changes nothing of what is loaded", {
+  tags: ["sandbox"],
+}, async () => {
   renameSync(join(root, "free"), join(root, "open"));
   const guard = pathGuard({ root, also: [] });
   const box = sandbox({ protection: { ...guard, hidden: [] } });
