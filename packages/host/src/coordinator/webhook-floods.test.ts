@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { seq } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
+import { openAlarms } from "../adapters/sqlite-alarms.ts";
 import { hook } from "./fixtures/hooks.ts";
 import { raw, type Serving, serving } from "./fixtures/serving.ts";
 
@@ -70,7 +71,7 @@ test("Z36 what is nested too deeply is refused, short or long; what lines would 
   expect(inputs.some((input) => input.includes('"a": [\n    "1",\n    "2"\n  ],\n  "b": "3"'))).toBe(true);
 });
 
-test("Z3 Z24 a delivery stays known when the table of what was opened has to be made again", async () => {
+test("Z3 Z24 a delivery stays known when the table of what was opened has to be made again, once somebody has looked", async () => {
   const at = await serve({ keep: true, serve: { declares } });
   expect(await status(send(at, '{"n":1}', { "x-github-delivery": "d-1" }))).toBe(202);
   await at.stop();
@@ -78,6 +79,8 @@ test("Z3 Z24 a delivery stays known when the table of what was opened has to be 
   const db = new DatabaseSync(`${at.folder}/.orgate/journal.db`);
   db.exec("DROP TABLE externals; DROP TABLE revoked");
   db.close();
+  await expect(serve({ folder: at.folder, serve: { declares } })).rejects.toThrow("table `externals`: it is gone");
+  openAlarms(`${at.folder}/.orgate`).acknowledge({ by: "ana", reason: "a drill" });
   const next = await serve({ folder: at.folder, serve: { declares } });
   expect(await status(send(next, '{"n":1}', { "x-github-delivery": "d-2" }))).toBe(200);
   expect(await status(send(next, '{"n":2}', { "x-github-delivery": "d-1" }))).toBe(200);
