@@ -44,7 +44,7 @@ export function policyProof(records: Stored, hash: Hash, partial: boolean) {
   const readText = (of: Digest): string | null => {
     for (const e of records.entries(textStream(of))) {
       const event = eventOf(e, records);
-      return event?.kind === "policy.stored" ? event.text : null;
+      return event?.kind === "policy.stored" && typeof event.text === "string" ? event.text : null; // a changed payload may have any form
     }
     return null;
   };

@@ -206,9 +206,11 @@ async function whatBecame(place: Place, scope: string, before: Position): Promis
       for (const { session, agent } of await haltedIn(journal, found, scope))
         if (!busy.has(session)) busy.set(session, { session, agent, process: null });
     }
-    for (const session of busy.keys())
+    for (const session of busy.keys()) {
+      const isDriven = place.store.holder(session) !== null; // before its state: a turn that ends between the two looks has ended, and does not wait
       if ((await journal.session(session))?.state === "idle") over.set(session, "ended");
-      else if (place.store.holder(session) === null) over.set(session, "held"); // nobody drives it: it waits, and nothing of it begins
+      else if (!isDriven) over.set(session, "held"); // nobody drives it: it waits, and nothing of it begins
+    }
     if (over.size === busy.size || performance.now() >= until) break;
   }
   return [...busy.values()].map((one) => ({ ...one, state: over.get(one.session) ?? "stopping" }));
