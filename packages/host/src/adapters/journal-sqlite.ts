@@ -554,7 +554,8 @@ function headsMet({ hashAt, seals }: Pick<SqliteReader, "hashAt" | "seals">) {
   return {
     check(stream: StreamId, head: StreamHead): void {
       const before = met.get(stream);
-      if (before === undefined || before.hash === head.hash || (before.seq < head.seq && hashAt(stream, before.seq) === before.hash)) return;
+      if (before === undefined || before.hash === head.hash || (before.seq < head.seq && hashAt(stream, before.seq) === before.hash))
+        return;
       seals.alarms.raise(`entry ${before.seq} of stream \`${stream}\``, GONE);
       throw new FaultError({ kind: "entry-bad", stream, seq: before.seq, detail: GONE });
     },

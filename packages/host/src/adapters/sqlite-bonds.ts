@@ -90,8 +90,9 @@ export const GONE = "it is missing: it was there before, while this process ran"
 
 type Sighting = SeenPlace & Readonly<{ by: string }>;
 
-/** What is looked for of each writer's own entries when a journal is opened: those of so many commits. */
+/** What is looked for of each writer's own entries when a journal is opened: those of so many commits, and of no more streams than that. */
 const COMMITS_BACK = 256;
+const STREAMS_BACK = COMMITS_BACK;
 
 /**
  * The newest word of every writer on each of the others: of as many commits as may pass until everything is named once more. And what the newest commits
@@ -113,6 +114,7 @@ function checkBonds({ db, trust, alarms, hash }: Needs): void {
     if (last === null || why !== null) continue;
     let due = last.hash;
     let isAllNamed = false;
+    let left = STREAMS_BACK; // a commit may cover thousands of streams: opening costs the same whatever is parked
     for (const c of commitsBefore(writer, last.number)) {
       if (c.hash !== due || commitHash(c, hash) !== c.hash) {
         bad(writer, c.number, "it is not chained to the commit after it");
@@ -120,7 +122,9 @@ function checkBonds({ db, trust, alarms, hash }: Needs): void {
       }
       due = c.previous;
       const by = `commit ${c.number} of writer \`${writer}\` names it`;
-      for (const one of [...(isAllNamed ? [] : (parseSeen(c.seen) ?? [])), ...claimed(c)])
+      const covered = claimed(c).slice(0, left);
+      left -= covered.length;
+      for (const one of [...(isAllNamed ? [] : (parseSeen(c.seen) ?? [])), ...covered])
         if (one.kind !== "sum" && one.number > (newest.get(seenName(one))?.number ?? 0)) newest.set(seenName(one), { ...one, by });
       isAllNamed ||= c.number % FULL_EVERY === 0;
     }

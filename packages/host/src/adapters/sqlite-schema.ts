@@ -118,13 +118,22 @@ const TABLES: readonly string[] = [...SCHEMA.matchAll(/CREATE TABLE (\w+)/g)].fl
 export function strangeIn(db: DatabaseSync): readonly Readonly<{ what: string; detail: string }>[] {
   const all = db.prepare("SELECT type, name FROM sqlite_schema").all();
   const there = new Set(all.flatMap(({ type, name }) => (type === "table" ? [String(name)] : [])));
-  const isOurs = there.has("commits") && db.prepare("SELECT 1 FROM commits WHERE seen <> '' LIMIT 1").get() !== undefined;
+  const isOurs = there.has("commits") && saysWhatItSaw(db);
   const gone = isOurs ? TABLES.filter((name) => !there.has(name)) : [];
   const added = all.filter(({ type }) => type === "trigger" || type === "view");
   return [
     ...gone.map((name) => ({ what: `table \`${name}\``, detail: "it is gone: somebody dropped it" })),
     ...added.map(({ type, name }) => ({ what: `${type} \`${name}\``, detail: "it is no part of a journal: somebody added it" })),
   ];
+}
+
+/** Whether a writer's newest commits name what they have seen: each names everything once in 32. No table is scanned for it. */
+function saysWhatItSaw(db: DatabaseSync): boolean {
+  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
+  const newest = db.prepare("SELECT seen FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 32");
+  for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer)))
+    if (newest.all(String(row.writer)).some(({ seen }) => seen !== "")) return true;
+  return false;
 }
 
 /** A journal whose commits say nothing of others yet. */
