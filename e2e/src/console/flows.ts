@@ -177,7 +177,7 @@ const CASES: readonly Case[] = [
       await page.keyboard.press("Escape");
       const back = await focused(ana, "Edit and approve");
       await page.keyboard.press("r");
-      await page.getByLabel("exactly this action").waitFor();
+      await page.getByLabel("exactly this call").waitFor();
       const radio = await focused(ana, "scope");
       await page.keyboard.press("Escape");
       await focused(ana, "Approve and remember");

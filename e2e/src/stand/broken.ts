@@ -56,8 +56,8 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   // A resumed session forgets a reply whose calls are not all settled, and asks once more.
   "asks-again": {
     file: "/core/src/loop/resume.ts",
-    from: "for (const entry of chunk) evolve(state, entry);\n  }",
-    to: "for (const entry of chunk) evolve(state, entry);\n  }\n  if (state.turn !== null && state.turn.calling.length > 0) { state.turn.calling = []; state.turn.iterations -= 1; state.messages.pop(); }",
+    from: "isMore = chunk.length === CHUNK && state.seq < upTo;\n  }",
+    to: "isMore = chunk.length === CHUNK && state.seq < upTo;\n  }\n  if (state.turn !== null && state.turn.calling.length > 0) { state.turn.calling = []; state.turn.iterations -= 1; state.messages.pop(); }",
   },
   // What begins is not held against a halt in its commit: only what the process has heard of by then counts.
   "ignores-halts": {
@@ -72,14 +72,14 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   },
   "expires-by-reading": {
     file: "/core/src/inbox/admit.ts",
-    from: "arrivedAt >= question.expiresAt",
+    from: "Math.max(arrivedAt, intent.at) >= question.expiresAt",
     to: "Date.now() >= question.expiresAt",
   },
   // Given by the process that took the answer, or by nobody.
   "forgets-grants": {
     file: "/core/src/loop/resume.ts",
-    from: "for (const entry of chunk) evolve(state, entry);\n  }",
-    to: "for (const entry of chunk) evolve(state, entry);\n  }\n  state.grantsDue.length = 0;",
+    from: "isMore = chunk.length === CHUNK && state.seq < upTo;\n  }",
+    to: "isMore = chunk.length === CHUNK && state.seq < upTo;\n  }\n  state.grantsDue.length = 0;",
   },
   // The session is there before its firing is: who dies between the two leaves a turn that no due time knows of.
   "opens-before-firing": [
