@@ -34,7 +34,13 @@ const runtime = await createRuntime({
   // In a project: @ask("Send it?") @grant("session") @grantSurvives("untrusted") on a permit, and a permit for Action::"approve".
   gate: tableGate(
     [
-      { id: "mail-asks", action: "tool:send_mail", verdict: "ask", say: "Send it?", terms: { grant: "session", grantSurvives: ["untrusted"] } },
+      {
+        id: "mail-asks",
+        action: "tool:send_mail",
+        verdict: "ask",
+        say: "Send it?",
+        terms: { grant: "session", grantSurvives: ["untrusted"] },
+      },
       { id: "the-rest", action: "*", verdict: "allow" },
     ],
     sha256,

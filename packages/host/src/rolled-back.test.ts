@@ -112,6 +112,8 @@ test("J541 a session that was cut back is missed when the journal is opened, als
   await runtime.close();
   runtimes.splice(0);
   rollBack(directory, session, answer);
-  await expect(openOffice(folder, paid)).rejects.toThrow(/entry \d+ of stream `s_\w+` is bad: it is missing: commit \d+ of writer `w1` names it/);
+  await expect(openOffice(folder, paid)).rejects.toThrow(
+    /entry \d+ of stream `s_\w+` is bad: it is missing: commit \d+ of writer `w1` names it/,
+  );
   expect(paid).toHaveLength(1);
 });

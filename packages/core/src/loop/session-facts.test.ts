@@ -85,15 +85,15 @@ async function answered(w: World): Promise<void> {
 }
 
 /** Of every decision that a gate was asked about: what it was told, and what the entries before it say. */
-function compared(entries: readonly Entry[]): readonly Readonly<{ id: string; then: JsonObject; again: JsonObject }>[] {
+function compared(entries: readonly Entry[]): readonly Readonly<{ id: string; before: JsonObject; again: JsonObject }>[] {
   let state: State | null = null;
-  const found: { id: string; then: JsonObject; again: JsonObject }[] = [];
+  const found: { id: string; before: JsonObject; again: JsonObject }[] = [];
   const later: (() => void)[] = []; // read when the state has gone on
   for (const entry of entries) {
     const { event: e } = entry;
     if (e.kind === "gate.decided" && state !== null && e.read["agent"] !== undefined) {
       const facts = pastFacts(state, e);
-      later.push(() => found.push({ id: e.id, then: e.read, again: told(facts) }));
+      later.push(() => found.push({ id: e.id, before: e.read, again: told(facts) }));
     }
     state = state === null ? fold([entry]) : evolve(state, entry);
   }
@@ -117,10 +117,10 @@ test("G349 the facts of every recorded decision come out of the entries before i
       const sessions: readonly SessionId[] = [own, ...w.children()];
       for (const session of sessions) {
         w.turnTo(session);
-        for (const { id, then, again } of compared(w.entries())) {
-          expect({ session, id, ...again }).toEqual({ session, id, ...then });
+        for (const { id, before, again } of compared(w.entries())) {
+          expect({ session, id, ...again }).toEqual({ session, id, ...before });
           seen.decisions += 1;
-          if (JSON.stringify(then["onBehalfOf"]).includes("bob")) seen.byOthers += 1;
+          if (JSON.stringify(before["onBehalfOf"]).includes("bob")) seen.byOthers += 1;
         }
         const ids = w.events("gate.decided").map((e) => e.id);
         if (new Set(ids).size < ids.length) seen.again += 1;
