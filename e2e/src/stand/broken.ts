@@ -56,8 +56,8 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   // A resumed session forgets a reply whose calls are not all settled, and asks once more.
   "asks-again": {
     file: "/core/src/loop/resume.ts",
-    from: "isMore = chunk.length === CHUNK && state.seq < upTo;\n  }",
-    to: "isMore = chunk.length === CHUNK && state.seq < upTo;\n  }\n  if (state.turn !== null && state.turn.calling.length > 0) { state.turn.calling = []; state.turn.iterations -= 1; state.messages.pop(); }",
+    from: "return first.length === CHUNK ? foldOn(p, state, upTo) : state;",
+    to: "if (first.length === CHUNK) await foldOn(p, state, upTo);\n  if (state.turn !== null && state.turn.calling.length > 0) { state.turn.calling = []; state.turn.iterations -= 1; state.messages.pop(); }\n  return state;",
   },
   // What begins is not held against a halt in its commit: only what the process has heard of by then counts.
   "ignores-halts": {
@@ -78,8 +78,8 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   // Given by the process that took the answer, or by nobody.
   "forgets-grants": {
     file: "/core/src/loop/resume.ts",
-    from: "isMore = chunk.length === CHUNK && state.seq < upTo;\n  }",
-    to: "isMore = chunk.length === CHUNK && state.seq < upTo;\n  }\n  state.grantsDue.length = 0;",
+    from: "return first.length === CHUNK ? foldOn(p, state, upTo) : state;",
+    to: "if (first.length === CHUNK) await foldOn(p, state, upTo);\n  state.grantsDue.length = 0;\n  return state;",
   },
   // The session is there before its firing is: who dies between the two leaves a turn that no due time knows of.
   "opens-before-firing": [
