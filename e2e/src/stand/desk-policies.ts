@@ -11,7 +11,7 @@ permit(principal, action == Action::"respond", resource);
 permit(principal, action == Action::"tool:look", resource);
 @id("firing")
 @ask("fire it?")
-@grant("8h")
+@grant("tool 8h")
 @grantSurvives("untrusted")
 permit(principal, action == Action::"tool:fire", resource);
 @id("ringing")

@@ -96,7 +96,7 @@ type Judge = (name: string, find: () => Promise<readonly Violation[]>) => Promis
 
 const rememberArgs = ({ approval }: OpenQuestion): readonly string[] => [
   ...approveArgs(approval, APPROVER),
-  ...["--grant", "resource", "--for", "1h", "--json"],
+  ...["--grant", "tool", "--for", "1h", "--json"],
 ];
 
 const grantsIn = (desk: Desk): Promise<readonly string[]> =>
