@@ -229,7 +229,7 @@ export function checkedRuntime(r: Runtime): Runtime {
       r.wish,
     ),
     followUp: checking("followUp", { session, said, as: PERSON }, r.followUp),
-    halt: checking("halt", { scope, reason: why, as: PERSON }, r.halt),
+    halt: checking("halt", { scope, reason: why, as: PERSON, how: optional(object) }, r.halt),
     resumeWork: checking("resumeWork", { scope, reason: why, as: PERSON }, r.resumeWork),
     unlabel: checking("unlabel", { labels: objectOf({ session, labels, why }, "{ session, labels, why }"), as: PERSON }, r.unlabel),
     resolve: checking(

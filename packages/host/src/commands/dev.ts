@@ -27,6 +27,8 @@ export const dev: Run = async (given, screen) => {
     mine.once("exit", (code) => {
       server = null;
       if (isEnding) resolve(code ?? EXIT.success);
+      else if (code === EXIT.usage)
+        resolve(code); // no change of a file mends an option
       else if (!isBusy) say("the server has ended: it is started again when a file changes");
     });
   }
