@@ -276,7 +276,10 @@ export const forget: Run = async (given, screen) => {
       screen.line(
         `it is not gone from ${count(done.left.length, "session")}: \`orgate knowledge forget ${ids[0]} --erase --yes --reason "…"\` goes on from here`,
       );
-    if (!done.clean) screen.line("a reader was in the way: old pages go when it ends. Run this again to be sure");
+    if (!done.clean)
+      screen.line(
+        `a reader was in the way: old pages go when it ends${erase ? `. \`orgate knowledge forget ${ids.join(" ")} --erase --yes --reason "…"\` makes sure of it` : ""}`,
+      );
   }
   return done.left.length === 0 && done.clean ? EXIT.success : EXIT.failure;
 };
@@ -284,7 +287,7 @@ export const forget: Run = async (given, screen) => {
 /** Nothing is done yet. */
 async function tellFirst(given: Given, screen: Screen, config: Config, ids: readonly KnowledgeId[]): Promise<number> {
   const store = openKnowledge(config.journal.directory);
-  const missing = ids.find((id) => store.get(id) === null);
+  const missing = ids.find((id) => store.get(id) === null && !store.isForgotten(id));
   if (missing !== undefined) {
     store.close();
     throw nothingAs(missing);
