@@ -204,6 +204,10 @@ test("J11 lists and lookups use an index: no table is scanned, nothing is sorted
   expect(plans.filter((plan) => /SCAN(?! asked VIRTUAL TABLE)|TEMP B-TREE/.test(plan))).toEqual([]);
 });
 
+const ERASING = { stream: ERASURES, after: seq(0), hold: null, consumes: [], unlessHalted: [] };
+const erasureOf = (stream: SessionId) =>
+  ({ kind: "content.erased", stream, first: seq(2), last: seq(2), by: { kind: "user", id: "ana" }, reason: "" }) as const;
+
 test("Q40 the list of what waits is made again from the entries where it is missing, and forgets a session whose content is erased", async () => {
   const directory = folder();
   const first = open(directory);
@@ -224,6 +228,8 @@ test("Q40 the list of what waits is made again from the entries where it is miss
   await looking.close();
   const second = open(directory);
   expect(await second.journal.questions({ after: 0, most: 10 })).toEqual(before);
+  expect(second.alarms.acknowledge({ by: "ana", reason: "made again" })).toMatchObject([{ what: "table `questions`" }]);
+  await second.journal.append({ ...ERASING, events: [{ at: millis(3_000), event: erasureOf(session) }] });
   await second.erase(session, seq(2), seq(2));
   expect(await second.journal.questions({ after: 0, most: 10 })).toEqual([]);
 });
@@ -286,16 +292,7 @@ test("G4 open unknowns are listed again from the entries where the table is miss
   const second = open(directory);
   expect(second.journal.unknownsLike(sought)).toEqual(before);
   expect(second.alarms.acknowledge({ by: "ana", reason: "made again" })).toMatchObject([{ what: "table `unknowns`" }]);
-  const erasure = {
-    kind: "content.erased",
-    stream: session,
-    first: seq(2),
-    last: seq(2),
-    by: { kind: "user", id: "ana" },
-    reason: "",
-  } as const;
-  const on = { stream: ERASURES, after: seq(0), hold: null, consumes: [], unlessHalted: [] };
-  await second.journal.append({ ...on, events: [{ at: millis(3_000), event: erasure }] });
+  await second.journal.append({ ...ERASING, events: [{ at: millis(3_000), event: erasureOf(session) }] });
   await second.erase(session, seq(2), seq(2));
   expect(second.journal.unknownsLike(sought)).toEqual([]);
 });

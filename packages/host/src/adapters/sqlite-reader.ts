@@ -7,6 +7,8 @@ import {
   checkEnd,
   EMPTY_STREAM,
   FIRST_COMMIT,
+  foldQuestions,
+  NOTHING_WAITS,
   type Position,
   type Records,
   type SessionPage,
@@ -14,8 +16,10 @@ import {
   type StoredCommit,
   type StoredEntry,
   type StreamHead,
+  summarise,
   unseal,
   unsealOne,
+  type Waiting,
   type WriterHead,
   type Written,
 } from "@orgate/core/journal";
@@ -44,9 +48,11 @@ import { externalReader, mendClaims } from "./sqlite-claims.ts";
 import { countReader, mendCounts } from "./sqlite-counts.ts";
 import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
 import { type KnownReader, knownProof, knownReader, mendKnown } from "./sqlite-known.ts";
+import { openQuestionProof, type QuestionProof, questionMacs } from "./sqlite-question-proof.ts";
 import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-questions.ts";
 import { type Places, reading } from "./sqlite-schema.ts";
 import { type Seals, UNPROVED } from "./sqlite-seals.ts";
+import { openSealedSums, type SealedSums } from "./sqlite-sums.ts";
 import { eventsIn, mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
 
 export const sha256: Hash = (text) => digest(hashOf("sha256", text, "hex"));
@@ -90,7 +96,13 @@ export type SqliteReader = Readonly<{
   stored(stream: StreamId, place: Seq): StoredPlace | null;
   records: Records;
   seals: Seals;
+  sealedSums: SealedSums;
+  /** Null without the project's key. */
+  questionProof: QuestionProof | null;
 }>;
+/** How what is read is proved: entries by their seals, rows of approval requests with the project's blob key. */
+export type Proving = Readonly<{ seals: (records: Records) => Seals; key: string | Uint8Array | null }>;
+const NOT_PROVING: Proving = { seals: () => UNPROVED, key: null };
 export type StoredPlace = Readonly<{ entry: StoredEntry; commit: StoredCommit }>;
 
 /** By the table's own order: no scan. */
@@ -100,8 +112,7 @@ export const STREAMS_SQL = "SELECT stream, seq FROM streams WHERE stream >= ? AN
 
 type Row = Record<string, SQLOutputValue>;
 
-/** `sealsOf`: how what is read is proved. */
-export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: Records) => Seals = () => UNPROVED): SqliteReader {
+export function openReader(db: DatabaseSync, places: Places, proving: Proving = NOT_PROVING): SqliteReader {
   const begin = db.prepare("BEGIN");
   const end = db.prepare("COMMIT");
   const heldRows = db.prepare(HELD_SQL);
@@ -137,6 +148,7 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
   /** One moment of the database, however many statements look at it. */
   function snapshot<T>(look: () => T): T {
     return safely(() => {
+      if (db.isTransaction) return look();
       begin.run();
       try {
         return look();
@@ -204,14 +216,17 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
     },
     blob,
   };
-  mendQuestions(db, () => records);
   mendUnknowns(db, () => records);
   mendDeadLetters(db, () => records);
   mendClaims(db, () => records);
   mendCounts(db);
   mendKnown(db, () => records);
   const sessionWith = externalReader(db, safely);
-  const seals = sealsOf(records);
+  const seals = proving.seals(records);
+  const macs = proving.key === null ? null : questionMacs(proving.key);
+  mendQuestions(db, macs, waitingIn);
+  const sealedSums = openSealedSums(db, seals.trust);
+  const questionProof = macs === null ? null : openQuestionProof({ db, macs, sealed: sealedSums, alarms: seals.alarms });
 
   function session(name: SessionId): SessionSummary | null {
     const row = safely(() => summaryOf.get(name));
@@ -237,6 +252,23 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
     if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
     if (last !== undefined) safely(() => seals.prove(last)); // and so all that it is chained to
     return { entries, end: ended };
+  }
+
+  /** Made from all entries of the session, proved; nothing where they cannot be read. */
+  function waitingIn(name: SessionId): Waiting {
+    const entries: Entry[] = [];
+    try {
+      for (let [after, isEnd] = [seq(0), false]; !isEnd; after = entries.at(-1)?.seq ?? after) {
+        const part = chunk(name, after, CHUNK);
+        entries.push(...part.entries);
+        isEnd = part.end;
+      }
+    } catch (error) {
+      if (error instanceof FaultError) return NOTHING_WAITS;
+      throw error;
+    }
+    const line = entries.reduce<SessionSummary | null>(summarise, null);
+    return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
   }
 
   /** One entry by itself, proved; null where there is none, or it cannot be read. */
@@ -296,7 +328,7 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
       const from = before ?? { openedAt: Number.MAX_SAFE_INTEGER, session: "" };
       return safely(() => statement.all(...filters, from.openedAt, from.session, most)).map(toSummary);
     },
-    questions: questionReader(db, safely),
+    questions: questionReader(db, snapshot, questionProof),
     unknowns: unknownReader(db, safely),
     counted: countReader(db, safely),
     known,
@@ -319,6 +351,8 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
       }),
     records,
     seals,
+    sealedSums,
+    questionProof,
   };
 }
 
