@@ -96,6 +96,7 @@ import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
 import { recordPolicies } from "./policy-record.ts";
 import { type Sessions, sessionsOf } from "./sessions.ts";
+import { settledFault, settledRequest } from "./settled-request.ts";
 import { openEar, type Subscribe, subscriber } from "./subscribing.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { version } from "./version.ts";
@@ -589,7 +590,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     },
     async answer(answer, as) {
       const [found] = await journal.question(answer.approval);
-      if (found === undefined) throw nothingOpen(answer.approval);
+      if (found === undefined) throw await nothingOpen(journal, answer.approval, as);
       return send(found.session, { kind: "answer", ...answer }, as);
     },
     grants: async () => (await standing()).grants,
@@ -792,8 +793,16 @@ function missing(agent: string, known: readonly string[]): never {
   throw new FaultError({ kind: "agent-missing", agent, known });
 }
 
-const nothingOpen = (approval: string): FaultError =>
-  new FaultError({ kind: "usage", detail: `there is no open question \`${approval}\``, hint: "`approvals.list()` shows what waits" });
+/** Q580 */
+async function nothingOpen(journal: Journal, approval: string, as: Person): Promise<FaultError> {
+  const settled = await settledRequest(journal, approval, { me: `user:${as.name}` });
+  if (settled !== null) return settledFault(settled);
+  return new FaultError({
+    kind: "usage",
+    detail: `there is no open question \`${approval}\``,
+    hint: "`approvals.list()` shows what waits",
+  });
+}
 
 /** How long whoever holds the session may take. */
 const WAIT_MS = 10_000;

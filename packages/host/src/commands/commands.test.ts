@@ -159,6 +159,13 @@ describe("a run", () => {
     rmSync(join(desk.home, "keys", "bob.key"));
   });
 
+  test("J580 sessions are listed and shown with the first line of what was said in them", async () => {
+    const { stdout } = await desk.orgate("sessions", "list");
+    expect(stdout.split("\n")[0]).toMatch(/title$/);
+    expect(stdout).toMatch(new RegExp(`^${session} .*  please look`, "m"));
+    expect((await desk.orgate("sessions", "show", session)).stdout.split("\n")[1]).toContain("please look");
+  });
+
   test("A12 an erasure is on record, removes what was said, and ends the session; the journal verifies", async () => {
     expectRefusal(await desk.orgate("journal", "erase", "--session", session), 2, "--reason is missing");
     expectRefusal(
@@ -169,6 +176,7 @@ describe("a run", () => {
     const erased = await desk.orgate("journal", "erase", "--session", session, "--reason", "request 7");
     expect(erased.stdout).toMatch(/^erased \d+ entries .* can no longer resume/s);
     expect(readFileSync(join(desk.root, ".orgate", "journal.db")).includes("please look")).toBe(false);
+    expect((await desk.orgate("sessions", "list")).stdout).not.toContain("please look");
     expect((await desk.json("journal", "verify")) as object).toMatchObject({ verified: true, stillThere: 0 });
     expect((await desk.orgate("sessions", "show", session)).stdout).toContain("erased on request: this session cannot go on");
     expectRefusal(await desk.orgate("sessions", "say", session, "hello"), 1, "was erased on request");
