@@ -366,7 +366,7 @@ export function sessionsSql(byState: boolean, byAgent: boolean): string {
 const toCommit = (row: Row): StoredCommit => ({ ...row }) as unknown as StoredCommit;
 /** One that was written before there were ids of one's own, or delegates, has neither. */
 const toSummary = (row: Row): SessionSummary =>
-  ({ external: null, parent: null, children: [], ...JSON.parse(String(row.summary)) }) as SessionSummary;
+  ({ external: null, title: null, parent: null, children: [], ...JSON.parse(String(row.summary)) }) as SessionSummary;
 
 function toStreamRow(row: Row): StreamRow {
   return {

@@ -117,6 +117,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
   );
   const consume = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE id = ? AND session = ? AND taken = 0");
   const listSession = db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)");
+  const dropTitle = db.prepare("UPDATE sessions SET summary = json_set(summary, '$.title', NULL) WHERE session = ?");
   const touchSession = db.prepare("UPDATE sessions SET summary = ? WHERE session = ?");
   const takeHold = db.prepare(
     `INSERT INTO streams (stream, seq, hash, at, epoch, holder, incarnation, pid) VALUES (?, 0, '${ZERO}', 0, 1, ?, ?, ?)
@@ -242,8 +243,11 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       db.exec("PRAGMA secure_delete = ON");
       const rows = transaction(() => {
         const addresses = payloads.all(stream, first, last).flatMap((row) => blobsIn(JSON.parse(String(row.payload))));
-        // it cannot go on, and what it would touch is content too; its unknowns and approval requests went with the record of the erasure
-        if (isSessionStream(stream)) deadLetters.forget(stream);
+        if (isSessionStream(stream)) {
+          // it cannot go on, and what it would touch is content too; its unknowns and approval requests went with the record of the erasure
+          deadLetters.forget(stream);
+          dropTitle.run(stream); // what was said is content, whichever entry it came from
+        }
         known.forget(stream);
         const entries = Number(erasePayloads.run(stream, first, last).changes);
         return { entries, blobs: blobs.drop(addresses), intents: Number(dropIntents.run(stream).changes) };
