@@ -125,8 +125,10 @@ function checkNewest(needs: Needs, last: StoredCommit, newest: Map<string, Sight
   let isAllNamed = false;
   let left = STREAMS_BACK; // a commit may cover thousands of streams
   for (const c of commitReader(db).commitsBefore(last.writer, last.number)) {
-    if (c.hash !== due || commitHash(c, hash) !== c.hash)
-      return raiseCommit(needs, last.writer, { number: c.number, why: "it is not chained to the commit after it" });
+    if (c.hash !== due || commitHash(c, hash) !== c.hash) {
+      raiseCommit(needs, last.writer, { number: c.number, why: "it is not chained to the commit after it" });
+      return;
+    }
     due = c.previous;
     const by = `commit ${c.number} of writer \`${c.writer}\` names it`;
     for (const one of isAllNamed ? [] : (parseSeen(c.seen) ?? []))
