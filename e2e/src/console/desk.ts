@@ -32,8 +32,8 @@ export type ConsoleDesk = Readonly<{
   /** Its JSON; throws when it fails. */
   orgate(args: readonly string[], as?: Operator): string;
   kill(): Promise<void>;
-  /** On the same port. */
-  start(): Promise<void>;
+  /** On the same port; `more`: with these variables too. */
+  start(more?: NodeJS.ProcessEnv): Promise<void>;
   close(): Promise<void>;
 }>;
 
@@ -75,10 +75,10 @@ export async function openDesk(): Promise<ConsoleDesk> {
   let child: ChildProcess | null = null;
   let at = "";
   let first: string | null = null; // what it prints for ana
-  const start = async (): Promise<void> => {
+  const start = async (more: NodeJS.ProcessEnv = {}): Promise<void> => {
     const port = at === "" ? "0" : new URL(at).port;
     const made = spawn(process.execPath, [ORGATE, "up", "--port", port, "--json", "--project", root], {
-      env: envOf("ana"),
+      env: { ...envOf("ana"), ...more },
       stdio: ["ignore", "pipe", "pipe"],
     });
     child = made;

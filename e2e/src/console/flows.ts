@@ -6,6 +6,7 @@ import type { Violation } from "../checks.ts";
 import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { openDesk } from "./desk.ts";
+import { FINDING } from "./finding.ts";
 import { blur, chord, comesTo, DESKTOP, enter, focused, go, misfits, PHONE, reached, settled, sound, still, told } from "./kit.ts";
 import { deliver, execute } from "./seed.ts";
 import { type Case, composer, expectText, PNG, say, updated, wrong } from "./talk.ts";
@@ -379,7 +380,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O24 the first run: an allow, a denial and an approval, with no key, within a minute",
+    name: "O24 O581 the first run: an allow, a denial and an approval, with no key, within a minute; it is still there when the page is loaded again",
     async run({ desk, ana }) {
       const { page } = ana;
       const from = Date.now();
@@ -390,6 +391,8 @@ const CASES: readonly Case[] = [
       await page.getByRole("button", { name: "Approve once" }).click();
       await expectText(page, "That is all there is to it");
       const took = Date.now() - from;
+      await go(ana, desk, "/guide");
+      await expectText(page, "That is all there is to it");
       const found = [...(await sound(ana, "the first run")), ...(await reached(ana, "the first run"))];
       await page.setViewportSize(PHONE);
       found.push(...(await sound(ana, "the first run's last page on a phone")));
@@ -398,7 +401,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O25 O71 O85 on a phone: the first page says what waits, the bar leads to what waits, the question fits, a thumb approves it; a clock that is wrong does not change how long there is",
+    name: "O25 O71 O85 O582 on a phone: the first page says what waits, the bar leads to what waits, the question fits, a thumb approves it; a clock that is wrong does not change how long there is",
     async run({ browser, desk, ana }) {
       await say(ana, desk, "stage", "pay heidi");
       const phone = await enter(browser, desk, "ana", { phone: true, scheme: "dark" });
@@ -560,7 +563,7 @@ export const consoleFlows: Suite = {
     try {
       const ana = await enter(browser, desk, "ana");
       const world = { browser, desk, ana };
-      for (const { name, run } of [...CASES, ...TROUBLES]) {
+      for (const { name, run } of [...CASES, ...FINDING, ...TROUBLES]) {
         const began = performance.now();
         await judge(name, () => told(ana, () => run(world)));
         await ana.page.unrouteAll(); // one that failed midway is not the next one's matter
@@ -571,7 +574,7 @@ export const consoleFlows: Suite = {
     } finally {
       await browser.close();
       await desk.close();
-      tell(`${CASES.length + TROUBLES.length} cases in ${Math.round((performance.now() - from) / 1_000)} s`);
+      tell(`${CASES.length + FINDING.length + TROUBLES.length} cases in ${Math.round((performance.now() - from) / 1_000)} s`);
     }
   },
 };

@@ -408,7 +408,7 @@ const CASES: readonly Case[] = [
         .click();
       await page.waitForURL(/\/journal\/halt\/\d+$/);
       await page.reload();
-      await page.getByText("a drill").first().waitFor();
+      await page.getByText("the mail loop").first().waitFor(); // the newest of them
       await ana.context.grantPermissions(["clipboard-read", "clipboard-write"]);
       await page.getByRole("button", { name: "Copy the hash" }).click();
       await page.getByText("The hash is copied").waitFor();

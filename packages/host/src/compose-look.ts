@@ -7,7 +7,7 @@ import { type Keyring, type ProofPorts, readKeys, trustIn } from "@orgate/core/j
 import { FaultError } from "@orgate/core/vocab";
 import { checkSignature, ed25519, nameKey, sha256 } from "./adapters/crypto-node.ts";
 import { openReadStore, type ReadStore } from "./adapters/journal-sqlite.ts";
-import { createPerson, openPerson, orgateHome, type Person, personsIn, readRootKey } from "./adapters/keyring.ts";
+import { createPerson, openPerson, orgateHome, type Person, personsIn, readBlobKey, readRootKey } from "./adapters/keyring.ts";
 
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
@@ -20,7 +20,8 @@ export type Look = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
 /** Throws `journal-unreadable` where there is no journal yet. */
 export function openLook(directory: string): Look {
   const root = readRootKey(join(directory, "keys"), ed25519);
-  const store = openReadStore({ directory, trust: root === null ? null : trustIn(root.publicKey, proof) });
+  const trust = root === null ? null : trustIn(root.publicKey, proof);
+  const store = openReadStore({ directory, trust, blobKey: root === null ? null : readBlobKey(join(directory, "keys")) });
   return { ...store, directory, keys: () => readKeys(store.records, proof) };
 }
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { proof, rootPublicKey } from "./compose.ts";
 import { eraseEntries } from "./erasing.ts";
 import { cedarPolicies, type Policies } from "./policies.ts";
-import { findSet, policyHistory, readSet, rulesThen, setAt, setDigestAt } from "./policy-history.ts";
+import { findSet, policyHistory, readSet, rulesThen, setAt, setDigestAt, setOfEntry } from "./policy-history.ts";
 import { recordPolicies } from "./policy-record.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 
@@ -127,7 +127,7 @@ test("J383 a decision made after a reload names the set it was made under, withi
   const entries = await journalOf(of).read(session, seq(0), 500);
   const decided = entries.flatMap(({ seq: at, event: e }) => (e.kind === "gate.decided" ? [{ at, because: e.verdict.because }] : []));
   const sets = await Promise.all(
-    decided.map(async ({ at, because }) => [await setDigestAt(journalOf(of), session, at), because[0]] as const),
+    decided.map(async ({ at, because }) => [(await setDigestAt(journalOf(of), session, at))?.digest, because[0]] as const),
   );
   expect(new Set(sets.map(([set]) => set))).toEqual(new Set([first, policies.now.digest]));
   for (const [set, because] of sets) expect(because).toBe(set === first ? "base/think" : "base/think-again");
@@ -165,6 +165,21 @@ test("A380 a set is found by its digest and by a time, with the texts it had the
   expect(await readSet(journal, await findSet(journal, rows[0]?.files ?? ""))).toMatchObject([{ text: THINK }, { text: "// more\n" }]);
   await expect(findSet(journal, "0000000000")).rejects.toThrow("no set of policies has the digest");
   await expect(findSet(journal, "zz")).rejects.toThrow("is no digest");
+});
+
+test("A560 sets that differ in comments alone: each is found by its files, and a decision's rule is shown in the text of then", async () => {
+  write("base.cedar", THINK);
+  const of = await start(policiesFor([clerk()]));
+  const { session } = await of.complete("clerk", "hello");
+  write("base.cedar", `// of later\n${THINK}`);
+  const journal = journalOf(await start(policiesFor([clerk()])));
+  const { rows } = await policyHistory(journal, { before: null, limit: 10 });
+  expect(rows).toMatchObject([{ digest: rows[1]?.digest }, { kind: "loaded" }]);
+  const texts = async (wanted: string) => (await readSet(journal, await findSet(journal, wanted))).map(({ text }) => text);
+  expect(await texts(rows[1]?.files ?? "")).toEqual([THINK]);
+  expect(await texts(rows[0]?.files ?? "")).toEqual([`// of later\n${THINK}`]);
+  expect(await rulesThen(journal, session, "model:1")).toMatchObject({ rules: [{ policy: "base/think", line: 1 }] });
+  expect(await setOfEntry(journal, session, seq(3))).toEqual({ digest: rows[1]?.digest, files: rows[1]?.files });
 });
 
 test("J380 the text of a policy stays when a session that read the same text is erased", async () => {

@@ -12,6 +12,7 @@ import {
   isFault,
   type Journal,
   type Millis,
+  millis,
   POLICY,
   principalName,
   type Seq,
@@ -49,6 +50,7 @@ export type HistoryRow = Readonly<{
 }>;
 
 const PAGE = 200;
+const LATEST = millis(Number.MAX_SAFE_INTEGER);
 
 /** Newest first. `next` is null when there is nothing older. */
 export async function policyHistory(
@@ -126,14 +128,17 @@ async function* knownSets(journal: Reads): AsyncGenerator<KnownSet> {
   }
 }
 
-/** By the first characters of either digest: of the set as sessions name it, or of its files. The newest of those with the same one. */
-export async function findSet(journal: Reads, wanted: string): Promise<KnownSet> {
+/**
+ * By the first characters of either digest: of the set as sessions name it, or of its files. Sets that differ in comments alone decide alike and share
+ * the first: of those, the one loaded last before `at`; by the digest of its files each is found.
+ */
+export async function findSet(journal: Reads, wanted: string, at: Millis = LATEST): Promise<KnownSet> {
   if (!/^[0-9a-f]{6,64}$/.test(wanted))
     throw usage(`\`${wanted}\` is no digest`, "give at least 6 of its characters: `orgate policy history`");
   const found = new Map<string, KnownSet>();
   for await (const set of knownSets(journal))
     for (const digest of [set.digest, set.files])
-      if (digest?.startsWith(wanted) === true && (set.digest !== null || !found.has(digest))) found.set(digest, set);
+      if (digest?.startsWith(wanted) === true && (!found.has(digest) || (set.digest !== null && set.at <= at))) found.set(digest, set);
   const [one, ...others] = new Map([...found.values()].map((set) => [set.files, set])).values();
   if (one === undefined) throw usage(`no set of policies has the digest \`${wanted}\``, "`orgate policy history` lists them");
   if (others.length > 0) throw usage(`several sets begin with \`${wanted}\``, "give more of its characters");
@@ -148,18 +153,33 @@ export async function setAt(journal: Reads, at: Millis): Promise<KnownSet> {
   return found;
 }
 
-/** The digest of the set that a session ran under at one of its entries: what it was opened with, or what it was told last. */
-export async function setDigestAt(journal: Pick<Journal, "read">, stream: StreamId, at: Seq): Promise<Digest | null> {
-  let found: Digest | null = null;
-  for (let after = seq(0); after < at; ) {
-    const page = await journal.read(stream, after, Math.min(2_000, at - after));
-    for (const { seq: place, event } of page) {
-      after = place;
-      if (event.kind === "session.opened" || event.kind === "agent.changed") found = event.agent.policies;
+/** The digest of the set that a session ran under at one of its entries, what it was opened with or told last, and when that entry was written. */
+export async function setDigestAt(
+  journal: Pick<Journal, "read">,
+  stream: StreamId,
+  end: Seq,
+): Promise<Readonly<{ digest: Digest; at: Millis }> | null> {
+  let [digest, at]: [Digest | null, Millis] = [null, millis(0)];
+  for (let after = seq(0); after < end; ) {
+    const page = await journal.read(stream, after, Math.min(2_000, end - after));
+    for (const entry of page) {
+      [after, at] = [entry.seq, entry.at];
+      if (entry.event.kind === "session.opened" || entry.event.kind === "agent.changed") digest = entry.event.agent.policies;
     }
     if (page.length === 0) break;
   }
-  return found;
+  return digest === null ? null : { digest, at };
+}
+
+/** The set that a session ran under at one of its entries. `files` null: nobody recorded its files. */
+export async function setOfEntry(
+  journal: Reads,
+  stream: StreamId,
+  end: Seq,
+): Promise<Readonly<{ digest: Digest | null; files: Digest | null }>> {
+  const named = await setDigestAt(journal, stream, end);
+  if (named === null) return { digest: null, files: null };
+  return { digest: named.digest, files: await ifStored(async () => (await findSet(journal, named.digest, named.at)).files, null) };
 }
 
 /** The files of a set with their texts. */
@@ -182,26 +202,31 @@ export type DecidedUnder = Readonly<{ set: Digest; rules: readonly RuleThen[] }>
 
 /** The set that the last decision on an action was made under, and the rules that decided it, as they stood then. */
 export async function rulesThen(journal: Reads, session: StreamId, action: string): Promise<DecidedUnder | null> {
-  let [set, found]: [Digest | null, { readonly set: Digest; readonly because: readonly string[] } | null] = [null, null];
+  let [set, found]: [Digest | null, { readonly set: Digest; readonly at: Millis; readonly because: readonly string[] } | null] = [
+    null,
+    null,
+  ];
   for (let after = seq(0); ; ) {
     const page = await journal.read(session, after, PAGE);
-    for (const { seq: place, event: e } of page) {
+    for (const { seq: place, at, event: e } of page) {
       after = place;
       if (e.kind === "session.opened" || e.kind === "agent.changed") set = e.agent.policies;
-      else if (e.kind === "gate.decided" && e.id === action && set !== null) found = { set, because: e.verdict.because };
+      else if (e.kind === "gate.decided" && e.id === action && set !== null) found = { set, at, because: e.verdict.because };
     }
     if (page.length < PAGE) break;
   }
   if (found === null) return null;
-  const files = await storedFiles(journal, found.set);
+  const { set: digest, at } = found;
+  const files = await ifStored(async () => readSet(journal, await findSet(journal, digest, at)), []);
   return { set: found.set, rules: found.because.map((policy) => ruleOf(policy, files)) };
 }
 
-async function storedFiles(journal: Reads, digest: Digest): Promise<readonly SetFile[]> {
+/** `otherwise` for a set from before texts were stored, and for a gate in a program's own code. */
+async function ifStored<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
   try {
-    return await readSet(journal, await findSet(journal, digest));
+    return await work();
   } catch (error) {
-    if (isFault(error, "usage")) return []; // from before texts were stored, or decided by a gate in a program's own code
+    if (isFault(error, "usage")) return otherwise;
     throw error;
   }
 }

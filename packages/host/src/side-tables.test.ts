@@ -186,3 +186,102 @@ test("J317 a table that is gone, a trigger or a view is an alarm: the table is m
     expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(JSON.stringify(what).slice(1, -1));
   }
 });
+
+const FORGERIES = [
+  ["altered", "UPDATE questions SET question = json_set(question, '$.tool', 'harmless', '$.asks[0].question', 'say hello?')"],
+  ["moved to another session", "UPDATE questions SET session = 's_other00001'"],
+  [
+    "put there",
+    "INSERT INTO questions (session, approval, question, mac) SELECT session, 'a_forged', json_set(question, '$.approval', 'a_forged'), mac FROM questions",
+  ],
+  ["deleted", "DELETE FROM questions"],
+  ["without its keyed hash", "UPDATE questions SET question = json_set(question, '$.tool', 'harmless'), mac = ''"],
+  ["hidden from the list", "UPDATE questions SET arrival = -1"],
+] as const;
+
+test.each(FORGERIES)("J600 an approval request that was %s is an alarm in the library and at the command line", async (_, sql) => {
+  const folder = copied();
+  const { runtime, directory } = await openOffice(folder);
+  const [question] = await runtime.approvals.list();
+  expect(question).toMatchObject({ tool: "ask", asks: [{ question: "really?" }] });
+  tamper(folder, sql);
+  await expect(runtime.approvals.list()).rejects.toThrow(/table `questions`/);
+  await runtime.close();
+  runtimes.splice(0);
+  rmSync(join(directory, "alarms.jsonl"));
+  const look = openLook(directory);
+  try {
+    await expect(look.journal.questions({ after: 0, most: 100 })).rejects.toThrow(/table `questions`/);
+    expect(look.alarms.standing()).toHaveLength(1);
+  } finally {
+    await look.close();
+  }
+  const after = await openOffice(folder);
+  await expect(after.runtime.complete("clerk", "hello")).rejects.toThrow("read-only");
+});
+
+test("J600 a request that was taken away is missed when it is asked for by its id, and by whoever walks through the list page by page", async () => {
+  const folder = copied();
+  const first = await openOffice(folder);
+  for (let i = 0; i < 4; i += 1) await first.runtime.complete("clerk", "ask");
+  const all = await first.runtime.approvals.list();
+  expect(all).toHaveLength(5);
+  await first.runtime.close();
+  runtimes.splice(0);
+  tamper(folder, `DELETE FROM questions WHERE approval = '${all[1]?.approval}'`);
+  const { runtime, directory } = await openOffice(folder);
+  const page = await runtime.approvals.list({ most: 2 });
+  expect(page).toEqual([all[0], all[2]]); // what is on a page is genuine; that one is missing shows at the end
+  await expect(runtime.approvals.list({ after: page[1]?.arrival ?? 0, most: 3 })).rejects.toThrow("table `questions`");
+  rmSync(join(directory, "alarms.jsonl"));
+  await expect(runtime.approvals.show(all[1]?.approval ?? "")).rejects.toThrow("table `questions`");
+});
+
+test("J600 an old request that was answered and is put back is an alarm; requests that come and go, and an erased session, leave a whole list", async () => {
+  const folder = copied();
+  const { runtime, ana, directory } = await openOffice(folder);
+  const [question] = await runtime.approvals.list();
+  if (question === undefined) throw new Error("nothing waits");
+  const db = databaseIn(directory);
+  const old = db.prepare("SELECT session, approval, question, mac FROM questions").get();
+  await runtime.approvals.answer({ approval: question.approval, digest: question.digest, answer: { kind: "approve" } }, ana);
+  expect(await runtime.approvals.list()).toEqual([]);
+  const second = await runtime.complete("clerk", "ask");
+  expect(await runtime.approvals.list()).toMatchObject([{ session: second.session }]);
+  const entries = { first: 1 as never, last: 1 as never, by: { kind: "user", id: "ana" }, reason: "asked for" } as const;
+  await eraseEntries(runtime.place, { session: second.session, ...entries });
+  expect(await runtime.approvals.list()).toEqual([]);
+  await runtime.close();
+  runtimes.splice(0);
+  const next = await openOffice(folder);
+  expect(await next.runtime.approvals.list()).toEqual([]);
+  db.prepare("INSERT INTO questions (session, approval, question, mac) VALUES (?, ?, ?, ?)").run(...Object.values(old ?? {}));
+  db.close();
+  await expect(next.runtime.approvals.list()).rejects.toThrow("table `questions`");
+});
+
+test("J600 a journal whose requests have no keyed hashes yet gets them from its sealed entries, whatever its rows say", async () => {
+  const folder = copied();
+  const before = await openOffice(folder);
+  const listed = await before.runtime.approvals.list();
+  await before.runtime.close();
+  runtimes.splice(0);
+  tamper(folder, "ALTER TABLE questions DROP COLUMN mac; UPDATE questions SET question = json_set(question, '$.tool', 'harmless')");
+  const { runtime } = await openOffice(folder);
+  expect(await runtime.approvals.list()).toEqual(listed);
+});
+
+test("J601 whoever approves says yes to one digest: what runs is the sealed action, and a row with another digest runs nothing", async () => {
+  const folder = copied();
+  const { runtime, ana, directory } = await openOffice(folder);
+  const [question] = await runtime.approvals.list();
+  if (question === undefined) throw new Error("nothing waits");
+  const forged = "f".repeat(64);
+  const yes = { approval: question.approval, answer: { kind: "approve" } } as const;
+  await expect(runtime.approvals.answer({ ...yes, digest: forged as never }, ana)).rejects.toThrow(/digest|another/);
+  expect(await runtime.approvals.list()).toEqual([question]);
+  const db = databaseIn(directory);
+  db.prepare("UPDATE questions SET question = json_set(question, '$.digest', ?)").run(forged);
+  db.close();
+  await expect(runtime.approvals.answer({ ...yes, digest: forged as never }, ana)).rejects.toThrow("table `questions`");
+});

@@ -4,8 +4,9 @@
  */
 import { extname } from "node:path";
 import { parentPort, Worker, workerData } from "node:worker_threads";
-import type { Sought, UsageRow } from "@orgate/core/journal/view";
-import { openLook, openViews, type UsageAsked } from "./compose.ts";
+import { type Entry, isSessionStream, type SessionId } from "@orgate/core";
+import { hasWords, type Sought, type UsageRow } from "@orgate/core/journal/view";
+import { type Look, openLook, openViews, type UsageAsked, type Views } from "./compose.ts";
 
 /** `behind`: so many entries are not in it yet. */
 export type Found = Readonly<{ positions: readonly number[]; behind: number }>;
@@ -14,16 +15,29 @@ export type Used = Readonly<{ rows: readonly UsageRow[]; behind: number; cut: bo
 export type ViewsAside = Readonly<{
   find(sought: Sought, before: number, most: number): Promise<Found>;
   usage(asked: UsageAsked): Promise<Used>;
+  /** Sessions in whose newest inputs and answers, of all sessions, one has all of these words. What is erased is not looked at. */
+  said(words: readonly string[]): Promise<readonly SessionId[]>;
   close(): Promise<void>;
 }>;
 
-type Ask = Readonly<{ kind: "find"; sought: Sought; before: number; most: number } | { kind: "usage"; asked: UsageAsked }>;
-type Answer = Readonly<{ kind: "found"; found: Found } | { kind: "used"; used: Used } | { kind: "failed"; error: string }>;
+type Ask = Readonly<
+  | { kind: "find"; sought: Sought; before: number; most: number }
+  | { kind: "usage"; asked: UsageAsked }
+  | { kind: "said"; words: readonly string[] }
+>;
+type Answer = Readonly<
+  | { kind: "found"; found: Found }
+  | { kind: "used"; used: Used }
+  | { kind: "said"; sessions: readonly SessionId[] }
+  | { kind: "failed"; error: string }
+>;
 
 /** A page waits so long for what is missing. */
 const PATIENCE_MS = 1_500;
 /** One for each hour, agent and model: a hundred agents with five models each, all of them at work in every hour of five months. */
 const MOST_ROWS = 2_000_000;
+/** So many inputs, and so many answers, are searched for words: a search costs the same however long the journal is. */
+const MOST_SAID = 500;
 
 /** `directory`: where the journal lies. The thread starts with the first question. */
 export function viewsAside(directory: string): ViewsAside {
@@ -69,6 +83,11 @@ export function viewsAside(directory: string): ViewsAside {
       if (answer.kind !== "used") throw failed(answer);
       return answer.used;
     },
+    async said(words) {
+      const answer = await ask({ kind: "said", words });
+      if (answer.kind !== "said") throw failed(answer);
+      return answer.sessions;
+    },
     async close() {
       const last = worker;
       worker = null;
@@ -83,6 +102,7 @@ function serve(directory: string, port: NonNullable<typeof parentPort>): void {
   let queue: Promise<void> = Promise.resolve();
   const answerTo = async (question: Ask): Promise<Answer> => {
     await views.catchUp(look.journal, PATIENCE_MS);
+    if (question.kind === "said") return { kind: "said", sessions: await saidIn(look, views, question.words) };
     const behind = Math.max(0, (await look.journal.position()) - views.position());
     if (question.kind === "find")
       return { kind: "found", found: { positions: views.find(question.sought, question.before, question.most), behind } };
@@ -96,6 +116,22 @@ function serve(directory: string, port: NonNullable<typeof parentPort>): void {
       port.postMessage({ id, answer });
     });
   });
+}
+
+async function saidIn({ journal }: Pick<Look, "journal">, views: Views, words: readonly string[]): Promise<readonly SessionId[]> {
+  const found = new Set<SessionId>();
+  for (const kind of ["turn.started", "turn.ended"])
+    for (const position of views.find({ kind }, Number.MAX_SAFE_INTEGER, MOST_SAID)) {
+      const [written] = await journal.tail(position - 1, 1);
+      if (written?.kind !== "entry" || !isSessionStream(written.stream) || found.has(written.stream)) continue;
+      if (hasWords(textIn(written.entry), words)) found.add(written.stream);
+    }
+  return [...found];
+}
+
+function textIn({ event: e }: Entry): string {
+  if (e.kind === "turn.started") return e.input;
+  return e.kind === "turn.ended" ? (e.output ?? "") : "";
 }
 
 const given: unknown = workerData;

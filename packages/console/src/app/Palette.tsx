@@ -1,5 +1,12 @@
-/** Find anything, do anything: screens, agents, sessions, schedules, colours. `Ctrl K`. */
+/**
+ * Find anything, do anything: screens, agents, sessions, policies, schedules, colours. `Ctrl K`.
+ * O583 it finds sessions by title, by any id that Sessions shows, and by words of what was lately said in them; policies by id and file. What somebody may
+ *      not see, the server does not find for them.
+ */
+
+import { hasWords, searchWords } from "@orgate/core/journal/view";
 import { escapeHidden, isSessionId } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { cell, useCell } from "../link/cell.ts";
 import { serverNow } from "../link/clock.ts";
@@ -7,7 +14,7 @@ import { useCalled } from "../link/use.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { Icon, type IconName } from "../parts/Icon.tsx";
 import { shortTime } from "../parts/time.ts";
-import { scheduleAt, sessionAt } from "../places.ts";
+import { chatOf, policyAt, scheduleAt, sessionAt } from "../places.ts";
 import { go, pathTo } from "../router.ts";
 import { SCREENS } from "../screens/index.ts";
 import { isHelpOpen } from "./Help.tsx";
@@ -17,7 +24,8 @@ import { keysText, useShortcuts } from "./shortcuts.ts";
 
 export const isPaletteOpen = cell(false);
 
-type Choice = Readonly<{ id: string; icon: IconName; text: string; aside: string; run(): void }>;
+/** `also`: what it is found by beside its text. */
+type Choice = Readonly<{ id: string; icon: IconName; text: string; aside: string; also?: string; run(): void }>;
 
 export function Palette() {
   const open = useCell(isPaletteOpen);
@@ -30,6 +38,7 @@ export function Palette() {
 }
 
 const MOST = 12;
+const FINDS = "Find a screen, an agent, a session, what was said, a policy or a schedule";
 const SAYS = {
   looking: "Looking…",
   nothing: "Nothing of that name.",
@@ -62,11 +71,11 @@ function Finder() {
       <input
         className={css.field}
         role="combobox"
-        aria-label="Find a screen, an agent, a session or a schedule"
+        aria-label={FINDS}
         aria-expanded={choices.length > 0}
         aria-controls={list}
         aria-activedescendant={choices[at] === undefined ? undefined : `${list}-${at}`}
-        placeholder="Find a screen, an agent, a session or a schedule"
+        placeholder={FINDS}
         value={text}
         onChange={({ target }) => {
           setText(target.value);
@@ -102,6 +111,8 @@ function Finder() {
 function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found: keyof typeof SAYS }> {
   const agents = useCalled("agents", { query: { limit: 500 } });
   const sessions = useCalled("sessions", { query: { limit: 50 } });
+  const policies = useCalled("policies", {});
+  const said = useSearched(text);
   const schedules = useCalled("schedules", { query: { limit: 100 } });
   const all: Choice[] = [
     ...SCREENS.map(
@@ -122,13 +133,14 @@ function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found:
         run: () => go(pathTo("/chat/with/{agent}", { agent: name })),
       }),
     ),
-    ...(sessions.value?.items ?? []).map(
-      ({ session, agent, lastAt, state }): Choice => ({
-        id: `session ${session}`,
-        icon: "sessions",
-        text: `${agent} · ${session}`,
-        aside: `${state}, ${shortTime(lastAt, serverNow())}`,
-        run: () => go(pathTo("/chat/{session}", { session })),
+    ...(sessions.value?.items ?? []).map(sessionChoice),
+    ...(policies.value?.policies ?? []).map(
+      ({ id, file, line }): Choice => ({
+        id: `policy ${file} ${line} ${id}`,
+        icon: "policies",
+        text: escapeHidden(`Policy ${id}`),
+        aside: escapeHidden(`${file}:${line}`),
+        run: () => go(policyAt(id)),
       }),
     ),
     ...(schedules.value?.items ?? []).map(
@@ -145,13 +157,45 @@ function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found:
     ),
     { id: "help", icon: "guide", text: "Keyboard shortcuts", aside: "?", run: () => isHelpOpen.set(true) },
   ];
-  const asked = [agents, sessions, schedules];
+  const asked = [agents, sessions, policies, schedules, said];
   const named = text.trim();
   if (isSessionId(named))
     all.unshift({ id: `named ${named}`, icon: "sessions", text: `Session ${named}`, aside: "", run: () => go(sessionAt(named)) });
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = searchWords(text);
+  const fitting = all.filter((choice) => hasWords(`${choice.text} ${choice.id} ${choice.also ?? ""}`, words));
+  const known = new Set(fitting.map(({ id }) => id));
+  const found = said.items.map(sessionChoice).filter(({ id }) => !known.has(id));
   return {
-    choices: all.filter((choice) => words.every((word) => `${choice.text} ${choice.id}`.toLowerCase().includes(word))).slice(0, MOST),
+    choices: [...fitting.slice(0, found.length === 0 ? MOST : MOST - Math.min(found.length, MOST_SAID)), ...found].slice(0, MOST),
     found: asked.some(({ isLoading }) => isLoading) ? "looking" : asked.some(({ problem }) => problem !== null) ? "partly" : "nothing",
   };
+}
+
+type Summary = RouteOutput<"sessions">["items"][number];
+const sessionChoice = ({ session, external, title, agent, lastAt, state }: Summary): Choice => ({
+  id: `session ${session}`,
+  icon: "sessions",
+  text: escapeHidden(`${agent} · ${title ?? external ?? session}`),
+  aside: `${state}, ${shortTime(lastAt, serverNow())}`,
+  also: external ?? "",
+  run: () => go(chatOf(session)),
+});
+
+const SHORTEST = 3;
+const SETTLE_MS = 200;
+/** So many places are kept for what only the server can find. */
+const MOST_SAID = 5;
+
+/** What the server finds in older sessions and in what was said, once somebody has stopped typing. */
+function useSearched(text: string) {
+  const wanted = text.trim().slice(0, 200);
+  const [sought, setSought] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setSought(wanted.length < SHORTEST ? "" : wanted), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [wanted]);
+  const found = useCalled(sought === "" ? null : "sessions", { query: { limit: MOST, text: sought } });
+  const isMeant = sought !== "" && sought === wanted; // what stands there of another text is not shown
+  const isLoading = wanted.length >= SHORTEST && (!isMeant || found.isLoading);
+  return { items: isMeant && !found.isLoading ? (found.value?.items ?? []) : [], isLoading, problem: isMeant ? found.problem : null };
 }

@@ -26,3 +26,14 @@ test("O85 a clock that is set anew is followed, and what is no time is not heard
   clock.heard(said(at), at + HOUR, at + HOUR + 10);
   expect(Math.abs(clock.aheadMs() + HOUR)).toBeLessThan(1_100);
 });
+
+test("O582 whoever watches the clock is told of a correction at once, and not of less than a second", () => {
+  const clock = openClock();
+  const at = 1_000_000_500;
+  const told: number[] = [];
+  clock.corrected.watch(() => told.push(Math.round(clock.aheadMs() / HOUR)));
+  clock.heard(said(at), at + 3 * HOUR, at + 3 * HOUR + 10);
+  expect(told).toEqual([-3]); // before `heard` returns
+  clock.heard(said(at + 900), at + 900 + 3 * HOUR, at + 910 + 3 * HOUR);
+  expect(told).toEqual([-3]);
+});

@@ -1,12 +1,22 @@
 /**
  * The server's clock, as far as this browser can tell. How long there is for an answer is decided there: a browser whose clock is wrong must not say
  * otherwise.
+ * O582 a correction counts at once: what an answer brings is never shown by the clock of before that answer.
  * O85 times are told by the server's clock: every answer says what time it is there, to the second, and the least correction that fits them all is taken.
  */
-export type Clock = Readonly<{ heard(date: string | null, sentAt: number, heardAt: number): void; aheadMs(): number }>;
+import { cell, type Watched } from "./cell.ts";
+
+export type Clock = Readonly<{
+  heard(date: string | null, sentAt: number, heardAt: number): void;
+  aheadMs(): number;
+  /** Changes when the correction moved by a second or more, before whoever waits for that answer has it. */
+  corrected: Watched<number>;
+}>;
 
 export function openClock(): Clock {
   let [least, most] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const corrected = cell(0);
+  const aheadMs = (): number => (least > 0 ? least : most < 0 ? most : 0);
   return {
     heard(date, sentAt, heardAt) {
       const said = date === null ? Number.NaN : Date.parse(date);
@@ -14,8 +24,11 @@ export function openClock(): Clock {
       const [from, to] = [said - heardAt, said + 1_000 - sentAt]; // it said so some time between the two, and leaves the rest of the second out
       const isSame = from <= most && to >= least; // otherwise one of the clocks was set
       [least, most] = isSame ? [Math.max(least, from), Math.min(most, to)] : [from, to];
+      const ahead = aheadMs();
+      if (Math.abs(ahead - corrected.get()) >= 1_000) corrected.set(ahead);
     },
-    aheadMs: () => (least > 0 ? least : most < 0 ? most : 0),
+    aheadMs,
+    corrected,
   };
 }
 

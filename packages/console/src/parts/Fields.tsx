@@ -21,7 +21,8 @@ export function Fields({ label, active = 0, children }: Readonly<{ label: string
   );
 }
 
-type Choice = Readonly<{ value: string; text: string }>;
+/** `group`: under which heading it stands, where there are many; choices of one group follow each other. */
+type Choice = Readonly<{ value: string; text: string; group?: string }>;
 type SelectProps = Readonly<{ label: string; value: string; choices: readonly Choice[]; choose(value: string): void }>;
 
 export function Select({ label, value, choices, choose }: SelectProps) {
@@ -32,14 +33,32 @@ export function Select({ label, value, choices, choose }: SelectProps) {
       <label htmlFor={id}>{label}</label>
       <select id={id} value={value} onChange={({ target }) => choose(target.value)}>
         {known ? null : <option value={value}>{value}</option>}
-        {choices.map((choice) => (
-          <option key={choice.value} value={choice.value}>
-            {choice.text}
-          </option>
-        ))}
+        {grouped(choices).map(([group, all]) => {
+          const options = all.map(({ value: one, text }) => (
+            <option key={one} value={one}>
+              {text}
+            </option>
+          ));
+          return group === "" ? (
+            options
+          ) : (
+            <optgroup key={group} label={group}>
+              {options}
+            </optgroup>
+          );
+        })}
       </select>
     </div>
   );
+}
+
+function grouped(choices: readonly Choice[]): readonly (readonly [group: string, choices: readonly Choice[]])[] {
+  const groups = new Map<string, Choice[]>();
+  for (const choice of choices) {
+    const group = choice.group ?? "";
+    groups.set(group, [...(groups.get(group) ?? []), choice]);
+  }
+  return [...groups];
 }
 
 type TextProps = Readonly<{

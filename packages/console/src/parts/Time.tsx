@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 import { cell } from "../link/cell.ts";
-import { serverNow } from "../link/clock.ts";
+import { clock, serverNow } from "../link/clock.ts";
 import { dueTime, exactTime, shortTime, zoneTime } from "./time.ts";
 
 /** One clock for the whole page, so that its times change together. */
@@ -9,6 +9,10 @@ const second = cell(serverNow());
 if (typeof window !== "undefined") {
   setInterval(() => second.set(serverNow()), 1_000);
   setInterval(() => minute.set(serverNow()), 15_000);
+  clock.corrected.watch(() => {
+    second.set(serverNow());
+    minute.set(serverNow());
+  });
 }
 export const useNow = (each: "second" | "minute" = "minute"): number => {
   const watched = each === "second" ? second : minute;

@@ -27,10 +27,11 @@ export type SeenPlace =
 
 export type Seen =
   | SeenPlace
-  /** Not of others: a sum over the rows of open unknowns that this writer has put and taken away, keyed, so that only the project itself can check it. */
-  | Readonly<{ kind: "sum"; name: typeof UNKNOWNS; number: 0; hash: Digest }>;
+  /** Not of others: a sum over the rows of one table that this writer has put and taken away, keyed, so that only the project itself can check it. */
+  | Readonly<{ kind: "sum"; name: SummedTable; number: 0; hash: Digest }>;
 
-export const UNKNOWNS = "unknowns";
+/** Tables beside the entries whose rows are summed: open unknowns, and approval requests that wait for a person. */
+export type SummedTable = "unknowns" | "questions";
 
 export const FULL_EVERY = 32;
 
@@ -40,7 +41,7 @@ export const BOUND_STREAMS: readonly StreamId[] = Object.freeze([ACCESS, ERASURE
 const MARK = { writer: "@", stream: "#", sum: "=" } as const;
 export const seenName = ({ kind, name }: Pick<Seen, "kind" | "name">): string => `${name}${MARK[kind]}`;
 
-/** `<writer>@<number>:<hash>`, `<stream>#<seq>:<hash>` and `unknowns=0:<sum>`, sorted, joined by commas; empty when there is nothing to say. */
+/** `<writer>@<number>:<hash>`, `<stream>#<seq>:<hash>` and `<table>=0:<sum>`, sorted, joined by commas; empty when there is nothing to say. */
 export const seenText = (all: readonly Seen[]): string =>
   all
     .map((one) => `${seenName(one)}${one.number}:${one.hash}`)
@@ -51,9 +52,9 @@ export function parseSeen(text: string): readonly Seen[] | null {
   if (text === "") return [];
   const all: Seen[] = [];
   for (const part of text.split(",")) {
-    const sum = /^unknowns=0:([0-9a-f]{64})$/.exec(part)?.[1];
-    if (sum !== undefined) {
-      all.push({ kind: "sum", name: UNKNOWNS, number: 0, hash: digest(sum) });
+    const sum = /^(unknowns|questions)=0:([0-9a-f]{64})$/.exec(part);
+    if (sum?.[2] !== undefined) {
+      all.push({ kind: "sum", name: sum[1] as SummedTable, number: 0, hash: digest(sum[2]) });
       continue;
     }
     const m = /^([\w.-]{1,100})([@#])([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(part);

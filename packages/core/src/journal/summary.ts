@@ -1,11 +1,18 @@
-/** One line about a session, kept by the same events in the same transaction: what lists need, without reading streams. No content in it. */
-import type { Ending, Entry, Millis, Principal, Seq, SessionId, Surface, Usage } from "../vocab/index.ts";
+/**
+ * One line about a session, kept by the same events in the same transaction: what lists need, without reading streams. Its title is the only content in it.
+ * J580 a session's title is the first line of its first input, as the journal has it, shortened and with hidden characters escaped; an erasure in the
+ *      session removes it.
+ */
+import type { Ending, Entry, Millis, Principal, Said, Seq, SessionId, Surface, Usage } from "../vocab/index.ts";
 import { addUsage, isSessionStream, NO_USAGE } from "../vocab/index.ts";
+import { sessionTitle } from "./view-summary.ts";
 
 export type SessionSummary = Readonly<{
   session: SessionId;
   /** The caller's own name for it. */
   external: string | null;
+  /** Null before the first input, after an erasure, and for a session that was listed before there were titles. */
+  title: string | null;
   agent: string;
   principal: Principal;
   /** Of a delegate: the session that it works for. */
@@ -37,6 +44,7 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     return {
       session: stream,
       external,
+      title: titleOfHistory(e.history),
       agent: agent.name,
       principal,
       parent,
@@ -54,7 +62,7 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     case "agent.changed":
       return { ...s, agent: e.agent.name };
     case "turn.started":
-      return { ...s, state: "running", turns: e.turn };
+      return { ...s, state: "running", turns: e.turn, title: s.turns === 0 ? (s.title ?? sessionTitle(e.input, e.files)) : s.title };
     case "model.replied":
       return { ...s, iterations: s.iterations + (e.purpose === "reply" ? 1 : 0), usage: addUsage(s.usage, e.usage) };
     case "approval.asked":
@@ -79,6 +87,12 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     default:
       return s; // the other kinds change nothing that a list shows
   }
+}
+
+/** Of a fork or an import: what the conversation began with. */
+function titleOfHistory(history: readonly Said[]): string | null {
+  const first = history.find((said) => said.role === "user");
+  return first === undefined ? null : sessionTitle(first.text, first.files ?? []);
 }
 
 /** One question fewer; it goes on waiting while another is open. Whether a yes was enough is not told from here: `withQuestions` knows. */

@@ -3,7 +3,7 @@
  * V20 a call's summary is one line of at most 80 characters with an ellipsis where it was cut: its `command`, else its `path`, `file_path`, `filename` or
  *     `artifact_path`, else its first three fields as `name=value` with strings cut at 30, else what the model wrote.
  */
-import { canonical, escapeHidden, type Json } from "../vocab/index.ts";
+import { type Attachment, canonical, escapeHidden, type Json } from "../vocab/index.ts";
 
 const MOST = 80;
 const MOST_STRING = 30;
@@ -29,6 +29,21 @@ export function oneLine(text: string, most: number): string {
     .replace(/\s+/gu, " ")
     .trim();
   return cutAt(escapeHidden(start), most);
+}
+
+const MOST_TITLE = 60;
+/** Only the beginning of a long input is looked at. */
+const TITLE_START = 4_000;
+
+/** J580 what a session is called in lists: the first line of its first input. Null where nothing can be read: no text, and no file with a name. */
+export function sessionTitle(input: string, files: readonly Pick<Attachment, "name">[]): string | null {
+  const [line = ""] = input
+    .slice(0, TITLE_START)
+    .trimStart()
+    .split(/[\r\n\u2028\u2029]/, 1);
+  const text = line.trim() === "" ? files.flatMap(({ name }) => name ?? []).join(", ") : line;
+  const title = oneLine(text, MOST_TITLE);
+  return title === "" ? null : title;
 }
 
 function cutAt(text: string, most: number): string {

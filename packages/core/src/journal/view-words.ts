@@ -3,6 +3,13 @@ import { count } from "../vocab/index.ts";
 
 export { count };
 
+/** The words that a search is for: each must occur, in any case of letters. */
+export const searchWords = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
+export const hasWords = (text: string, words: readonly string[]): boolean => {
+  const lower = text.toLowerCase();
+  return words.every((word) => lower.includes(word));
+};
+
 /** At most `most` columns, with a mark where something was left out. */
 export function shortened(text: string, most: number): string {
   let kept = "";

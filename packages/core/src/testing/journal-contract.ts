@@ -6,6 +6,7 @@ import {
   approvalId,
   callId,
   callKey,
+  DEFAULT_LIMITS,
   type Digest,
   digest,
   type Entry,
@@ -100,6 +101,16 @@ export const opened = (agent: string): SessionEvent => ({
   external: null,
   parent: null,
   origin: null,
+});
+/** Begins a turn with these words. */
+export const turnStarted = (turn: number, input: string): SessionEvent => ({
+  kind: "turn.started",
+  turn,
+  input,
+  files: [],
+  by: { kind: "user", id: "ana" },
+  limits: DEFAULT_LIMITS,
+  intent: null,
 });
 export const note = (value: Json): SessionEvent => ({ kind: "note", from: "test", call: null, name: "n", value });
 const EDITED = digest("e".repeat(64));
@@ -738,6 +749,22 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await list({ state: "idle", agent: "even" })).toEqual([c, a]);
     expect(await journal.session(e ?? S1)).toMatchObject({ agent: "even", state: "closed", seq: 2, turns: 0, usage: NO_USAGE });
     expect(await journal.session(S2)).toBe(null);
+  });
+
+  rule("J580 a list gives each session the title of its first input, whatever is said later", async (store) => {
+    const { journal } = await store.open();
+    const titleOf = async (id: SessionId, ...events: readonly SessionEvent[]): Promise<string | null | undefined> => {
+      const hold = await journal.take(id);
+      await journal.append(append(hold, 0, events));
+      await journal.release(hold);
+      return (await journal.sessions({ state: null, agent: null, before: null, most: 10 })).find((one) => one.session === id)?.title;
+    };
+    expect(await titleOf(S1, opened("echo"))).toBe(null);
+    expect(
+      await titleOf(S2, opened("echo"), turnStarted(1, "\n  refund\u202e order 17\nplease"), turnEnded(), turnStarted(2, "and 18")),
+    ).toBe("refund\\u{202e} order 17");
+    const forked = { ...opened("echo"), history: [{ role: "user", text: `${"long ".repeat(30)}` }] } as SessionEvent;
+    expect(await titleOf(S3, forked, turnStarted(1, "and then"))).toBe(`${"long ".repeat(12).slice(0, 59)}…`);
   });
 
   rule(

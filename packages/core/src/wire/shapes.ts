@@ -127,6 +127,7 @@ export const sessionSummary = z
   .strictObject({
     session: sessionId,
     external: z.string().nullable(),
+    title: z.string().nullable(),
     agent: z.string(),
     principal,
     parent: sessionId.nullable(),

@@ -124,6 +124,8 @@ export const health = z
     version: z.string(),
     uptimeMs: s.count,
     checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), detail: z.string() }).readonly()).readonly(),
+    /** What cannot be done on this machine although the server is well, with what to do about it. */
+    warnings: z.array(z.string()).readonly(),
   })
   .readonly();
 export const verified = z

@@ -15,6 +15,7 @@ import {
   type OpenedStore,
   opened,
   started,
+  turnStarted,
 } from "@orgate/core/testing";
 import {
   callId,
@@ -203,6 +204,10 @@ test("J11 lists and lookups use an index: no table is scanned, nothing is sorted
   expect(plans.filter((plan) => /SCAN(?! asked VIRTUAL TABLE)|TEMP B-TREE/.test(plan))).toEqual([]);
 });
 
+const ERASING = { stream: ERASURES, after: seq(0), hold: null, consumes: [], unlessHalted: [] };
+const erasureOf = (stream: SessionId) =>
+  ({ kind: "content.erased", stream, first: seq(2), last: seq(2), by: { kind: "user", id: "ana" }, reason: "" }) as const;
+
 test("Q40 the list of what waits is made again from the entries where it is missing, and forgets a session whose content is erased", async () => {
   const directory = folder();
   const first = open(directory);
@@ -223,8 +228,47 @@ test("Q40 the list of what waits is made again from the entries where it is miss
   await looking.close();
   const second = open(directory);
   expect(await second.journal.questions({ after: 0, most: 10 })).toEqual(before);
+  expect(second.alarms.acknowledge({ by: "ana", reason: "made again" })).toMatchObject([{ what: "table `questions`" }]);
+  await second.journal.append({ ...ERASING, events: [{ at: millis(3_000), event: erasureOf(session) }] });
   await second.erase(session, seq(2), seq(2));
   expect(await second.journal.questions({ after: 0, most: 10 })).toEqual([]);
+});
+
+test("J580 the title of a session is gone with what is erased of it, in every file, and stays gone when the session is closed", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_titled0001");
+  const hold = await first.journal.take(session);
+  const to = { stream: session, hold, consumes: [], unlessHalted: [] };
+  const events = [opened("echo"), turnStarted(1, "the canary's own words"), noteOf(3)];
+  await first.journal.append({ ...to, after: seq(0), events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  await first.journal.release(hold);
+  expect(await first.journal.session(session)).toMatchObject({ title: "the canary's own words" });
+  await first.erase(session, seq(2), seq(2));
+  expect((await first.journal.sessions({ state: null, agent: null, before: null, most: 10 })).map(({ title }) => title)).toEqual([null]);
+  const again = await first.journal.take(session);
+  const closed = { kind: "session.closed", by: { kind: "user", id: "ana" }, reason: "done" } as const;
+  await first.journal.append({ ...to, hold: again, after: seq(3), events: [{ at: millis(2_000), event: closed }] });
+  expect(await first.journal.session(session)).toMatchObject({ state: "closed", title: null });
+  expect(filesWith(directory, "canary's own")).toEqual([]);
+});
+
+test("J580 a session that was listed before there were titles has none, and verify finds nothing wrong with that", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_untitled01");
+  const hold = await first.journal.take(session);
+  const to = { stream: session, hold, consumes: [], unlessHalted: [] };
+  const events = [opened("echo"), turnStarted(1, "before titles")];
+  await first.journal.append({ ...to, after: seq(0), events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  await first.close();
+  edit(directory, (db) => db.exec("UPDATE sessions SET summary = json_remove(summary, '$.title')"));
+  const second = open(directory);
+  expect(await second.journal.session(session)).toMatchObject({ title: null, turns: 1 });
+  expect(second.wrongRows(2_000)).toEqual([]);
+  await second.close();
+  edit(directory, (db) => db.exec("UPDATE sessions SET summary = json_set(summary, '$.title', 'forged')"));
+  expect(open(directory).wrongRows(2_000)).toEqual([`row ${session} of table sessions`]);
 });
 
 test("G4 open unknowns are listed again from the entries where the table is missing, and those of a session whose content is erased are forgotten", async () => {
@@ -248,16 +292,7 @@ test("G4 open unknowns are listed again from the entries where the table is miss
   const second = open(directory);
   expect(second.journal.unknownsLike(sought)).toEqual(before);
   expect(second.alarms.acknowledge({ by: "ana", reason: "made again" })).toMatchObject([{ what: "table `unknowns`" }]);
-  const erasure = {
-    kind: "content.erased",
-    stream: session,
-    first: seq(2),
-    last: seq(2),
-    by: { kind: "user", id: "ana" },
-    reason: "",
-  } as const;
-  const on = { stream: ERASURES, after: seq(0), hold: null, consumes: [], unlessHalted: [] };
-  await second.journal.append({ ...on, events: [{ at: millis(3_000), event: erasure }] });
+  await second.journal.append({ ...ERASING, events: [{ at: millis(3_000), event: erasureOf(session) }] });
   await second.erase(session, seq(2), seq(2));
   expect(second.journal.unknownsLike(sought)).toEqual([]);
 });

@@ -13,7 +13,6 @@ import type { DatabaseSync } from "node:sqlite";
 import {
   type Append,
   type BlobRef,
-  changesOf,
   deadLetterChanges,
   EMPTY_STREAM,
   foldQuestions,
@@ -68,10 +67,11 @@ import { wrongTables } from "./sqlite-compare.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
 import { guardFiles } from "./sqlite-files.ts";
 import { wrongKnown } from "./sqlite-known.ts";
+import { NO_QUESTION_ROWS, type QuestionMacs, questionMacs } from "./sqlite-question-proof.ts";
 import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, strangeIn, writing } from "./sqlite-schema.ts";
 import { openSeals, UNPROVED } from "./sqlite-seals.ts";
-import { openSums, type Sums } from "./sqlite-sums.ts";
+import { type Moves, openSums, type Sums } from "./sqlite-sums.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite-unknowns.ts";
 import { type Erased, type Owner, openWriter, type SealedAppend } from "./sqlite-writer.ts";
@@ -156,15 +156,18 @@ export type ReadOptions = Readonly<{
   create?: boolean;
   /** Null for whoever has not the project's root key: what they read is chained, and not proved. */
   trust?: StoreOptions["trust"] | null;
+  /** Null for whoever has not the project's keys: rows of approval requests are then believed. */
+  blobKey?: StoreOptions["blobKey"] | null;
 }>;
 
 /** Throws `journal-unreadable`. */
-export function openReadStore({ directory, create = false, trust = null }: ReadOptions): ReadStore {
+export function openReadStore({ directory, create = false, trust = null, blobKey = null }: ReadOptions): ReadStore {
   const places = placesIn(directory);
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
   const alarms = openAlarms(directory);
   raiseStrange(db, alarms);
-  const reader = openReader(db, places, (records) => (trust === null ? UNPROVED : openSeals({ db, trust, records, alarms, hash: sha256 })));
+  const seals = (records: Records) => (trust === null ? UNPROVED : openSeals({ db, trust, records, alarms, hash: sha256 }));
+  const reader = openReader(db, places, { seals, key: trust === null ? null : blobKey });
   const writer = openWriter(db, places);
   const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
   return {
@@ -192,7 +195,8 @@ export function openStore(options: StoreOptions): Store {
   try {
     const alarms = openAlarms(directory);
     raiseStrange(db, alarms);
-    const reader = openReader(db, places, (records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 }));
+    const seals = (records: Records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 });
+    const reader = openReader(db, places, { seals, key: options.blobKey });
     const owner: Owner = { writer: taken.writer, incarnation: writing(() => nextIncarnation(db, taken.writer)), pid: process.pid };
     const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
@@ -204,7 +208,11 @@ export function openStore(options: StoreOptions): Store {
     const { bonds, sums } = orDoubted(alarms.standing().length > 0 ? alarms : null, () => {
       const opened = {
         bonds: openBonds({ ...under, seals: reader.seals, hash: sha256 }),
-        sums: openSums({ ...under, key: options.blobKey }),
+        sums: openSums({
+          ...{ db, owner: owner.writer, key: options.blobKey, alarms },
+          sealed: reader.sealedSums,
+          sumOfQuestions: () => reader.questionProof?.sum() ?? 0n,
+        }),
       };
       opened.sums.check();
       return opened;
@@ -277,6 +285,12 @@ async function probeDisk(directory: string): Promise<void> {
 
 const NO_CHANGES = { gone: [], put: [] } as const;
 
+const addMoves = (all: readonly Moves[]): Moves =>
+  all.reduce((sum, one) => ({ questions: sum.questions + one.questions, unknowns: sum.unknowns + one.unknowns }), {
+    questions: 0n,
+    unknowns: 0n,
+  });
+
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** What the writer of a stream knows of it, so that it need not ask: checked by the database when it is used. */
 type Known = Readonly<{ head: StreamHead; summary: SessionSummary | null; questions: WaitingQuestions; unknowns: OpenUnknowns }>;
@@ -300,6 +314,7 @@ type JournalParts = Readonly<{
 function openJournal(parts: JournalParts): Journal & { check(): void } {
   const { reader, writer, ports, owner, alarms, bonds, sums, isAlive, blobKey, told, watchOthers, confirm } = parts;
   const known = new Map<StreamId, Known>();
+  const macs: QuestionMacs = questionMacs(blobKey);
   const met = headsMet(reader);
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
@@ -362,6 +377,8 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
     const isSession = isSessionStream(stream);
     if (isSession && !begins && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
+    const forgets = events.flatMap(({ event: e }) => (e.kind === "content.erased" && isSessionStream(e.stream) ? [e.stream] : []));
+    if (forgets.some((one) => ahead.has(one))) return "later"; // what is forgotten is what those before it have left
     if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event) || setsAside(event))) return "later"; // it looks back at what those before it write
     let { head, summary, questions, unknowns } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
     if (head.seq !== after) {
@@ -385,7 +402,11 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
     ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value, questions: waiting, unknowns: open });
     const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
     const under = isSession && hold !== null ? hold.epoch : null;
-    const forgets = events.flatMap(({ event: e }) => (e.kind === "content.erased" && isSessionStream(e.stream) ? [e.stream] : []));
+    const asked = macs.change(questions, waiting);
+    const forgotten = forgets.map((one) => ({
+      questions: macs.change(reader.questions.ofSession(one), NOTHING_WAITS).moves,
+      unknowns: sums.delta(reader.unknowns.ofSession(one), NOTHING_UNKNOWN),
+    }));
     return {
       stream,
       head,
@@ -401,9 +422,9 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       counts: append.counts ?? null,
       known: events.flatMap(({ event }) => knownChanges(event)),
       summary: value === null ? null : { value, listed },
-      questions: changesOf(questions, waiting),
+      questions: line === null ? NO_QUESTION_ROWS : asked.rows,
       unknowns: unknownChanges(unknowns, open),
-      moves: forgets.reduce((sum, one) => sum + sums.delta(reader.unknowns.ofSession(one), NOTHING_UNKNOWN), sums.delta(unknowns, open)),
+      moves: addMoves([{ questions: asked.moves, unknowns: sums.delta(unknowns, open) }, ...forgotten]),
       forgets,
       deadLetters: line === null ? NO_CHANGES : deadLetterChanges(line.session, line.agent, sealed, () => reader.newestFirst(stream)),
     };
@@ -435,7 +456,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       if (appends.length === 0) return;
       const entries = appends.map((a) => a.entries);
       const at = millis(entries.reduce((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), 0));
-      const moves = appends.reduce((sum, a) => sum + a.moves, 0n);
+      const moves = addMoves(appends.map((a) => a.moves));
       const seen = [...bonds.toSay(last.number + 1), ...sums.toSay(last.number + 1, moves)];
       const sealed = sealCommit(last, at, entries, ports, seen);
       tried = sealed.hash;
@@ -451,6 +472,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
           met.note(stream, now.head);
           if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
         }
+        for (const { forgets } of appends) for (const session of forgets) known.delete(session); // its rows are gone with it
         for (const [w, first] of firsts) w.done(first);
         for (const { tells } of appends) for (const { session } of tells) told(session);
         for (const stream of ahead.keys()) for (const look of [...onlookers]) look(stream);

@@ -106,6 +106,10 @@ export function openProjectKeys(dir: string, maker: KeyMaker): ProjectKeys {
 /** The root key of a project, without making one; null when there is none. */
 export const readRootKey = (dir: string, maker: KeyMaker): SigningKey | null => openKey(join(dir, "root.key"), maker);
 
+/** The key that rows beside the entries are hashed with, without making one; null when there is none. */
+export const readBlobKey = (dir: string): Uint8Array | null =>
+  existsSync(join(dir, "blobs.key")) ? openBlobKey(join(dir, "blobs.key")) : null;
+
 function writerFile(writer: WriterId): `writer-${string}` {
   if (!isWriterName(writer)) throw keyBad(writer, "this cannot name a writer", "use letters, digits, `.`, `_` and `-`");
   return `writer-${writer}`;

@@ -26,6 +26,7 @@ type Rows = Map<string, string>;
 /** `row KEY of table NAME`, sorted. */
 export function wrongTables(db: DatabaseSync, records: Records): readonly string[] {
   const made: Rows = new Map();
+  const found = rowsIn(db);
   const erased = new Set<string>();
   const put = (table: string, key: string, value: unknown): void => void made.set(nameOf(table, key), canonical(value as Json));
   for (const stream of records.streams()) {
@@ -33,11 +34,10 @@ export function wrongTables(db: DatabaseSync, records: Records): readonly string
     if (last !== null) put("streams", stream, last);
     for (const { event } of entries) if (event.kind === "grant.revoked") put("revoked", event.grant, true);
     if (!isSessionStream(stream)) continue;
-    if (isWhole) listSession(stream, entries, put);
+    if (isWhole) listSession(stream, entries, put, found.untitled.has(stream));
     else erased.add(stream); // what it was opened under stays, and nothing else can be told of it
   }
   for (const scope of foldOrders(NO_ORDERS, readStream(records, HALT).entries).halts.keys()) put("halts", scope, true);
-  const found = rowsIn(db);
   const isErased = (name: string): boolean => [...erased].some((session) => name.startsWith(`row ${session}`));
   const names = new Set([...made.keys(), ...found.rows.keys()]);
   const wrong = [...names].filter(
@@ -63,11 +63,16 @@ function readStream(records: Records, stream: StreamId) {
   return { entries, isWhole, last };
 }
 
-function listSession(session: SessionId, entries: readonly Entry[], put: (table: string, key: string, value: unknown) => void): void {
+function listSession(
+  session: SessionId,
+  entries: readonly Entry[],
+  put: (table: string, key: string, value: unknown) => void,
+  isUntitled: boolean,
+): void {
   const line = entries.reduce<SessionSummary | null>(summarise, null);
   if (line === null) return;
   const waiting = foldQuestions(NOTHING_WAITS, session, line.agent, entries);
-  put("sessions", session, withQuestions(line, waiting.size));
+  put("sessions", session, { ...withQuestions(line, waiting.size), ...(isUntitled ? { title: null } : {}) });
   for (const question of waiting.values()) put("questions", `${session}/${question.approval}`, question);
   for (const unknown of foldUnknowns(NOTHING_UNKNOWN, session, entries, () => []).values())
     put("unknowns", `${session}/${unknown.call}`, unknown);
@@ -76,18 +81,23 @@ function listSession(session: SessionId, entries: readonly Entry[], put: (table:
   for (const { event } of entries.slice(0, 1)) for (const claim of claimsOfOpening(event)) put("externals", JSON.stringify(claim), session);
 }
 
-/** Of a row that was written before there were ids of one's own, or delegates. */
-const OLDER = { external: null, parent: null, children: [] };
+/** Of a row that was written before there were ids of one's own, titles or delegates. */
+const OLDER = { external: null, title: null, parent: null, children: [] };
 
-function rowsIn(db: DatabaseSync): Readonly<{ rows: Rows; externals: ReadonlyMap<string, string> }> {
+/** `untitled`: rows without a title, which an older version wrote. Nothing rests on a title, so a missing one is not an alarm. */
+type Found = Readonly<{ rows: Rows; externals: ReadonlyMap<string, string>; untitled: ReadonlySet<string> }>;
+
+function rowsIn(db: DatabaseSync): Found {
   const rows: Rows = new Map();
   const externals = new Map<string, string>();
+  const untitled = new Set<string>();
   const put = (table: string, key: string, value: unknown): void => void rows.set(nameOf(table, key), canonical(value as Json));
   const all = (sql: string) => db.prepare(sql).all();
   for (const r of all("SELECT stream, seq, hash FROM streams WHERE seq > 0"))
     put("streams", String(r.stream), { seq: Number(r.seq), hash: String(r.hash) });
   for (const r of all("SELECT session, state, agent, opened_at, summary FROM sessions")) {
     const summary = { ...OLDER, ...(JSON.parse(String(r.summary)) as Partial<SessionSummary>) };
+    if (summary.title === null) untitled.add(String(r.session));
     const isSame = summary.state === r.state && summary.agent === r.agent && summary.openedAt === r.opened_at;
     put("sessions", String(r.session), isSame ? summary : { ...summary, state: "differs from its own row" });
   }
@@ -106,5 +116,5 @@ function rowsIn(db: DatabaseSync): Readonly<{ rows: Rows; externals: ReadonlyMap
     put("externals", JSON.stringify(String(r.external)), r.session);
     externals.set(nameOf("externals", JSON.stringify(String(r.external))), String(r.session));
   }
-  return { rows, externals };
+  return { rows, externals, untitled };
 }

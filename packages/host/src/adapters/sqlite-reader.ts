@@ -7,6 +7,8 @@ import {
   checkEnd,
   EMPTY_STREAM,
   FIRST_COMMIT,
+  foldQuestions,
+  NOTHING_WAITS,
   type Position,
   type Records,
   type SessionPage,
@@ -14,8 +16,10 @@ import {
   type StoredCommit,
   type StoredEntry,
   type StreamHead,
+  summarise,
   unseal,
   unsealOne,
+  type Waiting,
   type WriterHead,
   type Written,
 } from "@orgate/core/journal";
@@ -44,10 +48,13 @@ import { externalReader, mendClaims } from "./sqlite-claims.ts";
 import { countReader, mendCounts } from "./sqlite-counts.ts";
 import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
 import { type KnownReader, knownProof, knownReader, mendKnown } from "./sqlite-known.ts";
+import { openQuestionProof, type QuestionProof, questionMacs } from "./sqlite-question-proof.ts";
 import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-questions.ts";
 import { type Places, reading } from "./sqlite-schema.ts";
 import { type Seals, UNPROVED } from "./sqlite-seals.ts";
-import { eventsIn, mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
+import { openSealedSums, type SealedSums } from "./sqlite-sums.ts";
+import { tailReader, toStoredEntry } from "./sqlite-tail.ts";
+import { mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
 
 export const sha256: Hash = (text) => digest(hashOf("sha256", text, "hex"));
 
@@ -84,13 +91,19 @@ export type SqliteReader = Readonly<{
   known: KnownReader;
   deadLetters: DeadLetterReader;
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
-  /** A stream from its end, for what is not far from it; what cannot be read is passed over. */
+  /** A stream from its end, for what is not far from it, proved; what is erased is passed over. Throws `entry-bad`. */
   newestFirst(stream: StreamId): Iterable<JournalEvent>;
   /** One entry as it is stored, and the commit that it was written in; null where there is none. */
   stored(stream: StreamId, place: Seq): StoredPlace | null;
   records: Records;
   seals: Seals;
+  sealedSums: SealedSums;
+  /** Null without the project's key. */
+  questionProof: QuestionProof | null;
 }>;
+/** How what is read is proved: entries by their seals, rows of approval requests with the project's blob key. */
+export type Proving = Readonly<{ seals: (records: Records) => Seals; key: string | Uint8Array | null }>;
+const NOT_PROVING: Proving = { seals: () => UNPROVED, key: null };
 export type StoredPlace = Readonly<{ entry: StoredEntry; commit: StoredCommit }>;
 
 /** By the table's own order: no scan. */
@@ -100,8 +113,7 @@ export const STREAMS_SQL = "SELECT stream, seq FROM streams WHERE stream >= ? AN
 
 type Row = Record<string, SQLOutputValue>;
 
-/** `sealsOf`: how what is read is proved. */
-export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: Records) => Seals = () => UNPROVED): SqliteReader {
+export function openReader(db: DatabaseSync, places: Places, proving: Proving = NOT_PROVING): SqliteReader {
   const begin = db.prepare("BEGIN");
   const end = db.prepare("COMMIT");
   const heldRows = db.prepare(HELD_SQL);
@@ -112,13 +124,11 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
     "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
   );
   entriesAfter.setReturnArrays(true);
-  // Writers take turns, entries are never removed, and the rowid of a new row is one more than the last: the order in which commits became durable.
-  const writtenAfter = db.prepare(
-    "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload, stream, rowid FROM entries WHERE rowid > ? ORDER BY rowid LIMIT ?",
-  );
-  writtenAfter.setReturnArrays(true);
   const lastPosition = db.prepare("SELECT max(rowid) AS last FROM entries");
-  const entriesBefore = db.prepare("SELECT seq, kind, payload FROM entries WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT ?");
+  const entriesBefore = db.prepare(
+    "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload FROM entries WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+  );
+  entriesBefore.setReturnArrays(true);
   const commitOf = db.prepare(
     "SELECT c.* FROM entries AS e JOIN commits AS c ON c.writer = e.writer AND c.number = e.number WHERE e.stream = ? AND e.seq = ?",
   );
@@ -137,6 +147,7 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
   /** One moment of the database, however many statements look at it. */
   function snapshot<T>(look: () => T): T {
     return safely(() => {
+      if (db.isTransaction) return look();
       begin.run();
       try {
         return look();
@@ -204,14 +215,17 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
     },
     blob,
   };
-  mendQuestions(db, () => records);
   mendUnknowns(db, () => records);
   mendDeadLetters(db, () => records);
   mendClaims(db, () => records);
   mendCounts(db);
   mendKnown(db, () => records);
   const sessionWith = externalReader(db, safely);
-  const seals = sealsOf(records);
+  const seals = proving.seals(records);
+  const macs = proving.key === null ? null : questionMacs(proving.key);
+  mendQuestions(db, macs, waitingIn);
+  const sealedSums = openSealedSums(db, seals.trust);
+  const questionProof = macs === null ? null : openQuestionProof({ db, macs, sealed: sealedSums, alarms: seals.alarms });
 
   function session(name: SessionId): SessionSummary | null {
     const row = safely(() => summaryOf.get(name));
@@ -239,6 +253,23 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
     return { entries, end: ended };
   }
 
+  /** Made from all entries of the session, proved; nothing where they cannot be read. */
+  function waitingIn(name: SessionId): Waiting {
+    const entries: Entry[] = [];
+    try {
+      for (let [after, isEnd] = [seq(0), false]; !isEnd; after = entries.at(-1)?.seq ?? after) {
+        const part = chunk(name, after, CHUNK);
+        entries.push(...part.entries);
+        isEnd = part.end;
+      }
+    } catch (error) {
+      if (error instanceof FaultError) return NOTHING_WAITS;
+      throw error;
+    }
+    const line = entries.reduce<SessionSummary | null>(summarise, null);
+    return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
+  }
+
   /** One entry by itself, proved; null where there is none, or it cannot be read. */
   function eventAt(name: StreamId, place: Seq): JournalEvent | null {
     const [stored] = storedAfter(name, seq(place - 1), 1);
@@ -247,6 +278,16 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
     if (read.kind !== "entry") return null;
     seals.prove(stored);
     return read.entry.event;
+  }
+  /** J603 what is open is told by what was decided, as it was sealed. */
+  function provedEvents(stored: StoredEntry): readonly JournalEvent[] {
+    const read = unsealOne(stored, stored.previous, { hash: sha256, getBlob });
+    if (read.kind === "bad") {
+      seals.alarms.raise(`entry ${stored.seq} of stream \`${stored.stream}\``, read.detail);
+      throw new FaultError({ kind: "entry-bad", stream: stored.stream, seq: stored.seq, detail: read.detail });
+    }
+    safely(() => seals.prove(stored));
+    return read.kind === "entry" ? [read.entry.event] : [];
   }
   const known = knownReader(
     db,
@@ -272,20 +313,7 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
       const name = sessionWith(external);
       return name === null ? null : session(name);
     },
-    tail(after, most) {
-      const rows = snapshot(() =>
-        (writtenAfter.all(after, Math.min(most, CHUNK)) as unknown as SQLOutputValue[][]).map((row) => {
-          const name = streamId(String(row[8]));
-          const stored = toStoredEntry(name, row);
-          const before = stored.seq === 1 ? EMPTY_STREAM.hash : hashAt.get(name, stored.seq - 1)?.entry_hash;
-          return { position: Number(row[9]), stored, before: before === undefined ? null : digest(String(before)) };
-        }),
-      );
-      return rows.map(({ position, stored, before }) => {
-        const { stream: name, seq: place, at } = stored;
-        return { position, stream: name, seq: place, at, ...unsealOne(stored, before, { hash: sha256, getBlob }) };
-      });
-    },
+    tail: tailReader({ db, snapshot, seals, ports: { hash: sha256, getBlob } }),
     position: () => Number(safely(() => lastPosition.get())?.last ?? 0),
     tally: () => safely(() => tallied.all()).map((row) => ({ agent: String(row.agent), state: stateOf(row.state), count: Number(row.n) })),
     sessions({ state, agent, before, most }) {
@@ -296,7 +324,7 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
       const from = before ?? { openedAt: Number.MAX_SAFE_INTEGER, session: "" };
       return safely(() => statement.all(...filters, from.openedAt, from.session, most)).map(toSummary);
     },
-    questions: questionReader(db, safely),
+    questions: questionReader(db, snapshot, questionProof),
     unknowns: unknownReader(db, safely),
     counted: countReader(db, safely),
     known,
@@ -305,10 +333,10 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
       safely(() => streamsLike.all(prefix, prefix)).map((row) => ({ stream: streamId(String(row.stream)), seq: seq(Number(row.seq)) })),
     *newestFirst(name) {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-        const rows = safely(() => entriesBefore.all(name, before, NEAR));
-        for (const row of rows) yield* eventsIn(String(row.kind), row.payload === null ? null : String(row.payload), records);
+        const rows = safely(() => entriesBefore.all(name, before, NEAR) as unknown as SQLOutputValue[][]);
+        for (const row of rows) yield* provedEvents(toStoredEntry(name, row));
         if (rows.length < NEAR) return;
-        before = Number(rows.at(-1)?.seq);
+        before = Number(rows.at(-1)?.[0]);
       }
     },
     stored: (name, place) =>
@@ -319,6 +347,8 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
       }),
     records,
     seals,
+    sealedSums,
+    questionProof,
   };
 }
 
@@ -333,24 +363,10 @@ export function sessionsSql(byState: boolean, byAgent: boolean): string {
 
 // The decoders of our own rows: STRICT tables hold what the types say.
 
-function toStoredEntry(stream: StreamId, row: readonly SQLOutputValue[]): StoredEntry {
-  return {
-    stream,
-    seq: row[0] as Seq,
-    at: millis(row[1] as number),
-    kind: row[2] as string,
-    previous: row[3] as Digest,
-    payloadHash: row[4] as Digest,
-    entryHash: row[5] as Digest,
-    salt: row[6] as string | null,
-    payload: row[7] as string | null,
-  };
-}
-
 const toCommit = (row: Row): StoredCommit => ({ ...row }) as unknown as StoredCommit;
 /** One that was written before there were ids of one's own, or delegates, has neither. */
 const toSummary = (row: Row): SessionSummary =>
-  ({ external: null, parent: null, children: [], ...JSON.parse(String(row.summary)) }) as SessionSummary;
+  ({ external: null, title: null, parent: null, children: [], ...JSON.parse(String(row.summary)) }) as SessionSummary;
 
 function toStreamRow(row: Row): StreamRow {
   return {

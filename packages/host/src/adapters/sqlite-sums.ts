@@ -1,37 +1,103 @@
 /**
- * Whether the table of open unknowns is the one that the writers have sealed.
+ * Whether a table beside the entries is the one that the writers have sealed.
  * J316 a row of an open unknown that was deleted or changed is noticed before a decision rests on the table: each writer seals a keyed sum over the rows that
  *      it has put and taken away, and all sums together must be that of the rows there are. The key lies outside the database.
  */
 import { createHmac } from "node:crypto";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { FULL_EVERY, type OpenUnknowns, parseSeen, type Seen, type StoredCommit, type Trust, UNKNOWNS } from "@orgate/core/journal";
+import type { DatabaseSync } from "node:sqlite";
+import { FULL_EVERY, type OpenUnknowns, parseSeen, type Seen, type StoredCommit, type SummedTable, type Trust } from "@orgate/core/journal";
 import { digest, FaultError, type WriterId } from "@orgate/core/vocab";
 import type { Alarms } from "./sqlite-alarms.ts";
 
 const MODULUS = 1n << 256n;
-const wrap = (sum: bigint): bigint => ((sum % MODULUS) + MODULUS) % MODULUS;
+export const wrap = (sum: bigint): bigint => ((sum % MODULUS) + MODULUS) % MODULUS;
+
+export const toSum = (hash: string): bigint => BigInt(`0x${hash}`);
+
+/** By how much changes move the sums of whoever writes them. */
+export type Moves = Readonly<Record<SummedTable, bigint>>;
+const TABLES: readonly SummedTable[] = ["questions", "unknowns"];
+
+export type SealedSums = Readonly<{
+  /** The sum that all writers have sealed for this table, together; null where none of them has ever said anything of it. */
+  of(table: SummedTable): bigint | null;
+  by(writer: WriterId, table: SummedTable): bigint | null;
+}>;
+
+/** Reads a few commits of each writer, and later only those that came since. */
+export function openSealedSums(db: DatabaseSync, trust: () => Trust): SealedSums {
+  const newer = db.prepare(`SELECT * FROM commits WHERE writer = ? AND number > ? ORDER BY number DESC LIMIT ${FULL_EVERY}`);
+  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
+  const stated = new Map<string, Readonly<{ number: number; sums: ReadonlyMap<SummedTable, bigint> }>>();
+
+  function statementOf(writer: string): ReadonlyMap<SummedTable, bigint> {
+    const before = stated.get(writer) ?? { number: 0, sums: new Map() };
+    const sums = new Map(before.sums);
+    const wanted = new Set(TABLES);
+    let number = before.number;
+    for (const row of newer.iterate(writer, before.number)) {
+      const commit = row as unknown as StoredCommit;
+      number = Math.max(number, commit.number);
+      const saying = [...wanted].filter((table) => commit.seen.includes(`${table}=`));
+      if (saying.length === 0 || trust().whyBadSeal(commit) !== null) continue;
+      for (const one of parseSeen(commit.seen) ?? [])
+        if (one.kind === "sum" && wanted.delete(one.name)) sums.set(one.name, toSum(one.hash));
+      if (wanted.size === 0) break;
+    }
+    stated.set(writer, { number, sums });
+    return sums;
+  }
+
+  return {
+    of(table) {
+      let [sum, isSaid] = [0n, false];
+      for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer))) {
+        const one = statementOf(String(row.writer)).get(table);
+        if (one === undefined) continue;
+        sum += one;
+        isSaid = true;
+      }
+      return isSaid ? wrap(sum) : null;
+    },
+    by: (writer, table) => statementOf(writer).get(table) ?? null,
+  };
+}
+
+/** Throws, and raises an alarm, unless the rows that were found are those that were sealed. */
+export function mustBeSealed(
+  table: SummedTable,
+  { sealed, found }: Readonly<{ sealed: bigint | null; found: bigint }>,
+  alarms: Pick<Alarms, "raise">,
+): void {
+  if (sealed === null || sealed === wrap(found)) return;
+  const [what, detail] = [`table \`${table}\``, "its rows are not those that the writers have sealed: one was deleted, added or changed"];
+  if (alarms.raise(what, detail)) throw new FaultError({ kind: "journal-doubted", what, detail });
+}
 
 export type Sums = Readonly<{
-  /** By how much these changes move the sum of whoever writes them. */
+  /** By how much these changes of open unknowns move their sum. */
   delta(before: OpenUnknowns, after: OpenUnknowns): bigint;
-  /** What the next commit seals of it: always with the first of a process and at times, otherwise when it moves. */
-  toSay(number: number, delta: bigint): readonly Seen[];
-  said(delta: bigint): void;
-  /** Throws, and raises an alarm, unless the rows are those that were sealed. */
+  /** What the next commit seals of each table: always with the first of a process and at times, otherwise when its sum moves. */
+  toSay(number: number, moves: Moves): readonly Seen[];
+  said(moves: Moves): void;
+  /** Throws, and raises an alarm, unless the rows of open unknowns are those that were sealed. */
   check(): void;
 }>;
 
-type Needs = Readonly<{ db: DatabaseSync; owner: WriterId; key: string | Uint8Array; trust: Trust; alarms: Alarms }>;
+type Needs = Readonly<{
+  db: DatabaseSync;
+  owner: WriterId;
+  key: string | Uint8Array;
+  sealed: SealedSums;
+  sumOfQuestions: () => bigint;
+  alarms: Alarms;
+}>;
 
-export function openSums({ db, owner, key, trust, alarms }: Needs): Sums {
+export function openSums({ db, owner, key, sealed, sumOfQuestions, alarms }: Needs): Sums {
   const version = db.prepare("PRAGMA data_version");
   const rows = db.prepare("SELECT * FROM unknowns");
-  const newer = db.prepare(`SELECT * FROM commits WHERE writer = ? AND number > ? ORDER BY number DESC LIMIT ${FULL_EVERY}`);
-  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
-  const stated = new Map<string, Readonly<{ number: number; sum: bigint | null }>>();
   const known = new Map<string, bigint>();
-  let own: bigint | null = null;
+  let own: Moves | null = null;
   let isFirst = true;
   let seen = -1;
 
@@ -48,30 +114,8 @@ export function openSums({ db, owner, key, trust, alarms }: Needs): Sums {
       0n,
     );
   const sumOfRows = (): bigint =>
-    wrap(
-      rows.all().reduce((sum, r) => sum + sumOf([r.session, r.call, r.tool, r.resource_type, r.resource_id, r.digest, r.cause, r.at]), 0n),
-    );
+    rows.all().reduce((sum, r) => sum + sumOf([r.session, r.call, r.tool, r.resource_type, r.resource_id, r.digest, r.cause, r.at]), 0n);
 
-  /** What all writers have sealed, together; null where none of them has ever said anything of it. */
-  function sealed(): bigint | null {
-    let [sum, isSaid] = [0n, false];
-    for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer))) {
-      const one = statementOf(String(row.writer), newer);
-      if (one.sum === null) continue;
-      sum += one.sum;
-      isSaid = true;
-    }
-    return isSaid ? wrap(sum) : null;
-  }
-  function statementOf(writer: string, after: StatementSync): Readonly<{ number: number; sum: bigint | null }> {
-    const before = stated.get(writer) ?? { number: 0, sum: null };
-    const commits = after.all(writer, before.number).map((row) => ({ ...row }) as unknown as StoredCommit);
-    const saying = commits.find((c) => c.seen.includes(`${UNKNOWNS}=`) && trust.whyBadSeal(c) === null);
-    const said = saying === undefined ? undefined : parseSeen(saying.seen)?.find(({ kind }) => kind === "sum");
-    const now = { number: commits[0]?.number ?? before.number, sum: said === undefined ? before.sum : BigInt(`0x${said.hash}`) };
-    stated.set(writer, now);
-    return now;
-  }
   function snapshot<T>(look: () => T): T {
     if (db.isTransaction) return look();
     db.exec("BEGIN");
@@ -82,41 +126,34 @@ export function openSums({ db, owner, key, trust, alarms }: Needs): Sums {
     }
   }
   /** A journal from before there were sums: what is there now is where they begin. */
-  function begin(): bigint {
-    return snapshot(() => (sealed() === null ? sumOfRows() : (stated.get(owner)?.sum ?? 0n)));
-  }
+  const begin = (table: SummedTable, now: () => bigint): bigint =>
+    sealed.of(table) === null ? wrap(now()) : (sealed.by(owner, table) ?? 0n);
+  const ownNow = (): Moves =>
+    (own ??= snapshot(() => ({ questions: begin("questions", sumOfQuestions), unknowns: begin("unknowns", sumOfRows) })));
 
   return {
     delta: (before, after) => (before === after ? 0n : sumOfAll(after) - sumOfAll(before)),
-    toSay(number, delta) {
-      own ??= begin();
-      if (!isFirst && delta === 0n && number % FULL_EVERY !== 0) return [];
-      return [
-        {
-          kind: "sum",
-          name: UNKNOWNS,
-          number: 0,
-          hash: digest(
-            wrap(own + delta)
-              .toString(16)
-              .padStart(64, "0"),
-          ),
-        },
-      ];
+    toSay(number, moves) {
+      const before = ownNow();
+      const due = TABLES.filter((table) => isFirst || moves[table] !== 0n || number % FULL_EVERY === 0);
+      return due.map((name) => ({ kind: "sum", name, number: 0, hash: toHash(before[name] + moves[name]) }));
     },
-    said(delta) {
-      own = wrap((own ?? 0n) + delta);
+    said(moves) {
+      const before = ownNow();
+      own = { questions: wrap(before.questions + moves.questions), unknowns: wrap(before.unknowns + moves.unknowns) };
       isFirst = false;
     },
     check() {
       const now = Number(version.get()?.data_version);
-      const [expected, found] = now === seen ? [0n, 0n] : snapshot(() => [sealed(), sumOfRows()]);
-      if (expected === null || expected === found) {
-        seen = now;
-        return;
-      }
-      const detail = "its rows are not those that the writers have sealed: one was deleted, added or changed";
-      if (alarms.raise("table `unknowns`", detail)) throw new FaultError({ kind: "journal-doubted", what: "table `unknowns`", detail });
+      if (now === seen) return;
+      mustBeSealed(
+        "unknowns",
+        snapshot(() => ({ sealed: sealed.of("unknowns"), found: sumOfRows() })),
+        alarms,
+      );
+      seen = now;
     },
   };
 }
+
+const toHash = (sum: bigint) => digest(wrap(sum).toString(16).padStart(64, "0"));

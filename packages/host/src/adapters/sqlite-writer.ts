@@ -6,7 +6,6 @@ import type { DatabaseSync } from "node:sqlite";
 import type {
   DeadLetterChanges,
   KnownChange,
-  QuestionChanges,
   Records,
   SessionSummary,
   StoredCommit,
@@ -34,9 +33,11 @@ import { type AppendCounts, countWriter, mendCounts } from "./sqlite-counts.ts";
 import { deadLetterWriter } from "./sqlite-dead-letters.ts";
 import { guardDatabase } from "./sqlite-files.ts";
 import { knownWriter, mendKnown } from "./sqlite-known.ts";
-import { questionWriter } from "./sqlite-questions.ts";
+import type { QuestionRows } from "./sqlite-question-proof.ts";
+import { type QuestionWriter, questionWriter } from "./sqlite-questions.ts";
 import { openReader } from "./sqlite-reader.ts";
 import { messageOf, type Places, writing } from "./sqlite-schema.ts";
+import type { Moves } from "./sqlite-sums.ts";
 import { unknownWriter } from "./sqlite-unknowns.ts";
 
 /** A process in its slot: what a hold row names. */
@@ -60,11 +61,11 @@ export type SealedAppend = Readonly<{
   known: readonly KnownChange[];
   /** Null for a stream that is not a session's. `listed` says whether what lists filter by has changed. */
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
-  questions: QuestionChanges;
+  questions: QuestionRows;
   unknowns: UnknownChanges;
-  /** By how much that moves the sum over open unknowns (`sqlite-sums.ts`). */
-  moves: bigint;
-  /** Sessions whose open unknowns are forgotten, because what they say is to be erased. */
+  /** By how much that moves the sums over these tables (`sqlite-sums.ts`). */
+  moves: Moves;
+  /** Sessions whose open unknowns and approval requests are forgotten, because what they say is to be erased. */
   forgets: readonly SessionId[];
   deadLetters: DeadLetterChanges;
 }>;
@@ -95,7 +96,8 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
   mendCounts(db);
   const counts = countWriter(db);
   const blobs = openBlobs(db, places.blobs);
-  const questions = questionWriter(db);
+  let questions: QuestionWriter | null = null; // whoever only puts intents may have no table of this form (`mendQuestions`)
+  const questionRows = (): QuestionWriter => (questions ??= questionWriter(db));
   const unknowns = unknownWriter(db);
   const deadLetters = deadLetterWriter(db);
   const claim = claimWriter(db);
@@ -115,6 +117,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
   );
   const consume = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE id = ? AND session = ? AND taken = 0");
   const listSession = db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)");
+  const dropTitle = db.prepare("UPDATE sessions SET summary = json_set(summary, '$.title', NULL) WHERE session = ?");
   const touchSession = db.prepare("UPDATE sessions SET summary = ? WHERE session = ?");
   const takeHold = db.prepare(
     `INSERT INTO streams (stream, seq, hash, at, epoch, holder, incarnation, pid) VALUES (?, 0, '${ZERO}', 0, 1, ?, ?, ?)
@@ -186,7 +189,10 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
     }
     for (const { id, session, intent } of a.tells) putIntent.run(id, session, intent, Date.now());
     for (const blob of a.blobs) blobs.add(blob);
-    for (const session of a.forgets) unknowns.forget(session);
+    for (const session of a.forgets) {
+      unknowns.forget(session);
+      questionRows().forget(session);
+    }
     if (a.known.length > 0) known.keep(a.stream, last.at, a.known);
     for (const e of a.entries)
       addEntry.run(e.stream, e.seq, e.at, e.kind, e.previous, e.payloadHash, e.entryHash, e.salt, e.payload, commit.writer, commit.number);
@@ -195,7 +201,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       const text = JSON.stringify(s);
       if (listed) listSession.run(s.session, s.state, s.agent, s.openedAt, text);
       else touchSession.run(text, s.session);
-      questions.keep(s.session, a.questions);
+      questionRows().keep(s.session, a.questions);
       unknowns.keep(s.session, a.unknowns);
       deadLetters.keep(s.session, a.deadLetters);
     }
@@ -238,8 +244,9 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       const rows = transaction(() => {
         const addresses = payloads.all(stream, first, last).flatMap((row) => blobsIn(JSON.parse(String(row.payload))));
         if (isSessionStream(stream)) {
-          questions.forget(stream); // it cannot go on, and what it would touch is content too; its unknowns went with the record of the erasure
+          // it cannot go on, and what it would touch is content too; its unknowns and approval requests went with the record of the erasure
           deadLetters.forget(stream);
+          dropTitle.run(stream); // what was said is content, whichever entry it came from
         }
         known.forget(stream);
         const entries = Number(erasePayloads.run(stream, first, last).changes);

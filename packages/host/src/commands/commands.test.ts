@@ -32,8 +32,8 @@ describe("a run", () => {
     expect(second.stdout).toContain("You said: again");
   });
 
-  test("B12 what a run costs is said in its line and in --json; without a price it is null, and nothing is said", async () => {
-    expect(await desk.json("run", "desk", "--input", "hello")).toMatchObject({ cost: null });
+  test("B12 M564 what a run costs is said in its line and in --json; the offline model is free", async () => {
+    expect(await desk.json("run", "desk", "--input", "hello")).toMatchObject({ cost: 0 });
     desk.write(
       "agents/priced.toml",
       'name = "priced"\ninstructions = "x"\nmodel = "offline/echo"\n[prices]\ninput = 1000\noutput = 5000\n[limits]\ncents = 500\n',
@@ -159,6 +159,13 @@ describe("a run", () => {
     rmSync(join(desk.home, "keys", "bob.key"));
   });
 
+  test("J580 sessions are listed and shown with the first line of what was said in them", async () => {
+    const { stdout } = await desk.orgate("sessions", "list");
+    expect(stdout.split("\n")[0]).toMatch(/title$/);
+    expect(stdout).toMatch(new RegExp(`^${session} .*  please look`, "m"));
+    expect((await desk.orgate("sessions", "show", session)).stdout.split("\n")[1]).toContain("please look");
+  });
+
   test("A12 an erasure is on record, removes what was said, and ends the session; the journal verifies", async () => {
     expectRefusal(await desk.orgate("journal", "erase", "--session", session), 2, "--reason is missing");
     expectRefusal(
@@ -169,6 +176,7 @@ describe("a run", () => {
     const erased = await desk.orgate("journal", "erase", "--session", session, "--reason", "request 7");
     expect(erased.stdout).toMatch(/^erased \d+ entries .* can no longer resume/s);
     expect(readFileSync(join(desk.root, ".orgate", "journal.db")).includes("please look")).toBe(false);
+    expect((await desk.orgate("sessions", "list")).stdout).not.toContain("please look");
     expect((await desk.json("journal", "verify")) as object).toMatchObject({ verified: true, stillThere: 0 });
     expect((await desk.orgate("sessions", "show", session)).stdout).toContain("erased on request: this session cannot go on");
     expectRefusal(await desk.orgate("sessions", "say", session, "hello"), 1, "was erased on request");

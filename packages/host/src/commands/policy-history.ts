@@ -37,14 +37,20 @@ export const history: Run = async (given, screen) => {
   else if (rows.length === 0) screen.line("no policies were loaded so far: `orgate run` records the set it runs under");
   else {
     const head = ["entry", "since", "what", "set", "made of", "by", "changes"];
-    for (const line of table(head, rows.map(cellsOf), screen.paint)) screen.line(line);
+    const told = rows.map((row) => cellsOf(row, addressOf(row, rows)));
+    for (const line of table(head, told, screen.paint)) screen.line(line);
     if (next !== null) screen.line(screen.paint("dim", `… older entries: --limit ${limit * 10}`));
   }
   return EXIT.success;
 };
 
-function cellsOf(row: HistoryRow): readonly Cell[] {
-  const set = (row.digest ?? row.files)?.slice(0, 12) ?? "–";
+/** What finds this set and no other: sets that differ in comments alone share the digest that sessions name. */
+function addressOf({ digest, files }: HistoryRow, rows: readonly HistoryRow[]): string {
+  const shared = digest === null || rows.some((other) => other.digest === digest && other.files !== files);
+  return (shared ? files : digest)?.slice(0, 12) ?? "–";
+}
+
+function cellsOf(row: HistoryRow, set: string): readonly Cell[] {
   const changes = row.changes.map(({ path, change }) => `${change} ${path}`).join(", ");
   const said = [changes, row.reason === "" ? "" : `(${row.reason})`, row.problems[0] ?? ""].filter((one) => one !== "").join(" ");
   return [
@@ -87,7 +93,7 @@ async function wantedSet(given: Given, { journal }: Look): Promise<KnownSet> {
   const isThere = (await journal.read(session, seq(place - 1), 1)).length === 1;
   const named = isThere ? await setDigestAt(journal, session, seq(place)) : null;
   if (named === null) throw usage(`session \`${session}\` has no entry ${place}`, "`orgate sessions show` tells how long it is");
-  return findSet(journal, named);
+  return findSet(journal, named.digest, named.at);
 }
 
 function entryOf(text: string): { readonly stream: StreamId; readonly place: number } {

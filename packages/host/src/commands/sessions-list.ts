@@ -64,9 +64,21 @@ async function listIn(look: Look, given: Given, screen: Screen): Promise<number>
       ...(own ? [s.external ?? "-"] : []),
       ...(delegated ? [s.parent ?? "-"] : []),
       openOf(s),
+      s.title ?? "-",
     ];
   });
-  const head = ["session", "state", "agent", "age", "turns", "ending", ...(own ? ["id"] : []), ...(delegated ? ["works for"] : []), "open"];
+  const head = [
+    "session",
+    "state",
+    "agent",
+    "age",
+    "turns",
+    "ending",
+    ...(own ? ["id"] : []),
+    ...(delegated ? ["works for"] : []),
+    "open",
+    "title",
+  ];
   for (const line of found.length === 0 ? [] : table(head, rows, screen.paint)) screen.line(line);
   return EXIT.success;
 }

@@ -72,6 +72,7 @@ function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["h
   const { paint } = screen;
   const by = holder === null ? "" : `, held by ${holder.writer} (process ${holder.pid ?? "?"})`;
   screen.line(`${paint("strong", s.session)} ${paint(TONES[state], state)}${by}`);
+  if (s.title !== null) screen.line(visible(s.title));
   screen.line(
     `${s.external === null ? "" : `id ${visible(s.external)}, `}agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${s.usage.input + s.usage.output} tokens, opened ${new Date(s.openedAt).toISOString()}`,
   );

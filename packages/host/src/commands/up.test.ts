@@ -107,6 +107,29 @@ test("W86 SIGTERM with a turn running: it is finished, answered, and the process
   expect(at.effects()).toEqual(["began", "ended"]);
 }, 60_000);
 
+test("T580 a server whose machine has no sandbox says so in its health, with what to do, where a tool needs one; it is well all the same", async () => {
+  const plain = project();
+  const bare = (at: Project): Project => ({ ...at, env: { ...at.env, PATH: "/nowhere" } });
+  const healthOf = async (at: Project) => {
+    const server = await up(bare(at));
+    const answer = await fetch(`${server.url}/api/v1/health`);
+    const health = [answer.status, await answer.json()];
+    server.child.kill("SIGTERM");
+    expect(await server.ended).toBe(0);
+    return health;
+  };
+  expect(await healthOf(plain)).toMatchObject([200, { status: "ok", warnings: [] }]);
+  const withPrograms = project();
+  mkdirSync(join(withPrograms.root, "tools"));
+  const tool = '[tool]\nname = "say"\nversion = "1.0.0"\nbinary = "echo"\ndescription = "Says."\n\n[command]\ntemplate = "echo hi"\n';
+  writeFileSync(join(withPrograms.root, "tools/say.clad.toml"), tool);
+  const agent = 'name = "sayer"\ninstructions = "Say."\nmodel = "offline/echo"\ntools = ["say"]\n';
+  writeFileSync(join(withPrograms.root, "agents/sayer.toml"), agent);
+  const warning =
+    "tools cannot run programs on this machine: bubblewrap is not installed; install it: `apt install bubblewrap`, `dnf install bubblewrap` or `apk add bubblewrap`";
+  expect(await healthOf(withPrograms)).toMatchObject([200, { status: "ok", warnings: [warning] }]);
+}, 60_000);
+
 test("W86 kill -9 with a turn running: the next start takes it up by itself, and nothing is run twice", async () => {
   const at = project();
   const first = await up(at);

@@ -16,9 +16,9 @@ import type { Coordinator } from "../coordinator/coordinator.ts";
 import { type Level, type Log, openLog } from "../coordinator/logs.ts";
 import type { Policies } from "../policies.ts";
 import { watchPolicies } from "../policy-record.ts";
+import { programWarnings } from "../program-warnings.ts";
 import { hookSecretsIn } from "../schedules/webhook-secrets.ts";
 import { tellReload } from "./driving.ts";
-import { whyProgramsFail } from "./programs-note.ts";
 import { personOf, positive, projectOf } from "./project.ts";
 import { declaredIn, loadedFor, openServing } from "./serving.ts";
 
@@ -83,13 +83,11 @@ const LEVELS: readonly Level[] = ["debug", "info", "warn", "error"];
 
 async function would(given: Given, screen: Screen, agents: readonly Agent[], gate: Policies): Promise<number> {
   const { digest } = gate.current();
-  const runsPrograms = agents.some(({ tools }) => tools.some(({ sandbox }) => sandbox !== null));
-  const warning = runsPrograms ? await whyProgramsFail() : null;
-  if (given.json)
-    screen.line(JSON.stringify({ loads: true, agents: agents.length, policies: digest, warnings: warning === null ? [] : [warning] }));
+  const warnings = await programWarnings(agents);
+  if (given.json) screen.line(JSON.stringify({ loads: true, agents: agents.length, policies: digest, warnings }));
   else {
     screen.line(`it loads: ${count(agents.length, "agent")}, policies ${digest.slice(0, 12)}`);
-    if (warning !== null) screen.line(`${screen.paint("warn", "!")} ${warning}`);
+    for (const warning of warnings) screen.line(`${screen.paint("warn", "!")} ${warning}`);
   }
   return EXIT.success;
 }

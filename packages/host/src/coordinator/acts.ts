@@ -9,6 +9,7 @@ import type { SessionSummary, StandingGrant, WaitingQuestion } from "@orgate/cor
 import { type RouteAct, wireProblem } from "@orgate/core/wire";
 import type { Runtime } from "../runtime.ts";
 import { bookOf } from "../schedules/index.ts";
+import { type SettledRequest, settledRequest, settledText } from "../settled-request.ts";
 import { type Act, act, requesterOf } from "./access.ts";
 import { refusal } from "./answering.ts";
 
@@ -47,8 +48,10 @@ export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, 
     }
     case "approval": {
       const id = textIn(params, "approval") ?? "";
-      const [found] = await runtime.place.store.journal.question(approvalId(id));
-      if (found === undefined) throw absent({ on, id, session: null });
+      const { journal } = runtime.place.store;
+      const [open] = await journal.question(approvalId(id));
+      const found = open ?? (await settledRequest(journal, id, { me: null })); // of a settled one, those who may see it are told who answered
+      if (found === null) throw absent({ on, id, session: null });
       return act(answering(kind, body), on, await aboutQuestion(runtime.inspect, found));
     }
     case "grant": {
@@ -101,6 +104,12 @@ export function refusedAs(may: (act: Act) => string | null, wanted: Act, reason:
   return hidden ? absent(wanted) : new FaultError({ kind: "not-permitted", user, what: wanted.kind, reason });
 }
 const CAN_HIDE: ReadonlySet<Act["on"]> = new Set(["session", "approval", "grant", "call", "schedule"]);
+
+/** Q580 what is said of a question that was settled, to those who may see it. */
+export const settledRefusal = (request: SettledRequest): Error => {
+  const { detail, hint } = settledText(request);
+  return nothing(detail, hint);
+};
 
 /** What is said of something that is not there. */
 export function absent({ on, id, session }: Pick<Act, "on" | "id" | "session">): Error {

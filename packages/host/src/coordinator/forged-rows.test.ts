@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ACCESS, accessId, GRANTS, grantId, intentId, policyId, type SessionId, ZERO } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { secretPort } from "../compose.ts";
-import { forge } from "../fixtures/forging.ts";
+import { databaseIn, forge } from "../fixtures/forging.ts";
 import { type Guarded, openGuarded } from "./fixtures/guarded.ts";
 
 const open: Guarded[] = [];
@@ -75,4 +75,22 @@ test("J300 J302 at a server: a forged answer and a forged grant run nothing, the
   expect(await (await at.get("/readyz", null)).json()).toMatchObject({
     checks: expect.arrayContaining([expect.objectContaining({ name: "journal-write", ok: false, detail: "journal-doubted" })]),
   });
+});
+
+test("J600 J601 at a server: an altered approval request is not shown, and nothing is approved with it; the server is not ready", async () => {
+  const at = await served();
+  const key = await at.give();
+  const asked = (await (await at.post("/api/v1/agents/clerk/execute", { input: "pay" }, key)).json()) as { state: string };
+  expect(asked.state).toBe("waiting");
+  const listed = (await (await at.get("/api/v1/approvals", key)).json()) as { items: readonly { approval: string; digest: string }[] };
+  const [question] = listed.items;
+  const db = databaseIn(at.directory);
+  db.exec("UPDATE questions SET question = json_set(question, '$.tool', 'look', '$.asks[0].question', 'may it look?')");
+  db.close();
+  for (const path of ["/api/v1/approvals", `/api/v1/approvals/${question?.approval}`, "/api/v1/approvals?limit=1"])
+    expect([path, (await at.get(path, key)).status]).toEqual([path, 503]);
+  const yes = { answer: "approve", digest: question?.digest };
+  expect((await at.post(`/api/v1/approvals/${question?.approval}/answer`, yes, key)).status).toBeGreaterThanOrEqual(400);
+  expect(at.stand.runs).toEqual({ look: 0, wait: 0, pay: 0 });
+  expect((await at.get("/readyz", null)).status).toBe(503);
 });

@@ -4,6 +4,7 @@ import { item } from "@orgate/core/testing";
 import { ROUTES, type RouteName, type RouteOutput, type VerifyLine, verifyLine } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../compose.ts";
+import { eraseEntries } from "../erasing.ts";
 import { type Serving, serving } from "./fixtures/serving.ts";
 
 const open: Serving[] = [];
@@ -122,4 +123,32 @@ test("S72 what is known is told newest first or by words, of one agent or of all
   expect(await texts("?agent=clerk&words=heron")).toEqual([["clerk", "fish"]]);
   expect(await texts("?words=heron")).toEqual([]); // what agents keep for themselves is theirs
   expect((await at.get("/api/v1/knowledge", "scoped")).status).not.toBe(200);
+});
+
+test("W580 sessions are found by title, by any of their ids and by what was lately said in them, by those who may see them; what is erased is not", async () => {
+  const at = await serve();
+  const mine = await run(at, "clerk", "Count the Quokkas\nand the wombats");
+  const theirs = await run(at, "other", "hide the quokkas");
+  const opened = await at.post("/api/v1/sessions", { agent: "clerk", id: "ws-0123456789abcdef" });
+  const named = ((await opened.json()) as { session: SessionId }).session;
+  const found = async (text: string, token = "full") =>
+    (await told(at, "sessions", `/sessions?text=${encodeURIComponent(text)}`, token)).items.map(({ session }) => session);
+  expect(await found("quokkas")).toEqual([theirs, mine]);
+  expect(await found("COUNT quokkas")).toEqual([mine]);
+  expect(await found("wombats")).toEqual([mine]); // not in its title
+  expect(await found("ws-01234567")).toEqual([named]);
+  expect(await found(mine.slice(3, 12))).toContain(mine);
+  expect(await found("nobody said this")).toEqual([]);
+  expect(await found("quokkas", "scoped")).toEqual([mine]);
+  expect(await found("quokkas", "blind")).toEqual([]);
+  expect((await told(at, "sessions", `/sessions?text=quokkas&limit=1`)).items).toHaveLength(1);
+  expect((await at.get("/api/v1/sessions?text=")).status).toBe(400);
+  const { items } = await told(at, "sessions", "/sessions");
+  expect(items.map(({ title }) => title)).toEqual([null, "hide the quokkas", "Count the Quokkas"]);
+
+  const by = { kind: "user", id: "ann" } as const;
+  await eraseEntries(at.runtime.place, { session: mine, first: seq(1), last: items.at(-1)?.seq ?? seq(1), by, reason: "asked for" });
+  expect(await found("wombats")).toEqual([]);
+  expect(await found("quokkas")).toEqual([theirs]);
+  expect((await told(at, "sessions", "/sessions")).items.map(({ title }) => title)).toEqual([null, "hide the quokkas", null]);
 });

@@ -158,7 +158,7 @@ test("W380 the sets of before are told with who applied them and why, and are re
   expect((await at.get("/api/v1/policies/sets/zz")).status).toBe(400);
   const { session } = await at.runtime.complete("clerk", "hello");
   const under = await (await at.get(`/api/v1/sessions/${session}/entries/3/policies`)).json();
-  expect(under).toEqual({ digest: rows[0]?.digest });
+  expect(under).toEqual({ digest: rows[0]?.digest, files: rows[0]?.files });
 });
 
 test("W381 an earlier set is applied again through the same decision as any other, and one request names files or a set", async () => {

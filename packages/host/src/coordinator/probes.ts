@@ -5,11 +5,17 @@
  *     is not about to go. Both are for anybody, and tell no more than which check failed.
  */
 import { isFault } from "@orgate/core";
+import { programWarnings } from "../program-warnings.ts";
 import type { Runtime } from "../runtime.ts";
 import { errorText, type Log } from "./logs.ts";
 
 export type Check = Readonly<{ name: string; ok: boolean; detail: string }>;
-export type Probes = Readonly<{ live(): Promise<readonly Check[]>; ready(): Promise<readonly Check[]> }>;
+export type Probes = Readonly<{
+  live(): Promise<readonly Check[]>;
+  ready(): Promise<readonly Check[]>;
+  /** T580 What cannot be done on this machine although the server is well, with what to do about it. */
+  warnings(): Promise<readonly string[]>;
+}>;
 
 export type ProbesNeed = Readonly<{
   runtime: Runtime;
@@ -45,6 +51,7 @@ export function probesOf({ runtime, isLeaving, log, patienceMs = 2_000, freshMs 
     return wrote.check;
   }
   return {
+    warnings: () => programWarnings(runtime.inspect.agents),
     live: async () => [await reading()],
     ready: async () => [
       await reading(),

@@ -86,7 +86,7 @@ test("W24 the same id of the same person is one request, also over another conne
   expect(sessionIn(await chat("2"))).not.toBe(session);
 });
 
-test("W49 a running turn is steered and cancelled, and a question answered, over the connection it was asked on", async () => {
+test("W49 Q580 a running turn is steered and cancelled, and a question answered, over the connection it was asked on", async () => {
   const hold = latch();
   const steps = [reply.calls([{ tool: "wait", args: {} }]), reply.calls([{ tool: "pay", args: {} }]), reply.text("never")];
   const stage = await stageOf({ steps, hold });
@@ -111,7 +111,10 @@ test("W49 a running turn is steered and cancelled, and a question answered, over
   const again = await ask({ kind: "answer", id: "3", session, approval, digest, answer: { kind: "deny", reason: "too dear" } });
   expect(again).toMatchObject({ kind: "done", session, entry: { event: { kind: "approval.answered" } } }); // sent again: told again
   await expect(ask({ kind: "answer", id: "4", session, approval, digest, answer: { kind: "approve" } })).rejects.toThrow(
-    /no open question/,
+    /is not open any more \(.+\): You denied it: too dear\./, // Q580
+  );
+  await expect(ask({ kind: "answer", id: "5", session: null, approval, digest, answer: { kind: "approve" } })).rejects.toThrow(
+    /You denied it/,
   );
 });
 

@@ -17,15 +17,16 @@ import {
 import type { RequestFrame, ServerFrame } from "@orgate/core/wire";
 import { sha256 } from "../compose.ts";
 import { intentOf, newestEntry } from "../delivery.ts";
+import { settledRequest } from "../settled-request.ts";
 import { type Access, type Act, act, type Caller } from "./access.ts";
-import { absent, refusedAs } from "./acts.ts";
+import { absent, refusedAs, settledRefusal } from "./acts.ts";
 import type { Floor } from "./floor.ts";
 import type { About, Whose } from "./sight.ts";
 
 export type RequestPorts = Readonly<{
   access: Pick<Access, "mayDo">;
   floor: Pick<Floor, "send">;
-  journal: Pick<Journal, "session" | "question" | "read">;
+  journal: Pick<Journal, "session" | "question" | "read" | "tail" | "position">;
   whose: Whose;
   /** Opens a session of this agent's under an id of the caller's own, or finds the one that has it. */
   open(agent: string, external: string, caller: Caller): Promise<SessionId>;
@@ -81,10 +82,15 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
   const before =
     found === undefined && frame.session !== null ? await became(ports, frame.session, intentOfRequest(caller, kind, id)) : null;
   if (before !== null) return { kind: "done", id, session: before.stream as SessionId, entry: before }; // it was found in a session's stream
-  if (found === undefined) throw absent({ on: "approval", id: approval, session: null });
-  const { session, tool } = found;
-  const about = await mustBe(ports, session);
-  permit(ports, caller, act(actOfAnswer(given), "approval", { id: approval, session, tool, ...about }));
+  const settled =
+    found === undefined
+      ? await settledRequest(ports.journal, approval, { me: principalName(caller.principal), session: frame.session })
+      : null;
+  const about = found ?? settled;
+  if (about === null) throw absent({ on: "approval", id: approval, session: null });
+  const { session, tool } = about;
+  permit(ports, caller, act(actOfAnswer(given), "approval", { id: approval, session, tool, ...(await mustBe(ports, session)) }));
+  if (settled !== null) throw settledRefusal(settled); // Q580, to those who may see it
   return sent(ports, caller, { kind, id, session }, { kind: "answer", approval, digest, answer: given });
 }
 

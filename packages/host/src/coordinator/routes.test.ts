@@ -1,4 +1,4 @@
-import type { SessionId } from "@orgate/core";
+import { approvalId, digest, type SessionId } from "@orgate/core";
 import { IDEMPOTENCY_KEY, ROUTES, type Route, type RouteName } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
@@ -163,6 +163,53 @@ test("W79 a turn is run, asks, is answered, and is read back, by every route tha
   await read("setBreaker", await at.post("/api/v1/breakers", { breaker: "tool:pay", to: "open", reason: "look" }));
   const exported = await (await at.get(`/api/v1/journal/export?session=${result.session}`)).text();
   expect(exported.trim().split("\n").length).toBeGreaterThan(5);
+});
+
+test("Q580 whoever comes too late to a question is told who answered it, when, and what the call came to; who may not see it is not", async () => {
+  const at = await serve();
+  const ask = async (agent: string) => {
+    const result = await read("execute", await at.post(`/api/v1/agents/${agent}/execute`, { input: "pay" }));
+    const { session, questions } = result as { session: string; questions: string[] };
+    const approval = questions[0] ?? "";
+    const view = (await read("approval", await at.get(`/api/v1/approvals/${approval}`))) as { digest: string };
+    const given = (kind: string) => ({ digest: view.digest, answer: kind === "deny" ? { kind, reason: "too much" } : { kind } });
+    return {
+      session,
+      approval,
+      answer: (kind: string, token = "full") => at.post(`/api/v1/approvals/${approval}/answer`, given(kind), {}, token),
+    };
+  };
+  const said = async (response: Response) => {
+    const { detail, hint } = (await response.json()) as { detail: string; hint: string };
+    return [response.status, detail, hint] as const;
+  };
+  const [one, other] = [await ask("clerk"), await ask("other")];
+  await read("answer", await one.answer("deny"));
+  await read("answer", await other.answer("approve"));
+  for (const { session } of [one, other]) await idle(at, session);
+  const when = String.raw`\(20\d\d-\d\d-\d\dT[\d:.]+Z\)`;
+  const denied = new RegExp(
+    `^approval request \`${one.approval}\` is not open any more ${when}: You denied it: too much\\. The call did not run\\.$`,
+  );
+  for (const response of [
+    await one.answer("approve"),
+    await at.get(`/api/v1/approvals/${one.approval}`),
+    await one.answer("approve", "scoped"),
+  ])
+    expect(await said(response)).toEqual([404, expect.stringMatching(denied), expect.stringContaining(one.session)]);
+  expect((await said(await other.answer("approve")))[1]).toMatch(/: You approved it\. The call ran\.$/);
+  const hidden = await said(await other.answer("approve", "scoped"));
+  const madeUp = await said(
+    await at.post("/api/v1/approvals/a_aaaaaaaaaaaaaaaa/answer", { digest: "0".repeat(64), answer: { kind: "approve" } }, {}, "scoped"),
+  );
+  expect(hidden.map((text) => String(text).replaceAll(other.approval, "ID"))).toEqual(
+    madeUp.map((text) => String(text).replaceAll("a_aaaaaaaaaaaaaaaa", "ID")),
+  );
+  const late = at.runtime.approvals.answer(
+    { approval: approvalId(one.approval), digest: digest("0".repeat(64)), answer: { kind: "approve" } },
+    at.ann,
+  );
+  await expect(late).rejects.toThrow(denied);
 });
 
 test("W480 Q480 halting, lifting a halt, setting a breaker and revoking a grant take a reason; a halt takes a name that exists", async () => {

@@ -164,6 +164,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
       const { paint } = face.look();
       face.print([
         `${found.status === "ok" ? paint("good", "ok") : paint("bad", found.status)} · version ${found.version} · up for ${age(found.uptimeMs)}`,
+        ...found.warnings.map((warning) => `  ${paint("warn", "!")} ${visible(warning)}`),
         ...found.checks.map(
           ({ name, ok, detail }) =>
             `  ${ok ? paint("good", "✓") : paint("bad", "✗")} ${name}${detail === "" ? "" : `: ${visible(detail)}`}`,

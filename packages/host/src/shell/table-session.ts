@@ -56,7 +56,7 @@ export async function takeNamed(shell: Shell, text: string): Promise<void> {
 export function sessionTable(items: readonly Summary[], now: number, look: Pick<Look, "paint" | "columns">): readonly string[] {
   if (items.length === 0) return ["no sessions yet"];
   return fitted(
-    ["session", "state", "agent", "age", "turns", "ending", "id"],
+    ["session", "state", "agent", "age", "turns", "ending", "id", "title"],
     items.map((s) => [
       s.session,
       { text: s.state, tone: s.state === "waiting" ? "warn" : s.state === "running" ? "accent" : s.state === "closed" ? "dim" : "plain" },
@@ -65,6 +65,7 @@ export function sessionTable(items: readonly Summary[], now: number, look: Pick<
       String(s.turns),
       s.ending ?? "-",
       s.external ?? "-",
+      s.title ?? "-",
     ]),
     look,
   );
@@ -131,6 +132,7 @@ async function debug(rest: string, shell: Shell): Promise<void> {
   const view = shell.talks.of(session)?.view;
   const fields: readonly (readonly [string, string])[] = [
     ["session", found.session],
+    ["title", found.title ?? "none"],
     ["agent", found.agent],
     ["state", found.state],
     ["entries", String(found.seq)],

@@ -1,11 +1,13 @@
 /**
  * The first run: an allow, a denial and an approval, on the example's own agent and its offline model. Nothing here is staged: each step is a turn like any
  * other, decided by the example's policies and written to its journal.
+ * O581 the steps that were begun are still there when the page is loaded again, in the same tab, for the same person.
  */
 import type { SessionView } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
-import { policyId } from "@orgate/core/vocab";
-import { type ReactNode, useState } from "react";
+import { isSessionId, policyId } from "@orgate/core/vocab";
+import { type ReactNode, useMemo, useState } from "react";
+import { useWords } from "../../app/words.ts";
 import { useCalled, useFeed, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
@@ -68,7 +70,15 @@ const STEPS: readonly Step[] = [
 
 export default function Guide() {
   const agents = useCalled("agents", { query: { limit: 500 } });
-  const [sessions, setSessions] = useState<Readonly<Record<string, SessionId>>>({});
+  const [begun, setBegun] = useWords("guide");
+  const sessions = useMemo(() => begunIn(begun), [begun]);
+  const begin = (step: string, session: SessionId | null): void =>
+    setBegun(
+      STEPS.flatMap(({ id }) => {
+        const known = id === step ? session : sessions.get(id);
+        return known === undefined || known === null ? [] : [`${id}=${known}`];
+      }).join(" "),
+    );
   const [done, setDone] = useState<ReadonlySet<string>>(new Set());
   if (agents.value === null)
     return (
@@ -87,10 +97,10 @@ export default function Guide() {
             <StepCard
               step={step}
               number={i + 1}
-              session={sessions[step.id] ?? null}
+              session={sessions.get(step.id) ?? null}
               isDone={done.has(step.id)}
               isOpen={at === -1 || i <= at}
-              begun={(session) => setSessions((all) => ({ ...all, [step.id]: session }))}
+              begin={(session) => begin(step.id, session)}
               finished={() => setDone((all) => (all.has(step.id) ? all : new Set([...all, step.id])))}
             />
           </li>
@@ -101,17 +111,24 @@ export default function Guide() {
   );
 }
 
+/** Of what this browser kept: `allow=s_… deny=s_…`. */
+function begunIn(text: string): ReadonlyMap<string, SessionId> {
+  const pairs = text.split(" ").map((pair) => pair.split("="));
+  return new Map(pairs.flatMap(([step = "", session = ""]) => (isSessionId(session) ? [[step, session] as const] : [])));
+}
+
 type CardProps = Readonly<{
   step: Step;
   number: number;
   session: SessionId | null;
   isDone: boolean;
   isOpen: boolean;
-  begun(session: SessionId): void;
+  /** Null: what was begun is not there any more. */
+  begin(session: SessionId | null): void;
   finished(): void;
 }>;
 
-function StepCard({ step, number, session, isDone, isOpen, begun, finished }: CardProps) {
+function StepCard({ step, number, session, isDone, isOpen, begin, finished }: CardProps) {
   const hub = useHub();
   const [isBusy, setBusy] = useState(false);
   const start = async (): Promise<void> => {
@@ -119,7 +136,7 @@ function StepCard({ step, number, session, isDone, isOpen, begun, finished }: Ca
     const reply = await hub.wish({ kind: "chat", agent: AGENT, session: null, text: step.input });
     setBusy(false);
     if (reply.kind === "error") toastProblem("The step did not start", reply.problem);
-    if (reply.kind === "done") begun(reply.session);
+    if (reply.kind === "done") begin(reply.session);
   };
   return (
     <>
@@ -134,16 +151,20 @@ function StepCard({ step, number, session, isDone, isOpen, begun, finished }: Ca
           </Button>
         </div>
       ) : (
-        <Ran session={session} step={step} finished={finished} />
+        <Ran session={session} step={step} finished={finished} again={() => begin(null)} />
       )}
       {isDone ? <p className={css.after}>{step.after}</p> : null}
     </>
   );
 }
 
-function Ran({ session, step, finished }: Readonly<{ session: SessionId; step: Step; finished(): void }>) {
+type RanProps = Readonly<{ session: SessionId; step: Step; finished(): void; again(): void }>;
+
+function Ran({ session, step, finished, again }: RanProps) {
   const feed = useFeed(session);
   if (feed === null) return <Loading />;
+  const problem = feed.ended?.problem ?? null;
+  if (problem !== null) return <Failing problem={problem} again={again} />;
   const { view } = feed;
   if (step.isDone(view)) queueMicrotask(finished);
   return (

@@ -1,5 +1,6 @@
 /**
  * Whether the server can do its work.
+ * T580 what cannot be done on the server's machine is said with what to do about it, also while the server is well.
  * O61 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
  */
 import { escapeHidden } from "@orgate/core/vocab";
@@ -70,6 +71,13 @@ export default function Health() {
             <Tag tone="bad">halted</Tag>
             <strong>work</strong>
             <span>{haltWords(halt)}</span>
+          </li>
+        ))}
+        {health.warnings.map((warning) => (
+          <li key={warning}>
+            <Tag tone="wait">limited</Tag>
+            <strong>programs</strong>
+            <span>{escapeHidden(warning)}</span>
           </li>
         ))}
         {checks.map(({ name, ok, detail }) => (

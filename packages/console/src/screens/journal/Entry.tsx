@@ -51,11 +51,11 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
 
 /** The policies that a decision was made under, as they stood then. */
 function PoliciesThen({ session, seq }: Readonly<{ session: SessionId; seq: number }>) {
-  const digest = useCalled("entryPolicies", { params: { session, seq } }).value?.digest ?? null;
+  const { digest = null, files = null } = useCalled("entryPolicies", { params: { session, seq } }).value ?? {};
   return digest === null ? null : (
     <p>
-      Decided under the policies <Link to={policySetAt(digest)}>{digest.slice(0, 12)}</Link>: their texts as they stood then, and how they
-      differ from now.
+      Decided under the policies <Link to={policySetAt(files ?? digest)}>{digest.slice(0, 12)}</Link>: their texts as they stood then, and
+      how they differ from now.
     </p>
   );
 }

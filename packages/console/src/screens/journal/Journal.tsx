@@ -1,10 +1,11 @@
 /**
  * The journal as a whole: whether it is what was written, all of it to take away, and what is in it about whom and what.
  * O59 a verification shows how far it is and what it found, with the head to keep elsewhere; entries are found by any of their facets, which stand in the address.
+ * O580 the kind of an entry is chosen from all kinds there are, grouped; what is chosen stands in the address.
  * O98 every entry has an address of its own, of whatever stream it is.
  */
 import { narrator, phaseOf } from "@orgate/core/journal/view";
-import { isSessionStream, streamId } from "@orgate/core/vocab";
+import { EVENT_KINDS, isSessionStream, streamId } from "@orgate/core/vocab";
 import { type RouteOutput, shapes } from "@orgate/core/wire";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
@@ -27,6 +28,11 @@ import { Verify } from "./Verify.tsx";
 
 const FACETS = ["agent", "tool", "verdict", "policy", "label", "person", "kind"] as const;
 const VERDICTS = ["allow", "deny", "ask", "defer", "modify"] as const;
+/** Every kind there is, under the noun that it begins with. */
+const KINDS = [
+  { value: "", text: "Any" },
+  ...EVENT_KINDS.toSorted().map((kind) => ({ value: kind, text: kind, group: kind.split(".", 1)[0] ?? kind })),
+];
 type Query = Readonly<{
   limit: number;
   agent?: string;
@@ -99,7 +105,7 @@ function All({ query }: Pick<ScreenProps, "query">) {
           suggestions={["untrusted", "secret", "pii"]}
         />
         <Text label="Person" value={query.get("person") ?? ""} set={(person) => goQuery({ person })} />
-        <Text label="Kind" value={query.get("kind") ?? ""} set={(kind) => goQuery({ kind })} placeholder="act.ended" />
+        <Select label="Kind" value={query.get("kind") ?? ""} choose={(kind) => goQuery({ kind })} choices={KINDS} />
         {isFiltered ? <Button onClick={() => goQuery(Object.fromEntries(FACETS.map((name) => [name, null])))}>Show all</Button> : null}
       </Fields>
       {behind > 0 ? (

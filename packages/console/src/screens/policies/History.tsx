@@ -65,18 +65,18 @@ const TONES = { loaded: "plain", applied: "ok", refused: "bad" } as const;
 
 function HistoryRow({ row }: Readonly<{ row: Row }>) {
   const { at, kind, by, digest, files, counts, stored, changes, reason, problems } = row;
-  const set = digest ?? files;
+  const [set, name] = [files ?? digest, digest ?? files]; // sets that differ in comments alone share the digest that sessions name
   return (
     <li>
       <Tag tone={TONES[kind]}>{kind}</Tag>
       <Time at={at} />
-      {set === null || kind === "refused" ? null : stored ? (
+      {name === null || kind === "refused" ? null : stored ? (
         <button type="button" className={css.go} onClick={() => goQuery({ set })}>
-          {set.slice(0, 12)}
+          {name.slice(0, 12)}
         </button>
       ) : (
         <span>
-          <code>{set.slice(0, 12)}</code> (recorded before texts were stored)
+          <code>{name.slice(0, 12)}</code> (recorded before texts were stored)
         </span>
       )}
       {counts === null ? null : <span>{setText(counts)}</span>}
@@ -144,7 +144,7 @@ function ApplyDialog({ set, files, open, onClose }: ApplyProps) {
   const [reason, setReason] = useState("");
   const edits = useMemo(() => editsBetween(below(files), appliable(set.texts)), [set, files]);
   const send = async (): Promise<Problem | null> => {
-    const came = await hub.call("applyPolicies", { body: { set: set.digest ?? set.files, reason } });
+    const came = await hub.call("applyPolicies", { body: { set: set.files, reason } });
     if (came.kind === "problem") return came.problem;
     toast({ tone: "ok", title: "Applied", detail: came.value.changes.map(({ path, change }) => `${path} ${change}`).join(", ") });
     onClose();

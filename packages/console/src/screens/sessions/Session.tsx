@@ -3,7 +3,7 @@
  * O55 every entry has its line, in order; stepping shows the state as of that entry, its raw form with its hash, and can fork from there. Where one is stands in the address.
  * O56 a session of ten thousand entries has at most 600 elements on the page.
  */
-import { type SessionView, tokensText } from "@orgate/core/journal/view";
+import { type SessionView, sessionTitle, tokensText } from "@orgate/core/journal/view";
 import { isSessionId, type Seq, type SessionId, seq as toSeq } from "@orgate/core/vocab";
 import { memo, useCallback, useState } from "react";
 import { useShortcuts } from "../../app/shortcuts.ts";
@@ -136,8 +136,11 @@ function Nothing({ problem, isThere }: Readonly<{ problem: Parameters<typeof Fai
 
 function Lead({ view }: Readonly<{ view: SessionView }>) {
   const { totals } = view;
+  const first = view.items.find((item) => item.kind === "said");
+  const title = first?.kind === "said" ? sessionTitle(first.text, []) : null;
   return (
     <span className={css.lead}>
+      {title === null ? null : <strong>{title}</strong>}
       <Tag tone={STATE_TONES[view.state]}>{view.state}</Tag>
       <code>{view.session}</code>
       <span>for {view.principal?.id ?? "nobody"}</span>

@@ -50,7 +50,9 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
     words === ""
       ? pages.items
       : pages.items.filter((one) =>
-          `${one.session} ${one.external ?? ""} ${one.principal.id} ${one.agent} ${one.ending ?? ""}`.toLowerCase().includes(words),
+          `${one.title ?? ""} ${one.session} ${one.external ?? ""} ${one.principal.id} ${one.agent} ${one.ending ?? ""}`
+            .toLowerCase()
+            .includes(words),
         );
   return (
     <Page title="Sessions" lead="Conversations with agents, newest first. Each can be gone through entry by entry." fill>
@@ -62,7 +64,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
           choices={[{ value: "", text: "Any" }, ...STATES.map((value) => ({ value, text: value }))]}
         />
         <AgentSelect agent={agent} />
-        <Text label="Person, name or id" value={text} set={(value) => goQuery({ text: value })} placeholder="ana, ticket-17, s_…" />
+        <Text label="Title, person or id" value={text} set={(value) => goQuery({ text: value })} placeholder="refund, ana, s_…" />
       </Fields>
       <Listed
         label="Sessions"
@@ -107,6 +109,7 @@ const SessionRow = memo(function SessionRow({ of }: Readonly<{ of: Summary }>) {
       </span>
       <span className={css.agent}>{escapeHidden(of.agent)}</span>
       <span className={css.id}>
+        {of.title === null ? null : <span className={css.title}>{escapeHidden(of.title)}</span>}
         <code>{of.external === null || MADE.test(of.external) ? of.session : escapeHidden(of.external)}</code>
       </span>
       <span className={css.who}>

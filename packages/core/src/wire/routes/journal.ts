@@ -67,10 +67,10 @@ export const journalRoutes = {
   entryPolicies: get({
     path: "/sessions/{session}/entries/{seq}/policies",
     params: ofSession.extend({ seq: z.coerce.number().int().min(1) }),
-    answers: as(z.strictObject({ digest: s.digest.nullable() }).readonly()),
+    answers: as(z.strictObject({ digest: s.digest.nullable(), files: s.digest.nullable() }).readonly()),
     act: { kind: "read-journal", on: "session" },
     tag: "journal",
-    says: "The digest of the policies that the session ran under at one of its entries; `/policies/sets/{digest}` has their texts.",
+    says: "The digest of the policies that the session ran under at one of its entries, and of their files as they stood then: `/policies/sets/{digest}` has the texts of either.",
   }),
   journalEntry: get({
     path: "/journal/entries/{stream}/{seq}",

@@ -11,7 +11,7 @@ export const serverRoutes = {
     answers: as(health),
     act: "open",
     tag: "server",
-    says: "Whether the server can do its work: its journal can be written, its policies are loaded.",
+    says: "Whether the server can do its work: its journal can be written, its policies are loaded; `warnings` say what cannot be done on its machine.",
   }),
   describe: get({
     path: "/openapi.json",

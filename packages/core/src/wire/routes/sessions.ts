@@ -11,11 +11,13 @@ export const sessionRoutes = {
       ...paged,
       state: z.enum(["idle", "running", "waiting", "closed"]).exactOptional(),
       agent: s.name.exactOptional(),
+      /** Words: only sessions whose title, ids, agent, person, or one of the newest inputs and answers has all of them. */
+      text: z.string().trim().min(1).max(200).exactOptional(),
     }),
     answers: as(pageOf(s.sessionSummary)),
     act: { kind: "list", on: "listing" },
     tag: "sessions",
-    says: "The sessions that the caller may see, newest first.",
+    says: "The sessions that the caller may see, newest first; with `text`, those whose title, ids, agent, person, or newest inputs and answers have all of its words.",
   }),
   openSession: post({
     path: "/sessions",

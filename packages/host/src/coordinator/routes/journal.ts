@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { type StreamId, seq } from "@orgate/core";
 import { type VerifyLine, wireProblem } from "@orgate/core/wire";
 import { exportAside } from "../../export-aside.ts";
-import { setDigestAt } from "../../policy-history.ts";
+import { setOfEntry } from "../../policy-history.ts";
 import { type Verified, verifyAside } from "../../verify-aside.ts";
 import { problemIn, refusal } from "../answering.ts";
 import type { Handlers } from "../api.ts";
@@ -47,7 +47,7 @@ export function journalHandlers({ runtime, views, lanes }: Front): Pick<Handlers
     },
     storedEntry: async ({ params }) =>
       json(stored(params.session, params.seq) ?? missing(`the session has no entry ${params.seq}`, "its last one is `seq` of the session")),
-    entryPolicies: async ({ params }) => json({ digest: await setDigestAt(journal, params.session, seq(params.seq)) }),
+    entryPolicies: async ({ params }) => json(await setOfEntry(journal, params.session, seq(params.seq))),
     journalEntry: async ({ params }) =>
       json(
         stored(params.stream, params.seq) ??

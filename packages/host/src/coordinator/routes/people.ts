@@ -1,9 +1,8 @@
-import { approvalId, type SessionId } from "@orgate/core";
+import { type ApprovalId, approvalId, principalName, type SessionId } from "@orgate/core";
 import type { ListedDeadLetter, ListedQuestion } from "@orgate/core/journal";
-import { wireProblem } from "@orgate/core/wire";
-import { type Act, act } from "../access.ts";
-import { aboutGrant, aboutQuestion } from "../acts.ts";
-import { refusal } from "../answering.ts";
+import { settledRequest } from "../../settled-request.ts";
+import { type Act, act, type Caller } from "../access.ts";
+import { aboutGrant, aboutQuestion, absent, settledRefusal } from "../acts.ts";
 import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
 import { json, page, pageOf, pair, whole } from "./paging.ts";
@@ -21,6 +20,10 @@ export function peopleHandlers({ runtime, floor, cursors, whose }: Front): Pick<
       const about = { session, agent, requester: of?.requester ?? null };
       return may(act("observe", "call", { ...about, id: call, tool })) && may(act("observe", "session", about));
     };
+  const over = async (approval: ApprovalId, { principal }: Caller): Promise<never> => {
+    const settled = await settledRequest(store.journal, approval, { me: principalName(principal) });
+    throw settled === null ? absent({ on: "approval", id: approval, session: null }) : settledRefusal(settled);
+  };
   return {
     approvals: async ({ query, may }) =>
       json(
@@ -30,16 +33,10 @@ export function peopleHandlers({ runtime, floor, cursors, whose }: Front): Pick<
           shows: async (one) => may(act("observe", "approval", await aboutQuestion(runtime.inspect, one))),
         }),
       ),
-    approval: async ({ params }) => {
-      const found = await runtime.approvals.show(params.approval);
-      if (found === null)
-        throw refusal(wireProblem("not-found", `there is no open question \`${params.approval}\``, "it was answered, or has expired"));
-      return json(found);
-    },
+    approval: async ({ params, caller }) => json((await runtime.approvals.show(params.approval)) ?? (await over(params.approval, caller))),
     answer: async ({ params, body, caller, once }) => {
       const [found] = await store.journal.question(approvalId(params.approval));
-      if (found === undefined)
-        throw refusal(wireProblem("not-found", `there is no open question \`${params.approval}\``, "it was answered, or has expired"));
+      if (found === undefined) return over(params.approval, caller);
       const wish = { kind: "answer", approval: params.approval, digest: body.digest, answer: body.answer } as const;
       return json(await floor.send({ session: found.session, wish, as: caller.person, id: once.intent }));
     },

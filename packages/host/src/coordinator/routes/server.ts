@@ -8,9 +8,9 @@ type Names = "health" | "describe" | "whoami" | "metrics" | "prometheus";
 export function serverHandlers({ probes, metrics, version, startedAt, now, describe }: Front): Pick<Handlers, Names> {
   return {
     health: async () => {
-      const checks = await probes.ready();
+      const [checks, warnings] = await Promise.all([probes.ready(), probes.warnings()]);
       const ok = checks.every((check) => check.ok);
-      const value = { status: ok ? "ok" : "failing", version, uptimeMs: Math.round(now() - startedAt), checks };
+      const value = { status: ok ? "ok" : "failing", version, uptimeMs: Math.round(now() - startedAt), checks, warnings };
       return { kind: "json", value, ...(ok ? {} : { status: 503 }) };
     },
     describe: async () => json(describe()),

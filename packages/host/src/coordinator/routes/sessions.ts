@@ -1,5 +1,6 @@
 import { FaultError, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
+import { hasWords, searchWords } from "@orgate/core/journal/view";
 import { act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
 import type { Handlers } from "../api.ts";
@@ -23,15 +24,28 @@ type Names =
   | "fork"
   | "close";
 
-export function sessionHandlers({ runtime, floor, cursors }: Front): Pick<Handlers, Names> {
+/** What a session is found by in a list, beside what was said in it. */
+const listedText = ({ session, external, title, agent, principal }: SessionSummary): string =>
+  [session, external ?? "", title ?? "", agent, principal.id].join(" ");
+
+/** W580 Whether a session fits what is searched for. Who may see it is asked for each one that fits. */
+async function fitting(views: Front["views"], text: string | undefined): Promise<(one: SessionSummary) => boolean> {
+  if (text === undefined) return () => true;
+  const words = searchWords(text);
+  const said = new Set(await views.said(words));
+  return (one) => hasWords(listedText(one), words) || said.has(one.session);
+}
+
+export function sessionHandlers({ runtime, floor, cursors, views }: Front): Pick<Handlers, Names> {
   const mustBe = async (session: SessionId): Promise<SessionSummary> => {
     const found = await runtime.inspect.session(session);
     if (found === null) throw new FaultError({ kind: "session-unknown", session });
     return found;
   };
   return {
-    sessions: async ({ query, may }) =>
-      json(
+    sessions: async ({ query, may }) => {
+      const fits = await fitting(views, query.text);
+      return json(
         await page<SessionSummary>(cursors, query, {
           read: (after, most) => {
             const at = pair(after);
@@ -39,9 +53,10 @@ export function sessionHandlers({ runtime, floor, cursors }: Front): Pick<Handle
             return runtime.inspect.sessions({ state: query.state ?? null, agent: query.agent ?? null, before, most });
           },
           place: ({ openedAt, session }) => `${openedAt} ${session}`,
-          shows: (one) => may(act("observe", "session", aboutSession(one))),
+          shows: (one) => fits(one) && may(act("observe", "session", aboutSession(one))),
         }),
-      ),
+      );
+    },
     openSession: async ({ body, caller, once }) => {
       const { agent, id = once.external, labels = [] } = body;
       return json(await openFor(runtime, caller, { agent, id, labels }, once));
