@@ -49,7 +49,10 @@ const RULES = [
 const author = (file: string): void =>
   writeFileSync(
     file,
-    readFileSync(file, "utf8").replace('model = "offline/author",', `model = "offline/scripted", model_options = { rules: [${RULES}] },`),
+    readFileSync(file, "utf8").replace(
+      "model_options = { author: true },",
+      `model = "offline/scripted", model_options = { rules: [${RULES}] },`,
+    ),
   );
 
 /** What was printed last has been drawn. */

@@ -23,6 +23,7 @@ import {
   knowledgeOn,
   type Live,
   type Middleware,
+  MODEL_PLACES,
   type Model,
   NO_CHILDREN,
   noKnowledge,
@@ -317,7 +318,12 @@ const summariserOf = (agent: Agent): Agent =>
 /** What the agent's own model is told beside the request means nothing to another provider's. */
 export function onModel(agent: Agent, model: string): Agent {
   const isSame = model.split("/")[0] === agent.model.split("/")[0];
-  return { ...agent, model, modelOptions: isSame ? agent.modelOptions : {} };
+  return {
+    ...agent,
+    model,
+    modelSource: model === agent.model ? agent.modelSource : "agent",
+    modelOptions: isSame ? agent.modelOptions : {},
+  };
 }
 
 /** What sessions of an agent record of it, and what limits it has, for those that delegate to it. */
@@ -345,16 +351,26 @@ export type Outside = Readonly<{
   ids: Ids /** Null: knowledge is found by its words alone. */;
   embedder: Embedder | null;
 }>;
-type Named = Pick<Agent, "model" | "modelOptions">;
+type Named = Pick<Agent, "model" | "modelOptions"> & Partial<Pick<Agent, "modelSource">>;
 export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds, embedder: null };
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
 export function modelsWith(settings: Settings): (agent: Named) => Model {
-  return ({ model, modelOptions }) => {
+  const find = ({ model, modelOptions }: Named): Model => {
     if (model === CONDUCTOR_MODEL) return conductorModel;
     return model.startsWith("offline/")
       ? modelFor(model, modelOptions, nodeClock)
       : providerModel(model, modelOptions, settings, () => nodeClock.now());
+  };
+  return (named) => {
+    try {
+      return find(named);
+    } catch (error) {
+      const { modelSource: by = "agent" } = named;
+      if (!(error instanceof FaultError) || error.fault.kind !== "model-unknown" || by === "agent") throw error;
+      const detail = `${error.fault.detail} (${MODEL_PLACES[by]})`; // M562 who reads it has not written the agent's file
+      throw new FaultError({ ...error.fault, detail }, error);
+    }
   };
 }
 

@@ -13,6 +13,7 @@ const groups = z.record(member, z.array(member)).default({});
 
 /** Of a million tokens. */
 const amount = z.number().min(0);
+const model = z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`");
 const price = z.strictObject({ input: amount, output: amount, cachedInput: amount.exactOptional(), cacheWrite: amount.exactOptional() });
 
 /** What `orgate.toml` may hold. */
@@ -36,15 +37,9 @@ const projectSchema = z.strictObject({
     .prefault({}),
   skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
   groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
-  prices: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`"), price).default({}),
-  knowledge: z
-    .strictObject({
-      embedding: z
-        .string()
-        .regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`")
-        .exactOptional(),
-    })
-    .prefault({}),
+  models: z.strictObject({ default: model.exactOptional() }).prefault({}),
+  prices: z.record(model, price).default({}),
+  knowledge: z.strictObject({ embedding: model.exactOptional() }).prefault({}),
   coordinator: z
     .strictObject({
       iterations: z.int().min(1).exactOptional(),
@@ -90,6 +85,8 @@ export type Config = Readonly<{
   skillsHome: string | null;
   /** Group → members: what `AgentGroup` and `UserGroup` stand for in policies. */
   groups: Groups;
+  /** The model of every agent that names none, `provider/name`; null: the offline model, which is built in. */
+  models: Readonly<{ default: string | null }>;
   /** What models cost, by `provider/name`: for agents that do not say it themselves. */
   prices: Readonly<Record<string, Prices>>;
   /** `embedding`: what makes vectors of what is known, `provider/name`; null: it is found by its words alone. */
@@ -129,7 +126,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, server, knowledge, skills, groups, prices, coordinator, notify, schedules, webhooks } = read.data;
+  const { project, journal, server, knowledge, skills, groups, models, prices, coordinator, notify, schedules, webhooks } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -142,6 +139,7 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       policies: join(root, "policies"),
       skillsHome: skills.home ? join(homedir(), ".agents", "skills") : null,
       groups,
+      models: Object.freeze({ default: models.default ?? null }),
       prices,
       knowledge: Object.freeze({ embedding: knowledge.embedding ?? null }),
       coordinator,

@@ -1,5 +1,5 @@
 /** What every function of the library's front door needs to be called with (A500): a wrong argument is one fault, before anything is done. */
-import { SURFACES } from "@orgate/core";
+import { isModelName, SURFACES } from "@orgate/core";
 import {
   checking,
   isObject,
@@ -31,8 +31,10 @@ const nullable =
   (value, at) =>
     value === null ? null : optional(inner)(value, at);
 
+const modelName = need("a model such as anthropic/claude-sonnet-5", "`provider/name`; offline/echo needs no key", isModelName);
 const session = text("the id of a session: `result.session`, or one of `sessions.list()`");
 const why = words;
+const flag = need("true or false", "leave it out for false", (v) => typeof v === "boolean");
 const principal: Need = need(
   'a principal such as { kind: "user", id: "ada" }',
   "kind is user, agent or system; id is a name",
@@ -68,6 +70,7 @@ export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, Need>> = {
   surfaces: optional(object),
   thread: optional(oneOf("main", "worker")),
   synchronous: optional(oneOf("full", "normal", "off")),
+  defaultModel: optional(modelName),
   model: optional(need("a function from an agent to a model", "model: (agent) => languageModel(…)", isFunction)),
   env: optional(object),
   folder: optional(text("the project's folder, where its .env lies")),
@@ -91,6 +94,7 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, Need>> = {
   history: anything,
   files: anything,
   limits: optional(object),
+  model: optional(modelName),
   output: anything,
   outputRepairs: anything,
   signal: optional(signal),
@@ -115,6 +119,7 @@ const newSession = {
   labels: optional(labels),
   history: anything,
   principal: optional(principal),
+  model: optional(modelName),
 };
 
 const sessionPage = objectOf(
@@ -229,7 +234,11 @@ export function checkedRuntime(r: Runtime): Runtime {
       r.wish,
     ),
     followUp: checking("followUp", { session, said, as: PERSON }, r.followUp),
-    halt: checking("halt", { scope, reason: why, as: PERSON }, r.halt),
+    halt: checking(
+      "halt",
+      { scope, reason: why, as: PERSON, how: optional(objectOf({ anyway: optional(flag) }, "{ anyway: true }")) },
+      r.halt,
+    ),
     resumeWork: checking("resumeWork", { scope, reason: why, as: PERSON }, r.resumeWork),
     unlabel: checking("unlabel", { labels: objectOf({ session, labels, why }, "{ session, labels, why }"), as: PERSON }, r.unlabel),
     resolve: checking(

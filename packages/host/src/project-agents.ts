@@ -13,6 +13,7 @@ import {
   NO_EQUIPMENT,
   seq,
   TRUST,
+  withDefaultModel,
 } from "@orgate/core";
 import type { Compiled, CompiledPolicy, SymbiProblem, UnknownTools } from "@orgate/core/symbi";
 import { type AgentMemory, agentMemory } from "./agent-memory.ts";
@@ -172,6 +173,11 @@ export async function loadProjectAgents(
 
   /** With all that it has, and what its own file says of it. */
   async function finished(one: ProjectAgent, equipment: Equipment | null): Promise<ProjectAgent> {
+    const made = await complete(one, equipment);
+    return { ...made, agent: placed(one.file, () => withDefaultModel(made.agent, config.models.default)) };
+  }
+
+  async function complete(one: ProjectAgent, equipment: Equipment | null): Promise<ProjectAgent> {
     const agent = equipment === null ? one.agent : equipped(one, equipment);
     const origin = origins.get(agent.name);
     if (origin === undefined || finish === null) return { ...one, agent };
@@ -183,13 +189,17 @@ export async function loadProjectAgents(
   }
 
   function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
+    const missingTools = (unfit.get(agent.name) ?? []).map(({ tool, file: at, line, column, detail, hint }) => ({
+      tool,
+      detail: `${relative(config.root, at)}:${line}:${column} ${detail}`,
+      hint,
+    }));
+    return placed(file, () => equipAgent(agent, { ...equipment, missingTools }));
+  }
+
+  function placed(file: string, make: () => Agent): Agent {
     try {
-      const missingTools = (unfit.get(agent.name) ?? []).map(({ tool, file: at, line, column, detail, hint }) => ({
-        tool,
-        detail: `${relative(config.root, at)}:${line}:${column} ${detail}`,
-        hint,
-      }));
-      return equipAgent(agent, { ...equipment, missingTools });
+      return make();
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       const { message, hint } = describe(error.fault);

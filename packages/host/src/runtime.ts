@@ -50,6 +50,8 @@ import {
   toResult,
   unpricedLimit,
   type Wish,
+  withChosenModel,
+  withDefaultModel,
   withDigest,
 } from "@orgate/core";
 import type {
@@ -59,7 +61,6 @@ import type {
   ListedDeadLetter,
   ListedQuestion,
   QuestionPage,
-  SessionSummary,
   StandingGrant,
   StandingHalt,
 } from "@orgate/core/journal";
@@ -90,6 +91,7 @@ import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
 import { type FileInput, type SaidInput, toAttachments, toHistory } from "./file-input.ts";
 import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./front-door.ts";
+import { unknownScope } from "./halt-scope.ts";
 import { editKnown, type KnownEntry } from "./known.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
@@ -114,6 +116,8 @@ export type RuntimeOptions = Readonly<{
   /** `worker` keeps a server's event loop free of disk waits; `main` is quicker for one-shot use. */
   thread?: "main" | "worker";
   synchronous?: "full" | "normal" | "off";
+  /** The model of agents that name none: `provider/name`. */
+  defaultModel?: string;
   /** A model of one's own in place of the lookup by `provider/name`; `languageModel` makes one of any AI SDK model. */
   model?: (agent: Agent) => Model;
   /** Where keys and addresses of providers come from; `process.env` unless given. */
@@ -141,6 +145,8 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
   /** Shown with the input: images, PDFs, texts, 20 MiB of them. `fileAt` reads one. */
   files?: readonly FileInput[];
   limits?: Partial<Limits>;
+  /** Runs this session on another model from this turn on, whatever its agent names: `provider/name`. The journal keeps who chose it. */
+  model?: string;
   /** What this turn answers with, in place of what the agent says: any Standard Schema that can describe itself, or a JSON Schema. */
   output?: Out;
   /** How often an answer that does not fit is asked for again; 2 unless said. */
@@ -186,8 +192,11 @@ export type Runtime = Readonly<{
   /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
   subscribe: Subscribe;
   approvals: Approvals;
-  /** No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. */
-  halt(scope: string, reason: string, as: Person): Promise<void>;
+  /**
+   * No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. A name that this runtime does
+   * not have is refused, unless `anyway` says that it is meant.
+   */
+  halt(scope: string, reason: string, as: Person, how?: Readonly<{ anyway?: boolean }>): Promise<void>;
   resumeWork(scope: string, reason: string, as: Person): Promise<void>;
   halts(): Promise<readonly StandingHalt[]>;
   breakers: Breakers;
@@ -274,15 +283,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   checkRuntimeOptions(options);
   const { directory, gate, thread = "main", synchronous = "full", surface = "library", surfaces = {} } = options;
   const surfaceOf = (agent: string): Surface => (Object.hasOwn(surfaces, agent) ? (surfaces[agent] ?? surface) : surface);
-  const agents = byName(options.agents);
+  const given = options.agents.map((agent) => withDefaultModel(agent, options.defaultModel ?? null));
+  const agents = byName(given);
   checkDelegates(agents);
-  checkOwnPolicies(options.agents, gate);
+  checkOwnPolicies(given, gate);
   const settings = settingsOf(options.env ?? process.env, options.folder ?? null);
   const { embedding = null } = options;
   const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
   const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settings), embedder };
   const middleware = new Map(
-    options.agents.map((a) => {
+    given.map((a) => {
       const leave = leaveToConduct(a, gate, () => place.store.journal); // last: it looks at what the others have made of a call
       return [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware, ...leave], `agent \`${a.name}\``)];
     }),
@@ -319,35 +329,51 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     drive: (child, _, stop) => followChild(ground, child, stop, (cancel) => driveSession(child, () => {}, cancel)),
   };
 
+  /** Takes a session with the agent as that session runs it: the journal says which model was chosen for it (M561). */
+  async function takeWith<D extends Pick<Driver, "composed">>(
+    session: SessionId,
+    find: (state: State) => D | Promise<D>,
+  ): Promise<Took<D>> {
+    const found: D[] = [];
+    const held = await takeSession({ journal, counters: tokenizers, folds: place.folds }, session, async (state) => {
+      const driver = await find(state);
+      found.push(driver);
+      return driver.composed.facts;
+    });
+    const [driver] = found;
+    if (driver === undefined) throw new Error("a session was taken without its agent");
+    return { held, driver };
+  }
+  type Took<D> = Readonly<{ held: Held; driver: D }>;
+
   /** Takes a session and drives it: one of an agent of this runtime, whoever opened it. */
   async function driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<Drove> {
-    const summary = await journal.session(session);
-    if (summary === null) throw new FaultError({ kind: "session-unknown", session });
-    const { composed, limits, until } = await driverFor(summary, watch, signal);
-    const held = await takeSession(composed.ports, session, composed.facts);
+    const { held, driver } = await takeWith(session, (state) => driverFor(state, watch, signal));
     const { parent, turn } = held.state;
     if (parent !== null) parents.set(session, parent);
     try {
-      return await through(composed, held, turn?.limits ?? limits, until);
+      const drove = await through(driver.composed, held, turn?.limits ?? driver.limits, driver.until);
+      return { ...drove, agent: driver.agent };
     } finally {
       parents.delete(session);
     }
   }
 
   /** `fold` goes into the cache once nobody looks at the state any more. */
-  type Drove = Readonly<{ state: State; fold: Fold | null }>;
-  type Driver = Readonly<{ composed: Composed; limits: Limits; until: AbortSignal }>;
+  type Drove = Readonly<{ state: State; fold: Fold | null; agent: Agent | null }>;
+  type Driver = Readonly<{ composed: Composed; agent: Agent | null; limits: Limits; until: AbortSignal }>;
 
   /** D4 without its agent, or with one that cannot be run, a turn does not go on; but it ends when it is to end. */
-  async function driverFor({ session, agent: name }: SessionSummary, watch: (live: Live) => void, until: AbortSignal): Promise<Driver> {
+  async function driverFor(state: State, watch: (live: Live) => void, until: AbortSignal): Promise<Driver> {
+    const { name } = state.agent;
     try {
-      const agent = agentOf(name);
-      return { composed: assemble(agent, watch), limits: agent.limits, until };
+      const agent = withChosenModel(agentOf(name), state.chosen);
+      return { composed: assemble(agent, watch), agent, limits: agent.limits, until };
     } catch (error) {
-      if (!isFault(error) || !(await isToEnd(session, until))) throw error;
-      const agent = absentAgent(name);
-      const composed = await composeAbsent(agent, session, watch);
-      return { composed, limits: agent.limits, until: until.aborted ? until : AbortSignal.abort("its agent cannot be run") };
+      if (!isFault(error) || !(await isToEnd(state.session, until))) throw error;
+      const { limits } = absentAgent(name);
+      const stop = until.aborted ? until : AbortSignal.abort("its agent cannot be run");
+      return { composed: composeAbsent(absentAgent(name), state, watch), agent: null, limits, until: stop };
     }
   }
 
@@ -360,8 +386,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   /** As the journal knows it: nothing is noted as changed, and nothing of it can be run. */
-  async function composeAbsent(agent: Agent, session: SessionId, watch: (live: Live) => void): Promise<Composed> {
-    const { agent: facts } = await readState({ journal }, session);
+  function composeAbsent(agent: Agent, { agent: facts }: State, watch: (live: Live) => void): Composed {
     return { ...compose(place, agent, gate, watch, { ...outside, model: absentModel }, family, []), facts };
   }
 
@@ -400,10 +425,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   /** Drives until it waits or has ended, also through what arrived while the hold was being given back. */
-  const through = (composed: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Drove> =>
+  const through = (composed: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Omit<Drove, "agent">> =>
     drivingOpenly(first.state.session, () => driveOn(composed, first, limits, signal));
 
-  async function driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Drove> {
+  async function driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Omit<Drove, "agent">> {
     let before: ReadonlySet<string> = new Set();
     for (let held = first; ; ) {
       let state: State;
@@ -450,12 +475,20 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const files = toAttachments(given.files ?? []);
       const agent = agentOf(name);
       const output = given.output === undefined ? null : outputOfRun(given.output, given.outputRepairs, name, sha256);
-      const limits = limitsOf(agent, given.limits);
-      const composed = assemble(agent, watch);
+      const { model = null } = given;
+      const on = (chosen: string | null) => {
+        const running = withChosenModel(agent, model ?? chosen);
+        return { agent: running, limits: limitsOf(running, given.limits), composed: assemble(running, watch) };
+      };
       const by = given.principal ?? options.principal;
+      const fresh = given.session === undefined ? on(null) : null; // what is wrong is told before a session is opened
       const session = given.id === undefined ? given.session : await named(name, by, given.id, given);
-      const held = session === undefined ? await opened(composed, by, given) : await taken(composed, session);
+      const { held, driver } =
+        session === undefined ? await opened(fresh ?? on(null), by, given) : await taken(session, ({ chosen }) => on(chosen));
+      const { composed, limits } = driver;
       const turn = held.state.turns + 1;
+      const choice: readonly JournalEvent[] =
+        model === null || model === held.state.chosen ? [] : [{ kind: "model.chosen", model, by, intent: null }];
       const start: JournalEvent = {
         kind: "turn.started",
         turn,
@@ -466,8 +499,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         intent: null,
       };
       const asked = output === null ? composed : answering(composed, agent, { turn, output });
-      const { state, fold } = await through(asked, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
-      const result = await resultOf(state, agent);
+      const begin = [...held.begin, ...choice, start];
+      const { state, fold } = await through(asked, { ...held, begin }, limits, either(given.signal, signal));
+      const result = await resultOf(state, driver.agent);
       place.folds.put(fold); // last: whoever takes it changes the state
       return result;
     });
@@ -477,15 +511,17 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     agent: string,
     principal: Principal,
     id: string,
-    { session, labels = [], history = [] }: RunOptions,
+    { session, labels = [], history = [], model }: RunOptions,
   ): Promise<SessionId> {
-    const there = (await sessions.create({ agent, id, principal, labels, history })).session;
+    const there = (await sessions.create({ agent, id, principal, labels, history, ...(model === undefined ? {} : { model }) })).session;
     if (session === undefined || session === there) return there;
     throw new FaultError({ kind: "external-taken", external: id, session: there });
   }
 
-  function opened({ ports, facts }: Composed, principal: Principal, { labels = [], history = [] }: RunOptions): Promise<Held> {
-    return openSession(ports, {
+  async function opened<D extends Pick<Driver, "composed">>(driver: D, principal: Principal, given: RunOptions): Promise<Took<D>> {
+    const { ports, facts } = driver.composed;
+    const { labels = [], history = [] } = given;
+    const held = await openSession(ports, {
       agent: facts,
       principal,
       surface: surfaceOf(facts.name),
@@ -495,12 +531,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       parent: null,
       origin: null,
     });
+    return { held, driver };
   }
 
-  async function taken({ ports, facts }: Composed, session: SessionId): Promise<Held> {
-    const held = await takeSession(ports, session, facts);
-    if (held.state.turn === null && !held.state.closed) return held;
-    ports.folds.put(await ports.folds.mark(held.state));
+  async function taken<D extends Pick<Driver, "composed">>(session: SessionId, find: (state: State) => D): Promise<Took<D>> {
+    const took = await takeWith(session, find);
+    const { held } = took;
+    if (held.state.turn === null && !held.state.closed) return took;
+    place.folds.put(await place.folds.mark(held.state));
     await journal.release(held.hold);
     throw new FaultError({ kind: held.state.closed ? "session-closed" : "session-busy", session });
   }
@@ -518,7 +556,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         if (came !== null) drove.push(came);
         return came?.state ?? null;
       });
-      const result = await resultOf(state, agents.get(state.agent.name) ?? null);
+      const result = await resultOf(state, first.agent);
       for (const { fold } of drove) place.folds.put(fold); // last: whoever takes it changes the state
       return result;
     });
@@ -624,7 +662,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     counters: tokenizers,
     principal: options.principal,
     surfaceOf,
-    factsOf: (name) => assemble(agentOf(name), () => {}).facts,
+    factsOf: (name, model) => assemble(withChosenModel(agentOf(name), model), () => {}).facts,
   });
   const inspect: Inspect = {
     sessions: journal.sessions,
@@ -632,7 +670,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     find: journal.find,
     state: (session) => readState({ journal }, session, { counters: tokenizers }),
     events,
-    agents: options.agents,
+    agents: given,
     policies: () => gate.digest,
     gate,
     head: place.store.head,
@@ -646,7 +684,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     wish: (intent) => inbox.put(intent),
     followUp: (session, said, as) => send(session, { kind: "follow-up", ...toSpoken(said) }, as),
     approvals,
-    halt: (scope, reason, as) => haltWork(acting(as), scope, reason),
+    async halt(scope, reason, as, { anyway = false } = {}) {
+      const unknown = anyway ? null : unknownScope(options.agents, scope, "`{ anyway: true }` as fourth argument");
+      if (unknown !== null) throw unknown;
+      await haltWork(acting(as), scope, reason);
+    },
     resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
     halts: async () => (await standing()).halts,
     breakers: {

@@ -27,6 +27,8 @@ export type NewSession = Readonly<{
   /** What was said before, elsewhere. */
   history?: readonly SaidInput[];
   principal?: Principal;
+  /** Chosen for this session, whatever its agent names: `provider/name`. */
+  model?: string;
 }>;
 
 export type Forking = Readonly<{
@@ -63,22 +65,27 @@ export type SessionsNeed = Readonly<{
   principal: Principal;
   /** Where a session of this agent is opened. */
   surfaceOf(agent: string): Surface;
-  factsOf(agent: string): AgentFacts;
+  /** As it runs on this model; null: on its own. */
+  factsOf(agent: string, model: string | null): AgentFacts;
 }>;
 
 export function sessionsOf({ journal, clock, ids, counters, principal: me, surfaceOf, factsOf }: SessionsNeed): Sessions {
   const p = { journal, clock, ids, counters };
-  const create: Sessions["create"] = async ({ agent, id = null, labels = [], history = [], principal = me }) =>
-    createSession(p, {
-      agent: factsOf(agent),
-      principal,
-      surface: surfaceOf(agent),
-      labels: labels.map(label),
-      history: toHistory(history),
-      external: id,
-      parent: null,
-      origin: null,
-    });
+  const create: Sessions["create"] = async ({ agent, id = null, labels = [], history = [], principal = me, model = null }) =>
+    createSession(
+      p,
+      {
+        agent: factsOf(agent, model),
+        principal,
+        surface: surfaceOf(agent),
+        labels: labels.map(label),
+        history: toHistory(history),
+        external: id,
+        parent: null,
+        origin: null,
+      },
+      model,
+    );
   return {
     create,
     import: create,

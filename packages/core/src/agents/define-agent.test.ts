@@ -49,7 +49,7 @@ test.each<[string, object]>([
 });
 
 test.each<[string, object]>([
-  ["limit `cents` is given, and the price", { limits: { cents: 50 } }],
+  ["limit `cents` is given, and the price", { model: "a/b", limits: { cents: 50 } }],
   ["`prices` is not a price", { prices: { input: 3 } }],
   ["`prices` is not a price", { prices: { input: -1, output: 2 } }],
   ["`prices` is not a price", { prices: { input: 1, output: 2, cached: 0 } }],
@@ -171,7 +171,7 @@ test("B7 C5 prices and plans are kept as given, with what is left out filled in"
     { kind: "summarise", keep: 6, model: null },
   ]);
   expect(defineAgent({ ...plain, context: { kind: "mask" } }).context).toEqual({ kind: "mask", keep: 8 });
-  expect([defineAgent(plain).prices, defineAgent(plain).context]).toEqual([null, { kind: "window" }]);
+  expect([defineAgent({ ...plain, model: "a/b" }).prices, defineAgent(plain).context]).toEqual([null, { kind: "window" }]);
 });
 
 test("A2 the digest covers name, instructions, model and options, limits, groups and tools, and nothing of their order", () => {

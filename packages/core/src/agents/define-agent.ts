@@ -40,6 +40,7 @@ import {
   type WebhookProvider,
 } from "../vocab/index.ts";
 import { type KnowledgeDefinition, knowledgeOf } from "./agent-knowledge.ts";
+import type { ModelSource } from "./agent-model.ts";
 import type { AgentPolicies } from "./agent-policies.ts";
 import { type MissingServer, serversOf } from "./agent-servers.ts";
 import { type Equipment, joined, type MissingTool, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
@@ -57,7 +58,7 @@ import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
 export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   name: string;
   instructions: string;
-  /** `provider/name`. Without it `offline/echo` answers, which understands no language, and whoever runs it is told so. */
+  /** `provider/name`. Without it the project's default answers; without that `offline/echo`, which understands no language, and whoever runs it is told so. */
   model?: string;
   /** What the model's adapter is told beside the request: the rules of an offline model, for one. */
   modelOptions?: JsonObject;
@@ -159,6 +160,8 @@ export type Agent<Value = unknown> = Readonly<{
   /** The system text: what was written, the skills by name, the project's own instructions. */
   instructions: string;
   model: string;
+  /** Who named the model. */
+  modelSource: ModelSource;
   modelOptions: JsonObject;
   /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
@@ -190,6 +193,8 @@ export type Agent<Value = unknown> = Readonly<{
   warnings: readonly string[];
   /** As it was written: `equipAgent` starts from it. */
   definition: AgentDefinition;
+  /** Price of any model for this agent, by its definition, the project, or the table of this version; null: unknown. */
+  priceOf(model: string): Prices | null;
   digest(hash: Hash): Digest;
   /** Of its type only: nothing is there. */
   readonly [ANSWERS]?: Value;
@@ -221,8 +226,7 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   const { instructions, model = DEFAULT_MODEL } = given;
   if (typeof instructions !== "string" || instructions.trim() === "")
     throw invalid(where, "`instructions` is empty", "say what the agent is for");
-  if (typeof model !== "string" || !MODEL.test(model))
-    throw invalid(where, `\`model\` is ${JSON.stringify(model) ?? "missing"}`, "name it `provider/name`; `offline/echo` needs no key");
+  checkModelName(model, where);
   const limits = checkLimits(given.limits ?? {}, where);
   if ("kind" in limits) throw new FaultError(limits);
   const { skills, missing } = skillsOf(given.skills ?? [], equipment, where);
@@ -297,6 +301,8 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   };
   const agent = {
     ...plain,
+    modelSource: given.model === undefined ? ("built-in" as const) : ("agent" as const),
+    priceOf,
     policies: Object.freeze([]),
     fallbacks,
     retry,
@@ -308,7 +314,11 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
     missing,
     missingServers: Object.freeze(linked.missing),
     missingTools: equipment.missingTools,
-    warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : []), ...linked.warnings],
+    warnings: [
+      ...(given.model === undefined && Object.keys(modelOptions).length === 0 ? [UNNAMED] : []),
+      ...(asks ? equipment.warnings : []),
+      ...linked.warnings,
+    ],
     definition: Object.freeze({ ...given }),
   };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
@@ -320,7 +330,15 @@ const middlewareNames = (middleware: readonly Middleware[]) =>
 
 export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
 
-const UNNAMED = `it names no model, so ${DEFAULT_MODEL} answers, which follows fixed rules; name one as \`model\`: \`anthropic/NAME\`, \`ollama/NAME\``;
+/** Of an agent that nobody has given a model, nor rules for the offline one. */
+export const UNNAMED = `it names no model, so ${DEFAULT_MODEL} answers, which follows fixed rules; name one (\`anthropic/NAME\`, \`ollama/NAME\`) as \`model\`, or for all agents as \`[models] default\` in orgate.toml`;
+
+/** Throws unless it reads `provider/name`. */
+export function checkModelName(model: unknown, where: string): void {
+  if (isModelName(model)) return;
+  throw invalid(where, `\`model\` is ${JSON.stringify(model) ?? "missing"}`, "name it `provider/name`; `offline/echo` needs no key");
+}
+export const isModelName = (model: unknown): model is string => typeof model === "string" && MODEL.test(model);
 
 function toolsOf(all: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>, where: string): readonly Tool[] {
   const given = isList(all) ? all : namedTools(all, where);

@@ -5,6 +5,7 @@ export {
   type RecallArgs,
   type StoreArgs,
 } from "./agent-knowledge.ts";
+export { MODEL_PLACES, MODEL_SOURCES, type ModelSource, OFFLINE_OPTIONS, withChosenModel, withDefaultModel } from "./agent-model.ts";
 export { type AgentFile, type AgentPolicies, withFile } from "./agent-policies.ts";
 export type { MissingServer } from "./agent-servers.ts";
 export { type Equipment, type MissingTool, NO_EQUIPMENT, type ServerTools, type Unusable } from "./agent-skills.ts";

@@ -113,7 +113,9 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
     case "choose-model":
       return at.models.includes(wish.model)
         ? event({ kind: "model.chosen", model: wish.model, by, intent: id })
-        : refuse(`its agent has no model \`${wish.model.slice(0, 100)}\`: it has ${at.models.join(", ")}`);
+        : refuse(
+            `its agent has no model \`${wish.model.slice(0, 100)}\`: it has ${at.models.join(", ")}; \`orgate run AGENT --session ID --model MODEL\` takes any other`,
+          );
     case "unreadable":
       return refuse(`it cannot be read: ${wish.detail}`);
     case "child-ended": {

@@ -16,7 +16,7 @@ type Of<Kind extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: Kind 
 
 export const modelsOf = ({ model, fallbacks }: AgentFacts): readonly string[] => [model, ...fallbacks.map((one) => one.model)];
 
-/** As `fellBack` counts: 0 is the agent's own. What it does not name any more is its own again. */
+/** As `fellBack` counts: 0 is the agent's own. A model that the agent does not name was put in its place when the session was taken (M561). */
 export const placeOfChosen = ({ agent, chosen }: Pick<State, "agent" | "chosen">): number =>
   chosen === null ? 0 : Math.max(0, modelsOf(agent).indexOf(chosen));
 

@@ -59,17 +59,15 @@ export async function beginSession(p: Pick<Ports, "journal" | "ids" | "counters"
 
 /**
  * Rejects with `session-held` while its holder lives, with `session-unknown`, or with whatever is wrong with its entries.
+ * `given`: the agent as it is now, or how to find it for this session: the journal says which model was chosen for it.
  * `left` is the fold of whoever left the session a moment ago.
  */
-export async function takeSession(p: Taking, session: SessionId, agent: AgentFacts, left: Fold | null = null): Promise<Held> {
+export async function takeSession(p: Taking, session: SessionId, given: AgentFacts | FactsFor, left: Fold | null = null): Promise<Held> {
   if ((await p.journal.session(session)) === null) throw new FaultError({ kind: "session-unknown", session });
   const hold = await p.journal.take(session);
   try {
     const state = await heldState(p, session, left ?? p.folds.take(session));
-    if (state.agent.name !== agent.name) {
-      p.folds.put(await p.folds.mark(state));
-      throw new FaultError({ kind: "agent-other", session, agent: state.agent.name });
-    }
+    const agent = await factsFor(p, state, given);
     const changed: readonly JournalEvent[] = canonical(agent) === canonical(state.agent) ? [] : [{ kind: "agent.changed", agent }];
     return { state, hold, begin: [takenEvent(p, hold), ...changed], left: { running: 0 } };
   } catch (error) {
@@ -79,6 +77,20 @@ export async function takeSession(p: Taking, session: SessionId, agent: AgentFac
 }
 
 type Taking = Pick<Ports, "journal" | "counters" | "folds">;
+/** The agent that a session runs, by its state. Rejects with what keeps it from running. */
+export type FactsFor = (state: State) => AgentFacts | Promise<AgentFacts>;
+
+/** A session that is not taken after all keeps its fold: it costs the next one nothing. */
+async function factsFor(p: Taking, state: State, given: AgentFacts | FactsFor): Promise<AgentFacts> {
+  try {
+    const agent = typeof given === "function" ? await given(state) : given;
+    if (state.agent.name === agent.name) return agent;
+    throw new FaultError({ kind: "agent-other", session: state.session, agent: state.agent.name });
+  } catch (error) {
+    p.folds.put(await p.folds.mark(state));
+    throw error;
+  }
+}
 
 /** L320 where this process left it, with what others have appended since; else from its first entry on. */
 async function heldState(p: Taking, session: SessionId, fold: Fold | null): Promise<State> {

@@ -22,12 +22,16 @@ export function checkExternal(external: string): string {
 }
 
 /** H40 the same id again is the same session, if it is for the same agent and principal; two that ask at once get the same one. */
-export async function createSession(p: Founding, opening: Opening): Promise<SessionSummary> {
-  const { external } = opening;
+export async function createSession(p: Founding, opening: Opening, model: string | null = null): Promise<SessionSummary> {
+  const { external, principal } = opening;
   const checked = { ...opening, history: checkHistory(opening.history) };
-  if (external === null) return found(p, checked, []);
-  return onceFor(p, checkExternal(external), () => found(p, checked, []), isSame(opening));
+  const make = () => found(p, checked, choiceOf(model, principal));
+  return external === null ? make() : onceFor(p, checkExternal(external), make, isSame(opening));
 }
+
+/** Chosen for a session as it is opened. */
+const choiceOf = (model: string | null, by: Principal): readonly JournalEvent[] =>
+  model === null ? [] : [{ kind: "model.chosen", model, by, intent: null }];
 
 const isSame =
   ({ agent, principal }: Pick<Opening, "agent" | "principal">) =>
@@ -78,7 +82,7 @@ export type Fork = Readonly<{
 
 /**
  * H44 what was said up to an entry, with the labels of that moment, in a session of its own. The origin is only read: it may be held, parked or closed.
- * Nothing else comes along: no question, no grant, no call, no follow-up, no parent.
+ * The model that was chosen there is chosen here too (M563). Nothing else comes along: no question, no grant, no call, no follow-up, no parent.
  */
 export async function forkSession(
   p: Founding & Pick<Ports, "counters">,
@@ -96,9 +100,12 @@ export async function forkSession(
   const state = await readState(p, from, { upTo: last, counters: p.counters }); // what was cut to fit is cut as it was
   const { history, unknown } = historyOf(state);
   const forked = { kind: "session.forked", from, at: last, unknown } as const;
-  const { agent } = state;
+  const { agent, chosen } = state;
   const make = (): Promise<SessionSummary> =>
-    found(p, { agent, principal, surface, labels: [...state.labels], history, external, parent: null, origin: null }, [forked]);
+    found(p, { agent, principal, surface, labels: [...state.labels], history, external, parent: null, origin: null }, [
+      forked,
+      ...choiceOf(chosen, principal),
+    ]);
   if (external === null) return make();
   return onceFor(p, checkExternal(external), make, async (one) => {
     const [, second] = await p.journal.read(one.session, seq(0), 2);

@@ -290,7 +290,7 @@ export type SessionEvent =
   /** Somebody wants no more than so many tokens of the conversation shown; what was done about it follows, at once or before the next request. */
   | Readonly<{ kind: "context.compact-asked"; tokens: number; by: Principal; intent: IntentId }>
   /** The turns from the next one on begin with this one of the agent's models. */
-  | Readonly<{ kind: "model.chosen"; model: string; by: Principal; intent: IntentId }>
+  | Readonly<{ kind: "model.chosen"; model: string; by: Principal; intent: IntentId | null }>
   /** `all`: what was said to follow the turn is dropped too. */
   | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; all: boolean; intent: IntentId | null }>
   /** Work was halted while this turn ran. */

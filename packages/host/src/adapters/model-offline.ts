@@ -69,6 +69,8 @@ const optionsSchema = z.strictObject({
       ),
     )
     .default([]),
+  /** Whether it authors agents, policies and tools where no rule fits: for the shell's agent. */
+  author: z.boolean().default(false),
   /** Between words, so that a demo can be watched. */
   delayMs: z.int().min(0).max(10_000).default(0),
   /** A file that gets a line for each request before it is answered: for drills that count requests where a killed process cannot lie. */
@@ -92,12 +94,13 @@ function following(id: string, options: unknown, clock: Clock): Model {
   const read = optionsSchema.safeParse(options);
   if (!read.success) throw new FaultError({ kind: "model-unknown", model: id, detail: `its options are wrong: ${issueText(read.error)}` });
   const { rules, delayMs, log } = read.data;
+  const isAuthor = read.data.author || id === AUTHOR;
 
   async function ask(request: ModelRequest, preview: (preview: Preview) => void, signal: AbortSignal): Promise<ModelReply> {
     if (log !== undefined) appendFileSync(log, requestLine(request));
     const turn = turnOf(request.messages);
     const rule = firstFitting(rules, turn);
-    const draft = rule !== null ? filled(rule, turn) : id === AUTHOR ? authored(turn) : obvious(id, turn, request);
+    const draft = rule !== null ? filled(rule, turn) : isAuthor ? authored(turn) : obvious(id, turn, request);
     const { parts, cut } = partsOf(draft, request);
     await stream(parts, preview, { clock, delayMs, signal });
     const calls = parts.some((part) => part.kind === "call");

@@ -1,7 +1,7 @@
 /** Agents for people: which there are, what each says, and whether that is right. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { type Agent, FaultError, nearest } from "@orgate/core";
+import { type Agent, FaultError, MODEL_PLACES, MODEL_SOURCES, nearest } from "@orgate/core";
 import { shortened } from "@orgate/core/journal/view";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -30,6 +30,7 @@ export const list: Run = async (given, screen) => {
     kind: kindOf(file),
     file: labelled(config.root, file),
     model: agent.model,
+    modelSource: agent.modelSource,
     tools: agent.tools.map((tool) => tool.name),
     policies: symbi?.policies.length ?? 0,
     description: symbi?.origin.draft.description ?? null,
@@ -44,7 +45,7 @@ export const list: Run = async (given, screen) => {
   else {
     const rows = all.map((a): readonly Cell[] => [
       { text: a.name, tone: "strong" },
-      a.model,
+      `${a.model} (${MODEL_SOURCES[a.modelSource]})`,
       count(a.tools.length, "tool"),
       a.policies === 0 ? "" : count(a.policies, "own policy", "own policies"),
       a.file,
@@ -92,7 +93,7 @@ export const show: Run = async (given, screen) => {
   field("author", shown.author);
   field("license", shown.license);
   field("tags", shown.tags.join(", "));
-  field("model", [agent.model, ...agent.fallbacks.map((f) => f.model)].join(", then "));
+  field("model", `${[agent.model, ...agent.fallbacks.map((f) => f.model)].join(", then ")} (${MODEL_PLACES[agent.modelSource]})`);
   field("tools", shown.tools.join(", "));
   field("skills", shown.skills.join(", "));
   field("delegates", shown.delegates.join(", "));
@@ -114,6 +115,7 @@ export const show: Run = async (given, screen) => {
 const factsOf = (agent: Agent) => ({
   name: agent.name,
   model: agent.model,
+  modelSource: agent.modelSource,
   fallbacks: agent.fallbacks.map((f) => f.model),
   instructions: agent.instructions,
   tools: agent.tools.map((t) => t.name),

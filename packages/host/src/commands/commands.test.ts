@@ -32,8 +32,8 @@ describe("a run", () => {
     expect(second.stdout).toContain("You said: again");
   });
 
-  test("B12 what a run costs is said in its line and in --json; without a price it is null, and nothing is said", async () => {
-    expect(await desk.json("run", "desk", "--input", "hello")).toMatchObject({ cost: null });
+  test("B12 M564 what a run costs is said in its line and in --json; the offline model is free", async () => {
+    expect(await desk.json("run", "desk", "--input", "hello")).toMatchObject({ cost: 0 });
     desk.write(
       "agents/priced.toml",
       'name = "priced"\ninstructions = "x"\nmodel = "offline/echo"\n[prices]\ninput = 1000\noutput = 5000\n[limits]\ncents = 500\n',

@@ -3,12 +3,11 @@
  *     and none is sent unless that is asked for (`--online`).
  */
 import { relative } from "node:path";
-import { describe, FaultError, isFault } from "@orgate/core";
+import { describe, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import {
-  hasJournal,
   hostRunning,
   modelsWith,
   nameOfHolding,
@@ -24,15 +23,15 @@ import {
 import type { Config } from "../config.ts";
 import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
 import type { Env } from "../secrets.ts";
-import { projectOf } from "./project.ts";
+import { hasRun, projectOf } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;
 type Named = Readonly<{ name: string }> & Found;
 type Report = Readonly<{
   node: Found;
   project: Found;
-  /** By the project's agents: whether the model each one names can be used. */
-  agents: readonly (Named & Readonly<{ model: string; models: readonly string[] }>)[];
+  /** By the project's agents: on which model each one runs, who named it, and whether it can be used. */
+  agents: readonly (Named & Readonly<{ model: string; modelSource: ModelSource | null; models: readonly string[] }>)[];
   /** `tried`: its answer was seen, or it needs none. A key that is only there may be wrong. */
   providers: readonly (Named & Readonly<{ variable: string | null; tried: boolean }>)[];
   journal: Found;
@@ -80,14 +79,14 @@ export const doctor: Run = async (given, screen) => {
   ];
   for (const line of table(["", "what", "how it stands"], rows, screen.paint)) screen.line(line);
   if (others.length > 0)
-    screen.line(`\nnot set up, and named by no agent: ${others.join(", ")} (\`orgate models list\` says what each needs)`);
+    screen.line(`\nnot set up, and named by no agent: ${others.join(", ")} (the guide's page on models says what each needs)`);
   if (!providers.some(({ ok }) => ok)) screen.line(NO_MODEL);
   return healthy ? EXIT.success : EXIT.failure;
 };
 
 const OFFLINE = { name: "offline", ok: true, detail: "needs no key and no network", variable: null, tried: true };
 const NO_MODEL =
-  "Only the offline model can be used so far. For a real one, set its provider's variable, in the environment or in the project's .env, and name it in the agent.";
+  "Only the offline model can be used so far. For a real one, set its provider's variable, in the environment or in the project's .env, and name the model as `[models] default` in orgate.toml: every agent that names none of its own runs on it.";
 
 /** A provider is worth a row where it is set up, or where an agent names it. A key that nobody has tried is not called good. */
 function providerRow({ name, ok, detail, tried }: Report["providers"][number], named: ReadonlySet<string>): readonly (readonly Cell[])[] {
@@ -118,9 +117,9 @@ async function agentsIn(config: Config, settings: Settings, providers: readonly 
   try {
     const { agents } = await loadProjectAgents(config, "wanted", env);
     return agents.map(({ agent }) => {
-      const { name, model, warnings } = agent;
+      const { name, model, modelSource, warnings } = agent;
       const all = [model, ...agent.fallbacks.map((fallback) => fallback.model)];
-      const found = (ok: boolean, detail: string) => ({ name, model, models: all, ok, detail });
+      const found = (ok: boolean, detail: string) => ({ name, model, modelSource, models: all, ok, detail });
       try {
         const [lack] = agent.missingTools;
         if (lack !== undefined) return found(false, `it is not run: tool \`${lack.tool}\` cannot be used`);
@@ -128,13 +127,16 @@ async function agentsIn(config: Config, settings: Settings, providers: readonly 
         const down = all.flatMap((one) => troubleWith(one, providers));
         if (down.length > 0) return found(false, down.join("; "));
         const rest = all.slice(1).map((one) => `then ${one}`);
-        return found(true, [model, ...rest, ...all.flatMap((one) => unlisted(one, providers)), ...warnings].join("; "));
+        return found(
+          true,
+          [`${model} (${MODEL_SOURCES[modelSource]})`, ...rest, ...all.flatMap((one) => unlisted(one, providers)), ...warnings].join("; "),
+        );
       } catch (error) {
         return found(false, why(error));
       }
     });
   } catch (error) {
-    return [{ name: "(all)", model: "", models: [], ok: false, detail: why(error) }];
+    return [{ name: "(all)", model: "", modelSource: null, models: [], ok: false, detail: why(error) }];
   }
 }
 
@@ -194,7 +196,7 @@ const providersWith = (settings: Settings, online: boolean): Promise<readonly Kn
   );
 
 async function journalIn({ journal: { directory } }: Config): Promise<Found> {
-  if (!hasJournal(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
+  if (!hasRun(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
   try {
     const look = openLook(directory);
     const [alarm] = look.alarms.standing();

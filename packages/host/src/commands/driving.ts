@@ -1,5 +1,5 @@
 /** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
-import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult } from "@orgate/core";
+import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
 import { type Line, narrator, tokensText } from "@orgate/core/journal/view";
 import { NO_USAGE } from "@orgate/core/vocab";
@@ -8,7 +8,7 @@ import { hintAsTyped, nextCommand } from "../cli/next-command.ts";
 import { bell, type Screen } from "../cli/screen.ts";
 import { count, duration } from "../cli/table.ts";
 import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
-import { modelsWith, mustHaveSkills, type Notify, settingsOf, webhook } from "../compose.ts";
+import { modelsWith, mustHaveSkills, type Notify, onModel, settingsOf, webhook } from "../compose.ts";
 import type { Notice } from "../notices.ts";
 import { problemLine, type watchPolicies } from "../policy-record.ts";
 import { createRuntime, type Run, type RunOptions, type Runtime } from "../runtime.ts";
@@ -192,14 +192,15 @@ export const exitOf = (result: RunResult): number =>
   result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
 
 /** What the agent asks for and runs without: who runs it should know. With --json it stands in the result. */
-export function adviseOnTrust({ agents }: Desk, name: string, given: Given, screen: Screen): void {
-  for (const text of agents.find((agent) => agent.name === name)?.warnings ?? []) tell(given, screen, text);
+export function adviseOnTrust({ agents }: Desk, name: string, given: Given, screen: Screen, model: string | null = null): void {
+  const found = agents.find((agent) => agent.name === name);
+  for (const text of found === undefined ? [] : withChosenModel(found, model).warnings) tell(given, screen, text);
 }
 
-/** It is there, and has what it names: found before anything is said or opened. */
-export function knownAgent({ agents, config }: Desk, name: string, env: Given["env"]): void {
+/** It is there, and has what it names, or `model` in place of its own: found before anything is said or opened. */
+export function knownAgent({ agents, config }: Desk, name: string, env: Given["env"], model: string | null = null): void {
   const found = agents.find((agent) => agent.name === name);
   if (found === undefined) throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map((agent) => agent.name) });
   mustHaveSkills(found);
-  modelsWith(settingsOf(env, config.root))(found); // M53
+  modelsWith(settingsOf(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
 }

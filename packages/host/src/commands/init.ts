@@ -42,6 +42,7 @@ export const init: Run = async (given, screen) => {
     const next = byName
       ? `cd ${shellWord(where)} && orgate ${run}`
       : nextCommand({ env: given.env, project: where === "" ? null : where }, run);
+    screen.line("every agent runs on the offline model, which needs no key, until `[models] default` in orgate.toml names another");
     await notePrograms(screen);
     screen.line(`${screen.paint("dim", "next:")} ${next}${more}`);
   }

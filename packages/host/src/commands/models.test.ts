@@ -54,6 +54,7 @@ describe("M53 M56 what is there to use", () => {
         {
           name: "claude",
           model: "anthropic/claude-sonnet-4-5",
+          modelSource: "agent",
           models: ["anthropic/claude-sonnet-4-5"],
           ok: false,
           detail: expect.stringContaining("$ANTHROPIC_API_KEY is not set"),

@@ -1,5 +1,5 @@
-import { FaultError, type Principal } from "@orgate/core";
-import type { Run } from "../cli/command.ts";
+import { FaultError, isModelName, type Principal } from "@orgate/core";
+import type { Given, Run } from "../cli/command.ts";
 import { COMMANDS } from "../cli/commands.ts";
 import { usageLine } from "../cli/parse.ts";
 import { watchPolicies } from "../policy-record.ts";
@@ -9,7 +9,8 @@ import { certified, deskOf, filesOf, personOf, projectOf, sessionOf, textOf } fr
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
   const desk = await deskOf(projectOf(given), given.env, name);
-  knownAgent(desk, name, given.env);
+  const model = modelOf(given);
+  knownAgent(desk, name, given.env, model);
   const said = given.text("input");
   if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });
   const input = await textOf(said, "the input", screen);
@@ -24,18 +25,23 @@ export const run: Run = async (given, screen) => {
       throw new FaultError({ kind: "usage", detail: "--session and --id both name a session", hint: "give one of them" });
     const meant =
       id !== null
-        ? await runtime.sessions.create({ agent: name, id })
+        ? await runtime.sessions.create({ agent: name, id, ...(model === null ? {} : { model }) })
         : wanted !== null
           ? ofAgent(name)(await sessionOf(runtime.inspect, wanted))
           : null;
     if (meant?.state === "closed") throw new FaultError({ kind: "session-closed", session: meant.session });
     const session = meant?.session ?? null;
     if (!given.json) screen.line(`${screen.paint("strong", name)} ${screen.paint("dim", "for")} ${person.name}`);
-    adviseOnTrust(desk, name, given, screen);
+    adviseOnTrust(desk, name, given, screen, model);
     const unwatch = given.flag("watch") ? watchPolicies(desk.gate, tellReload(given, screen)) : () => {};
     try {
       const result = await driven(given, screen, (options) =>
-        runtime.run(name, input, { ...options, files, ...(session === null ? {} : { session }) }),
+        runtime.run(name, input, {
+          ...options,
+          files,
+          ...(session === null ? {} : { session }),
+          ...(model === null ? {} : { model }),
+        }),
       );
       return printResult(given, screen, runtime.inspect.head(), result);
     } finally {
@@ -43,6 +49,16 @@ export const run: Run = async (given, screen) => {
     }
   });
 };
+
+function modelOf(given: Given): string | null {
+  const model = given.text("model");
+  if (model === null || isModelName(model)) return model;
+  throw new FaultError({
+    kind: "usage",
+    detail: `--model is \`${model}\``,
+    hint: "name it `provider/name`; `offline/echo` needs no key, `orgate doctor` shows what is usable",
+  });
+}
 
 const ofAgent =
   (name: string) =>

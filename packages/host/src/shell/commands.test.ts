@@ -109,7 +109,7 @@ test("S68 S72 S213 the fleet and what belongs to it: live, halted, let go on, it
   await does("/cron history daily", /ago +schedule\.resumed/);
   await does("/cron remove daily", "daily is removed");
   await does("/status", /ok · version/);
-  await does("/doctor", /agent desk +offline\/desk; then offline\/spare/);
+  await does("/doctor", /agent desk +offline\/desk \(its own\); then offline\/spare/);
   await does("/mcp", "there is no MCP server");
   await does("/secrets", "there is no secret");
   await does("/secrets set token", "a passphrase for the secrets:");

@@ -33,8 +33,8 @@ agent hello {
     allow: [model, respond]
   }
 
-  // Needs no key and no network: it says back what it was told. Name a model when you have one (\`orgate doctor\`).
-  with model = "offline/echo", iterations = 3 {}
+  // It runs on \`[models] default\` of orgate.toml; until there is one the offline model says back what it was told.
+  with iterations = 3 {}
 }
 `,
   },
@@ -45,7 +45,6 @@ const TEAM: readonly StarterFile[] = [
     path: "agents/lead.toml",
     text: `# Hands work to the others and answers for it. It has no tools of its own.
 name = "lead"
-model = "offline/lead"
 instructions = "You lead a small team. Have the researcher look things up and the writer put them into words; answer with what they found."
 delegates = ["researcher", "writer"]
 
@@ -72,8 +71,8 @@ say = "The team says: {{results.delegate}}"
 }
 
 agent writer {
-  // Needs no key: it says back what it was told. Name a model when you have one.
-  with model = "offline/echo", iterations = 3 {}
+  // It runs on \`[models] default\` of orgate.toml; until there is one the offline model says back what it was told.
+  with iterations = 3 {}
 }
 `,
   },

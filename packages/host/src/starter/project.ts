@@ -44,6 +44,11 @@ tools = ["tools/*.ts", "tools/*.clad.toml"]
 # Who is in which group; policies speak of UserGroup::"${group}".
 [groups.users]
 ${group} = [${JSON.stringify(user)}]
+
+# The model of every agent that names none: this one line takes them all live. Without it the offline model answers: no key, no network, fixed rules.
+# \`orgate doctor\` says what can be used, and which model each agent runs on.
+[models]
+# default = "anthropic/claude-sonnet-5"   # with $ANTHROPIC_API_KEY, in the environment or in .env
 `;
 
 type About = Readonly<{ kind: string; name: string; group: string; first: string; second: string | null }>;
@@ -67,7 +72,7 @@ ${second === null ? "" : asking(kind, second)}orgate journal verify
 - \`agents/coordinator.toml\`, \`policies/coordinator/\`: the agent that operators talk to about all the others, once \`orgate up\` serves the project.
 - \`agents/shell.symbi\`, \`policies/shell/\`: the agent of \`orgate shell\`, which authors agents, policies and tools with you and asks before it saves.
 - \`agents/conductor.toml\`, \`policies/conductor.cedar\`: has several agents work on one task (\`orgate chain\`, \`parallel\`, \`race\`, \`debate\`).
-- \`agents/\`, \`tools/\`: what there is to permit. The model is offline until you name another; it needs no key.
+- \`agents/\`, \`tools/\`: what there is to permit. Their model is offline, without a key, until \`[models] default\` in \`orgate.toml\` names another for all of them.
 - \`orgate.toml\`: the project, and who is in the group \`${group}\`, which may approve.
 - \`.orgate/\`: the journal and its keys. Not for git; back it up.
 
@@ -129,8 +134,7 @@ import { ${tools.map(camel).join(", ")} } from "../tools/${file}.ts";
 export default defineAgent({
   name: ${JSON.stringify(name)},
   instructions: ${JSON.stringify(about)},
-  // Needs no key and no network: it follows the rules below. When you have a model (\`orgate doctor\`), name it here and take \`modelOptions\` out.
-  model: "offline/${name}",
+  // It runs on \`[models] default\` of orgate.toml. Until there is one the offline model answers, by the rules below: only that one reads them.
   modelOptions: {
     rules: [
 ${rules}
@@ -148,7 +152,6 @@ const tomlAgent = (
   answer: string,
 ) => `# A small agent without code of its own: its tools are what tools/*.ts export and tools/*.clad.toml describe.
 name = "helper"
-model = "offline/helper"
 instructions = ${JSON.stringify(about)}
 tools = [${JSON.stringify(tool)}]
 groups = ["helpers"]
@@ -156,7 +159,7 @@ groups = ["helpers"]
 [limits]
 iterations = 5
 
-# What the offline model does; take it out when you name another model.
+# What the offline model goes by until orgate.toml names a default; no other model reads it.
 [[modelOptions.rules]]
 when = { says = ${JSON.stringify(says)} }
 calls = [{ tool = ${JSON.stringify(tool)}, args = ${args} }]
@@ -168,9 +171,7 @@ say = ${JSON.stringify(answer)}
 
 /** An agent in TOML that reads notes. */
 export const notesAgent = (name: string, about: string): string =>
-  tomlAgent("read_note", about, "today", '{ name = "today" }', "It says: {{result}}")
-    .replace('name = "helper"', `name = "${name}"`)
-    .replace("offline/helper", `offline/${name}`);
+  tomlAgent("read_note", about, "today", '{ name = "today" }', "It says: {{result}}").replace('name = "helper"', `name = "${name}"`);
 
 /** What every project has beside its agents. */
 export function projectBasics({ name, user, group, agent, first }: Basics): readonly StarterFile[] {

@@ -38,7 +38,7 @@ async function begun(
 const SHIPPED = readFileSync(join(import.meta.dirname, "../../../../../agents/shell.symbi"), "utf8");
 /** The shipped agent on a model that says what the script says. */
 const scripted = (rules: string): string =>
-  SHIPPED.replace('model = "offline/author",', `model = "offline/scripted", model_options = { rules: [${rules}] },`);
+  SHIPPED.replace("model_options = { author: true },", `model = "offline/scripted", model_options = { rules: [${rules}] },`);
 const rule = (when: string, tool: string, path: string, content: string): string =>
   `{ when: ${when}, calls: [{ tool: "${tool}", args: { path: "${path}", content: ${JSON.stringify(content)} } }] }`;
 const GOOD =

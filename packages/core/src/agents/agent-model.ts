@@ -1,0 +1,63 @@
+/**
+ * Which model an agent is run on, and who said so: its own definition, a default of the project, a person for one session, or nobody.
+ *
+ * M560 An agent that names no model runs on the project's default; one that names a model keeps it.
+ * M561 The model of a session can be chosen by name for that session: it wins over the definition.
+ */
+import { digestOf, type Fallback, FaultError, type Hash, type JsonObject, tokenizerOf } from "../vocab/index.ts";
+import { type Agent, checkModelName, UNNAMED, unpricedLimit } from "./define-agent.ts";
+
+/** `agent`: its definition names it. `project`: the default of the project or runtime. `session`: chosen for a session. `built-in`: nobody named one. */
+export type ModelSource = "agent" | "project" | "session" | "built-in";
+
+/** Who named the model, in lists. */
+export const MODEL_SOURCES: Readonly<Record<ModelSource, string>> = {
+  agent: "its own",
+  project: "project default",
+  session: "chosen for the session",
+  "built-in": "built in",
+};
+/** Where to change it. */
+export const MODEL_PLACES: Readonly<Record<ModelSource, string>> = {
+  agent: "the agent itself names it",
+  project: "it is the project's default: `[models] default` in orgate.toml, or `defaultModel` of `createRuntime`",
+  session: "it was chosen for this session by name: `--model` of `orgate run` chooses another",
+  "built-in": "neither the agent nor the project names one: `[models] default` in orgate.toml does for all agents",
+};
+
+/** Every agent that names no model, on this one. */
+export const withDefaultModel = (agent: Agent, model: string | null): Agent =>
+  model === null || agent.modelSource !== "built-in" ? agent : onAnotherModel(agent, model, "project");
+
+/** The agent as a session runs it for which this model was chosen; null: nothing was chosen. One that it names already is asked as it is named. */
+export const withChosenModel = (agent: Agent, model: string | null): Agent =>
+  model === null || model === agent.model || agent.fallbacks.some((one) => one.model === model)
+    ? agent
+    : onAnotherModel(agent, model, "session");
+
+/** Its fallbacks still stand in. Prices, tokenizer and options are those of the other model: a reservation at another model's price would be wrong. */
+function onAnotherModel(agent: Agent, model: string, modelSource: ModelSource): Agent {
+  const where = `agent \`${agent.name}\``;
+  checkModelName(model, where);
+  const prices = agent.priceOf(model);
+  const fallbacks: readonly Fallback[] = Object.freeze(agent.fallbacks.filter((one) => one.model !== model));
+  const tokenizer = agent.definition.tokenizer ?? tokenizerOf(model);
+  const modelOptions = optionsOn(agent, model);
+  const unpriced = unpricedLimit(agent.limits, { model, prices, fallbacks, context: agent.context }, where);
+  if (unpriced !== null) throw new FaultError(unpriced);
+  const facts = { model, prices, fallbacks, tokenizer, modelOptions };
+  const digest = (hash: Hash) => digestOf({ agent: agent.digest(hash), ...facts }, hash);
+  return Object.freeze({ ...agent, ...facts, modelSource, warnings: agent.warnings.filter((text) => text !== UNNAMED), digest });
+}
+
+/** Options are for one provider. Those of an agent that names no model are for whichever answers: the offline model's own are read by it alone. */
+function optionsOn({ definition, model: own, modelOptions }: Agent, model: string): JsonObject {
+  if (definition.model !== undefined) return providerOf(own) === providerOf(model) ? modelOptions : {};
+  const isOffline = providerOf(model) === "offline";
+  const fitting = Object.entries(modelOptions).filter(([name]) => OFFLINE_OPTIONS.includes(name) === isOffline);
+  return Object.freeze(Object.fromEntries(fitting));
+}
+const providerOf = (model: string): string => model.split("/")[0] ?? "";
+
+/** What only the offline model reads of `modelOptions`. */
+export const OFFLINE_OPTIONS: readonly string[] = ["rules", "author", "delayMs", "log"];
