@@ -18,6 +18,7 @@ DatabaseSync.prototype.prepare = function prepared(this: DatabaseSync, ...given:
   const run = statement.run.bind(statement);
   const get = statement.get.bind(statement);
   const all = statement.all.bind(statement);
+  const iterate = statement.iterate.bind(statement);
   return Object.assign(statement, {
     run(...values: SQLInputValue[]) {
       count(sql, 0);
@@ -33,8 +34,16 @@ DatabaseSync.prototype.prepare = function prepared(this: DatabaseSync, ...given:
       count(sql, rows.length);
       return rows;
     },
-    iterate(): never {
-      throw new Error("nobody counts the rows of an iteration yet");
+    *iterate(...values: SQLInputValue[]) {
+      let rows = 0;
+      try {
+        for (const row of iterate(...values)) {
+          rows += 1;
+          yield row;
+        }
+      } finally {
+        count(sql, rows);
+      }
     },
   });
 };

@@ -124,7 +124,7 @@ beforeAll(async () => {
   const run = async (input: string): Promise<SessionId> => (await office.runtime.complete("clerk", input)).session;
   const [waiting, labelled, doubtful] = [await run("pay"), await run("fetch"), await run("lose")];
   await office.runtime.known.add({ set: "payees", value: "ana", why: "paid before" }, office.ana);
-  await office.runtime.halt("agent:other", "a drill", office.ana);
+  await office.runtime.halt("agent:other", "a drill", office.ana, { anyway: true });
   template = { folder, waiting, labelled, doubtful };
   await office.runtime.close();
   runtimes.splice(0);
@@ -318,4 +318,55 @@ test("J300 a row in the inbox that gives authority counts only with its sender's
   await o.runtime.resume(question.session).result;
   expect(o.paid).toEqual([]);
   expect(await o.runtime.approvals.list()).toHaveLength(1);
+});
+
+test("J602 what subscribers are fed with is proved: a forged entry is told as bad in its place, and is an alarm", async () => {
+  for (const how of FORGED_SEALS) {
+    const { directory, runtime } = await copied();
+    const { journal } = runtime.place.store;
+    const before = await journal.tail(0, 1_000);
+    expect(before.filter(({ kind }) => kind !== "entry")).toEqual([]);
+    const { stream, event } = FORGERIES["grant.given"] as Forgery;
+    forge(directory, stream(), event(), how);
+    const after = await journal.tail(0, 1_000);
+    expect(
+      after.filter(({ kind }) => kind !== "entry").map(({ kind, stream: s }) => `${kind} ${s}`),
+      how,
+    ).toContain("bad grants");
+    expect(after.filter((w) => w.kind === "entry" && w.entry.event.kind === "grant.given").length, how).toBe(0);
+    expect(readFileSync(join(directory, "alarms.jsonl"), "utf8"), how).toContain("of stream `grants`");
+  }
+});
+
+test("J602 an entry that was taken out of the middle is missed by whoever is told of the ones after it", async () => {
+  const { directory, runtime } = await copied();
+  const db = databaseIn(directory);
+  const last = db.prepare("SELECT max(rowid) AS at FROM entries WHERE stream = ?").get(template.waiting);
+  db.prepare("DELETE FROM entries WHERE rowid = ?").run(Number(last?.at));
+  db.close();
+  await runtime.place.store.journal.tail(0, 1_000);
+  expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(`position ${last?.at} of the journal`);
+});
+
+test("J603 what an unknown outcome is about is read from the sealed decision: one that was altered meanwhile ends the turn with an alarm", async () => {
+  const { directory, runtime } = await copied();
+  const { store } = runtime.place;
+  const hold = await store.journal.take(template.labelled);
+  const entries = await store.journal.read(template.labelled, seq(0), 1_000);
+  const started = entries.find(({ event }) => event.kind === "act.started")?.event;
+  if (started?.kind !== "act.started") throw new Error("nothing was started");
+  const db = databaseIn(directory);
+  const sql = "UPDATE entries SET payload = replace(payload, 'fetch', 'feign') WHERE stream = ? AND kind = 'gate.decided'";
+  db.prepare(sql).run(template.labelled);
+  db.close();
+  const event: JournalEvent = {
+    ...{ kind: "act.ended", call: started.call, durationMs: 1, evidence: null },
+    outcome: { kind: "unknown", cause: "connection-lost", detail: "" },
+  } as never;
+  const to = { stream: template.labelled, after: seq(entries.length), hold, consumes: [], unlessHalted: [] };
+  await expect(store.journal.append({ ...to, events: [{ at: NODE.clock.now(), event }] } as never)).rejects.toThrow(
+    "its hash does not match its payload",
+  );
+  expect(store.unknownsOf(template.labelled).size).toBe(0);
+  expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(template.labelled);
 });

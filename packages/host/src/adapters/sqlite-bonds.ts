@@ -17,7 +17,7 @@ import {
   type Trust,
   toSay,
 } from "@orgate/core/journal";
-import { type Digest, digest, FaultError, type Hash, seq, type WriterId, writerId } from "@orgate/core/vocab";
+import { type Digest, digest, FaultError, type Hash, seq, type WriterId, writerId, ZERO } from "@orgate/core/vocab";
 import type { Alarms } from "./sqlite-alarms.ts";
 import { otherRoot, type Seals } from "./sqlite-seals.ts";
 
@@ -96,51 +96,60 @@ const STREAMS_BACK = COMMITS_BACK;
 
 /**
  * The newest word of every writer on each of the others: of as many commits as may pass until everything is named once more. And what the newest commits
- * cover is there, in sessions too (J541).
+ * cover is there, in sessions too (J541). Looks at one commit after the other and keeps none: opening takes the same memory whatever is parked (Q2).
  */
-function checkBonds({ db, trust, alarms, hash }: Needs): void {
-  const { writers, lastCommit, commitsBefore, commitAt } = commitReader(db);
+function checkBonds(needs: Needs): void {
+  const { db, trust, alarms } = needs;
+  const { writers, lastCommit, commitAt } = commitReader(db);
   const entryHash = db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq = ?");
   const newest = new Map<string, Sighting>();
-  const bad = (writer: WriterId, number: number, why: string): void => {
-    if (!trust.isRooted()) throw otherRoot();
-    const one: SeenPlace = { kind: "writer", name: writer, number, hash: ANY };
-    if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
-  };
   for (const writer of writers()) {
     const last = lastCommit(writer);
     const why = last === null ? "it is missing" : trust.whyBadSeal(last);
-    if (why !== null) bad(writer, last?.number ?? 1, why);
-    if (last === null || why !== null) continue;
-    let due = last.hash;
-    let isAllNamed = false;
-    let left = STREAMS_BACK; // a commit may cover thousands of streams: opening costs the same whatever is parked
-    for (const c of commitsBefore(writer, last.number)) {
-      if (c.hash !== due || commitHash(c, hash) !== c.hash) {
-        bad(writer, c.number, "it is not chained to the commit after it");
-        break;
-      }
-      due = c.previous;
-      const by = `commit ${c.number} of writer \`${writer}\` names it`;
-      const covered = claimed(c).slice(0, left);
-      left -= covered.length;
-      for (const one of [...(isAllNamed ? [] : (parseSeen(c.seen) ?? [])), ...covered])
-        if (one.kind !== "sum" && one.number > (newest.get(seenName(one))?.number ?? 0)) newest.set(seenName(one), { ...one, by });
-      isAllNamed ||= c.number % FULL_EVERY === 0;
-    }
+    if (why !== null) raiseCommit(needs, writer, { number: last?.number ?? 1, why });
+    else if (last !== null) checkNewest(needs, last, newest);
   }
   for (const one of newest.values()) {
     const found = one.kind === "writer" ? commitAt(one.name, one.number)?.hash : entryHash.get(one.name, one.number)?.entry_hash;
-    if (one.hash === ANY ? found !== undefined : found === one.hash) continue;
+    if (found === one.hash) continue;
     const why = `${found === undefined ? "it is missing" : "it is another"}: ${one.by}`;
     if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
   }
 }
 
-/** The entries that a commit covers are there; which they are is proved when they are read. */
-const claimed = (c: StoredCommit): readonly SeenPlace[] =>
-  (parseRanges(c.ranges) ?? []).map(({ stream, first, count }) => ({ kind: "stream", name: stream, number: first + count - 1, hash: ANY }));
-const ANY = "" as Digest;
+/** Down the chain from a writer's last commit, whose seal is genuine; `newest` collects what they say of others. */
+function checkNewest(needs: Needs, last: StoredCommit, newest: Map<string, Sighting>): void {
+  const { db, alarms, hash } = needs;
+  const isThere = db.prepare("SELECT 1 FROM entries WHERE stream = ? AND seq = ?"); // by the index alone: half the pages
+  let due = last.hash;
+  let isAllNamed = false;
+  let left = STREAMS_BACK; // a commit may cover thousands of streams
+  for (const c of commitReader(db).commitsBefore(last.writer, last.number)) {
+    if (c.hash !== due || commitHash(c, hash) !== c.hash) {
+      raiseCommit(needs, last.writer, { number: c.number, why: "it is not chained to the commit after it" });
+      return;
+    }
+    due = c.previous;
+    const by = `commit ${c.number} of writer \`${c.writer}\` names it`;
+    for (const one of isAllNamed ? [] : (parseSeen(c.seen) ?? []))
+      if (one.kind !== "sum" && one.number > (newest.get(seenName(one))?.number ?? 0)) newest.set(seenName(one), { ...one, by });
+    isAllNamed ||= c.number % FULL_EVERY === 0;
+    // The entries that it covers are there; which they are is proved when they are read.
+    for (const { stream, first, count } of left === 0 ? [] : (parseRanges(c.ranges) ?? []).slice(0, left)) {
+      left -= 1;
+      if (isThere.get(stream, first + count - 1) !== undefined) continue;
+      const one: SeenPlace = { kind: "stream", name: stream, number: first + count - 1, hash: c.hash };
+      const why = `it is missing: ${by}`;
+      if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
+    }
+  }
+}
+
+function raiseCommit({ trust, alarms }: Needs, writer: WriterId, { number, why }: Readonly<{ number: number; why: string }>): void {
+  if (!trust.isRooted()) throw otherRoot();
+  const one: SeenPlace = { kind: "writer", name: writer, number, hash: ZERO };
+  if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
+}
 
 function commitReader(db: DatabaseSync) {
   const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
@@ -153,8 +162,8 @@ function commitReader(db: DatabaseSync) {
       for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer))) yield writerId(String(row.writer));
     },
     lastCommit: (writer: WriterId): StoredCommit | null => toCommit(last.get(writer)),
-    commitsBefore: (writer: WriterId, number: number): readonly StoredCommit[] =>
-      before.all(writer, number).flatMap((row) => toCommit(row) ?? []),
+    commitsBefore: (writer: WriterId, number: number): Iterable<StoredCommit> =>
+      before.iterate(writer, number) as Iterable<unknown> as Iterable<StoredCommit>,
     commitAt: (writer: WriterId, number: number): StoredCommit | null => toCommit(at.get(writer, number)),
   };
 }

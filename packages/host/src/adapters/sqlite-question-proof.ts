@@ -9,7 +9,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { changesOf, type Waiting, type WaitingQuestion } from "@orgate/core/journal";
 import { type ApprovalId, canonical, FaultError, type Json } from "@orgate/core/vocab";
 import type { Alarms } from "./sqlite-alarms.ts";
-import { mustBeSealed, type SealedSums } from "./sqlite-sums.ts";
+import { mustBeSealed, type SealedSums, toSum } from "./sqlite-sums.ts";
 
 /** A row to be written: the text and its keyed hash. */
 export type QuestionRow = Readonly<{ approval: ApprovalId; question: string; mac: string }>;
@@ -44,8 +44,6 @@ export function questionMacs(key: string | Uint8Array): QuestionMacs {
     },
   };
 }
-
-export const toSum = (mac: string): bigint => BigInt(`0x${mac}`);
 
 export type QuestionProof = Readonly<{
   /** Throws, and raises an alarm, for a row that this project did not write; false when an operator has acknowledged it: it is not shown. */

@@ -53,7 +53,8 @@ import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-que
 import { type Places, reading } from "./sqlite-schema.ts";
 import { type Seals, UNPROVED } from "./sqlite-seals.ts";
 import { openSealedSums, type SealedSums } from "./sqlite-sums.ts";
-import { eventsIn, mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
+import { tailReader, toStoredEntry } from "./sqlite-tail.ts";
+import { mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
 
 export const sha256: Hash = (text) => digest(hashOf("sha256", text, "hex"));
 
@@ -90,7 +91,7 @@ export type SqliteReader = Readonly<{
   known: KnownReader;
   deadLetters: DeadLetterReader;
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
-  /** A stream from its end, for what is not far from it; what cannot be read is passed over. */
+  /** A stream from its end, for what is not far from it, proved; what is erased is passed over. Throws `entry-bad`. */
   newestFirst(stream: StreamId): Iterable<JournalEvent>;
   /** One entry as it is stored, and the commit that it was written in; null where there is none. */
   stored(stream: StreamId, place: Seq): StoredPlace | null;
@@ -123,13 +124,11 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
   );
   entriesAfter.setReturnArrays(true);
-  // Writers take turns, entries are never removed, and the rowid of a new row is one more than the last: the order in which commits became durable.
-  const writtenAfter = db.prepare(
-    "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload, stream, rowid FROM entries WHERE rowid > ? ORDER BY rowid LIMIT ?",
-  );
-  writtenAfter.setReturnArrays(true);
   const lastPosition = db.prepare("SELECT max(rowid) AS last FROM entries");
-  const entriesBefore = db.prepare("SELECT seq, kind, payload FROM entries WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT ?");
+  const entriesBefore = db.prepare(
+    "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload FROM entries WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+  );
+  entriesBefore.setReturnArrays(true);
   const commitOf = db.prepare(
     "SELECT c.* FROM entries AS e JOIN commits AS c ON c.writer = e.writer AND c.number = e.number WHERE e.stream = ? AND e.seq = ?",
   );
@@ -280,6 +279,16 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     seals.prove(stored);
     return read.entry.event;
   }
+  /** J603 what is open is told by what was decided, as it was sealed. */
+  function provedEvents(stored: StoredEntry): readonly JournalEvent[] {
+    const read = unsealOne(stored, stored.previous, { hash: sha256, getBlob });
+    if (read.kind === "bad") {
+      seals.alarms.raise(`entry ${stored.seq} of stream \`${stored.stream}\``, read.detail);
+      throw new FaultError({ kind: "entry-bad", stream: stored.stream, seq: stored.seq, detail: read.detail });
+    }
+    safely(() => seals.prove(stored));
+    return read.kind === "entry" ? [read.entry.event] : [];
+  }
   const known = knownReader(
     db,
     safely,
@@ -304,20 +313,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
       const name = sessionWith(external);
       return name === null ? null : session(name);
     },
-    tail(after, most) {
-      const rows = snapshot(() =>
-        (writtenAfter.all(after, Math.min(most, CHUNK)) as unknown as SQLOutputValue[][]).map((row) => {
-          const name = streamId(String(row[8]));
-          const stored = toStoredEntry(name, row);
-          const before = stored.seq === 1 ? EMPTY_STREAM.hash : hashAt.get(name, stored.seq - 1)?.entry_hash;
-          return { position: Number(row[9]), stored, before: before === undefined ? null : digest(String(before)) };
-        }),
-      );
-      return rows.map(({ position, stored, before }) => {
-        const { stream: name, seq: place, at } = stored;
-        return { position, stream: name, seq: place, at, ...unsealOne(stored, before, { hash: sha256, getBlob }) };
-      });
-    },
+    tail: tailReader({ db, snapshot, seals, ports: { hash: sha256, getBlob } }),
     position: () => Number(safely(() => lastPosition.get())?.last ?? 0),
     tally: () => safely(() => tallied.all()).map((row) => ({ agent: String(row.agent), state: stateOf(row.state), count: Number(row.n) })),
     sessions({ state, agent, before, most }) {
@@ -337,10 +333,10 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
       safely(() => streamsLike.all(prefix, prefix)).map((row) => ({ stream: streamId(String(row.stream)), seq: seq(Number(row.seq)) })),
     *newestFirst(name) {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-        const rows = safely(() => entriesBefore.all(name, before, NEAR));
-        for (const row of rows) yield* eventsIn(String(row.kind), row.payload === null ? null : String(row.payload), records);
+        const rows = safely(() => entriesBefore.all(name, before, NEAR) as unknown as SQLOutputValue[][]);
+        for (const row of rows) yield* provedEvents(toStoredEntry(name, row));
         if (rows.length < NEAR) return;
-        before = Number(rows.at(-1)?.seq);
+        before = Number(rows.at(-1)?.[0]);
       }
     },
     stored: (name, place) =>
@@ -366,20 +362,6 @@ export function sessionsSql(byState: boolean, byAgent: boolean): string {
 }
 
 // The decoders of our own rows: STRICT tables hold what the types say.
-
-function toStoredEntry(stream: StreamId, row: readonly SQLOutputValue[]): StoredEntry {
-  return {
-    stream,
-    seq: row[0] as Seq,
-    at: millis(row[1] as number),
-    kind: row[2] as string,
-    previous: row[3] as Digest,
-    payloadHash: row[4] as Digest,
-    entryHash: row[5] as Digest,
-    salt: row[6] as string | null,
-    payload: row[7] as string | null,
-  };
-}
 
 const toCommit = (row: Row): StoredCommit => ({ ...row }) as unknown as StoredCommit;
 /** One that was written before there were ids of one's own, or delegates, has neither. */

@@ -12,6 +12,8 @@ import type { Alarms } from "./sqlite-alarms.ts";
 const MODULUS = 1n << 256n;
 export const wrap = (sum: bigint): bigint => ((sum % MODULUS) + MODULUS) % MODULUS;
 
+export const toSum = (hash: string): bigint => BigInt(`0x${hash}`);
+
 /** By how much changes move the sums of whoever writes them. */
 export type Moves = Readonly<Record<SummedTable, bigint>>;
 const TABLES: readonly SummedTable[] = ["questions", "unknowns"];
@@ -30,14 +32,19 @@ export function openSealedSums(db: DatabaseSync, trust: () => Trust): SealedSums
 
   function statementOf(writer: string): ReadonlyMap<SummedTable, bigint> {
     const before = stated.get(writer) ?? { number: 0, sums: new Map() };
-    const commits = newer.all(writer, before.number).map((row) => ({ ...row }) as unknown as StoredCommit);
     const sums = new Map(before.sums);
-    for (const table of TABLES) {
-      const saying = commits.find((c) => c.seen.includes(`${table}=`) && trust().whyBadSeal(c) === null);
-      const said = saying === undefined ? undefined : parseSeen(saying.seen)?.find((one) => one.kind === "sum" && one.name === table);
-      if (said !== undefined) sums.set(table, BigInt(`0x${said.hash}`));
+    const wanted = new Set(TABLES);
+    let number = before.number;
+    for (const row of newer.iterate(writer, before.number)) {
+      const commit = row as unknown as StoredCommit;
+      number = Math.max(number, commit.number);
+      const saying = [...wanted].filter((table) => commit.seen.includes(`${table}=`));
+      if (saying.length === 0 || trust().whyBadSeal(commit) !== null) continue;
+      for (const one of parseSeen(commit.seen) ?? [])
+        if (one.kind === "sum" && wanted.delete(one.name)) sums.set(one.name, toSum(one.hash));
+      if (wanted.size === 0) break;
     }
-    stated.set(writer, { number: commits[0]?.number ?? before.number, sums });
+    stated.set(writer, { number, sums });
     return sums;
   }
 

@@ -1,7 +1,20 @@
-import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
+import {
+  closeSession,
+  type Entry,
+  FaultError,
+  fold,
+  forkSession,
+  isFault,
+  type Principal,
+  type SessionId,
+  type State,
+  seq,
+  toResult,
+} from "@orgate/core";
 import { decodePayload, type SessionSummary } from "@orgate/core/journal";
 import { filesText, narrator, tokensText } from "@orgate/core/journal/view";
 import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
+import { mayAct } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { nextCommand } from "../cli/next-command.ts";
 import type { Screen } from "../cli/screen.ts";
@@ -131,15 +144,20 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
   }
 }
 
-// another from it, and its end
+// another from it, and its end: decided as at the server (A623)
+
+const requesterOf = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);
 
 export const fork: Run = async (given, screen) => {
   const config = projectOf(given);
-  const { session } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const { session, agent, principal } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
   const at = given.text("at");
+  const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
+    const what = { kind: "session", session, agent, requester: requesterOf(principal) } as const;
+    mayAct(gate, person, { kind: "open", what }, `fork ${session}`);
     const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids, counters: tokenizers }, session, {
       at: at === null ? null : positive(at, "--at"),
       external: given.text("id"),
@@ -163,10 +181,12 @@ export const fork: Run = async (given, screen) => {
 
 export const close: Run = async (given, screen) => {
   const config = projectOf(given);
-  const { session } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const { session, agent, principal } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
+    mayAct(gate, person, { kind: "close", session, agent, requester: requesterOf(principal) }, `close ${session}`);
     const by = { kind: "user", id: person.name } as const;
     const closed = await closeSession({ journal: place.store.journal, clock: NODE.clock }, session, by, given.text("reason") ?? "");
     screen.line(
