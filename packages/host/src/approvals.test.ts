@@ -212,6 +212,16 @@ test("Q45 a notifier that throws is nobody's affair but its own", async () => {
   expect((await o.runtime.complete("clerk", "pay")).state).toBe("waiting");
 });
 
+test("Q620 a halt in a program names an agent or a tool that is there, or says that it is meant all the same", async () => {
+  const o = await office();
+  const ana = await o.person("ana");
+  await expect(o.runtime.halt("agent:clrek", "stop", ana)).rejects.toThrow("nothing was halted: this project has no agent `clrek`");
+  await expect(o.runtime.halt("tool:none", "stop", ana)).rejects.toThrow("this project has no tool `none`");
+  expect(await o.runtime.halts()).toEqual([]);
+  await o.runtime.halt("tool:none", "stop", ana, { anyway: true });
+  expect(await o.runtime.halts()).toMatchObject([{ scope: "tool:none" }]);
+});
+
 test("Q43 halting, letting go on and resolving are for certified people whom the policies let; a stranger's key counts for nothing", async () => {
   const o = await office();
   const ana = await o.person("ana");

@@ -113,7 +113,7 @@ export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "
 export { type Located, type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
 export { NOTHING_REMEMBERED, type Remembered, rememberedIn } from "./adapters/remembered-file.ts";
-export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
+export { eraseAnswers, openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, hostRunning, loadRunners } from "./adapters/running/running.ts";
 /** How hosts are reached that somebody else names, by the guard of HTTP tools. */
 export const httpReach: ReturnType<typeof httpGuard> = async (invocation, how) =>

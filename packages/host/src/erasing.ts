@@ -1,7 +1,9 @@
-/** A12 an erasure is journalled before anything is gone; a session that another process drives is not touched. Commands share this file. */
+/** A12 an erasure is journalled before anything is gone; a session that another process drives is not touched. Commands share this file. J581 stored answers go with it. */
+
+import { dirname } from "node:path";
 import { ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import { type Erased, NODE, type Place } from "./compose.ts";
+import { type Erased, eraseAnswers, NODE, type Place } from "./compose.ts";
 import { appendBehind } from "./stream-end.ts";
 
 export type Erasure = Readonly<{ session: SessionId; first: Seq; last: Seq; by: Principal; reason: string }>;
@@ -13,7 +15,9 @@ export async function eraseEntries(place: Place, { session, ...of }: Erasure): P
   try {
     mayBeErased(await journal.session(session));
     await appendBehind(journal, ERASURES, { at: NODE.clock.now(), event: { kind: "content.erased", stream: session, ...of } });
-    return await place.store.erase(session, of.first, of.last);
+    const erased = await place.store.erase(session, of.first, of.last);
+    const isGone = eraseAnswers(dirname(place.keys.dir), session);
+    return { ...erased, truncated: erased.truncated && isGone };
   } finally {
     await journal.release(hold);
   }

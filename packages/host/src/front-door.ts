@@ -34,6 +34,7 @@ const nullable =
 const modelName = need("a model such as anthropic/claude-sonnet-5", "`provider/name`; offline/echo needs no key", isModelName);
 const session = text("the id of a session: `result.session`, or one of `sessions.list()`");
 const why = words;
+const flag = need("true or false", "leave it out for false", (v) => typeof v === "boolean");
 const principal: Need = need(
   'a principal such as { kind: "user", id: "ada" }',
   "kind is user, agent or system; id is a name",
@@ -233,7 +234,11 @@ export function checkedRuntime(r: Runtime): Runtime {
       r.wish,
     ),
     followUp: checking("followUp", { session, said, as: PERSON }, r.followUp),
-    halt: checking("halt", { scope, reason: why, as: PERSON }, r.halt),
+    halt: checking(
+      "halt",
+      { scope, reason: why, as: PERSON, how: optional(objectOf({ anyway: optional(flag) }, "{ anyway: true }")) },
+      r.halt,
+    ),
     resumeWork: checking("resumeWork", { scope, reason: why, as: PERSON }, r.resumeWork),
     unlabel: checking("unlabel", { labels: objectOf({ session, labels, why }, "{ session, labels, why }"), as: PERSON }, r.unlabel),
     resolve: checking(

@@ -146,7 +146,15 @@ export async function importItems(
   const scopes = [...new Set(items.map(({ scope }) => scope))];
   let by: Principal | null = null;
   for (const scope of scopes) by = await permitted(editor, scope, "add to what is known");
-  if (by === null) return { stored: 0, known: 0, forgotten: 0 };
+  if (by === null)
+    throw new FaultError({
+      kind: "file-bad",
+      file: file.name,
+      line: null,
+      column: null,
+      detail: "there is no item in it",
+      hint: "it has to be what `orgate knowledge export` wrote, of a project that knows something",
+    });
   await append(editor, {
     kind: "knowledge.added",
     how: "import",

@@ -328,3 +328,55 @@ test("G340 G341 over generated schemas and calls, `has` loads where some tool ha
   }
   expect([there > 60, absent > 60, refused > 10]).toEqual([true, true, true]);
 });
+
+describe("G620 a word that nothing can be is warned of, with its place and what may have been meant", () => {
+  const file = tool("file", object({ kind: { type: "string", enum: ["urgent", "plain"] }, path: TEXT }), ["write"]);
+  const cast = { agents: [{ name: "ops", groups: ["desk"] }], users: [{ name: "ann", groups: ["admins"] }], tools: [...TOOLS, file] };
+  const warned = (text: string, of: Parameters<typeof loadPolicies>[1] = cast): readonly string[] => {
+    const loaded = loadPolicies([{ path: "policies/p.cedar", name: "p", text, shadow: false }], of, engine);
+    if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+    return loaded.warnings.map(({ line, column, detail, hint }) => `${line}:${column} ${detail} | ${hint}`);
+  };
+  const FILE = 'action == Action::"tool:file"';
+  test.each([
+    [SEND, 'when { context.labels.contains("untrsted") }', "3:32 `context.labels` knows no `untrsted` | did you mean `untrusted`?"],
+    [SEND, 'when { context.labels.containsAny(["secrte", "mine"]) }', "3:36 `context.labels` knows no `secrte` | did you mean `secret`?"],
+    [
+      SEND,
+      'when { context.facts.to.seenUnder.contains("untrustd") }',
+      "3:44 `context.facts.to.seenUnder` knows no `untrustd` | did you mean `untrusted`?",
+    ],
+    [
+      'action == Action::"model"',
+      'when { context.origin.surface == "clii" }',
+      "3:34 `context.origin.surface` is never `clii` | did you mean `cli`?",
+    ],
+    [
+      'action == Action::"model"',
+      'when { ["cli", "cron"].contains(context.origin.surface) }',
+      "3:16 `context.origin.surface` is never `cron` | known: cli, library, coordinator, shell, api, schedule, webhook, mcp",
+    ],
+    [
+      FILE,
+      'when { context.args has kind && context.args.kind == "urgnet" }',
+      "3:54 `context.args.kind` is never `urgnet` | did you mean `urgent`?",
+    ],
+    ["action", 'when { principal in AgentGroup::"dsek" }', "3:33 there is no group of agents `dsek` | did you mean `desk`?"],
+    [SEND, 'unless { context.onBehalfOf in UserGroup::"admin" }', "3:43 there is no group of users `admin` | did you mean `admins`?"],
+  ])("%s %s", (what, condition, line) => expect(warned(on(what, condition))).toContain(line));
+
+  test("what there is, what anybody may invent and what is only said in an annotation is not warned of", () => {
+    expect(warned(on(SEND, 'when { context.labels.containsAny(["untrusted", "pii", "customer-4711"]) }'))).toEqual([]);
+    expect(warned(on(FILE, 'when { context.args has kind && context.args.kind == "plain" }'))).toEqual([]);
+    expect(warned(on(FILE, 'when { context.args has path && context.args.path == "urgnet" }'))).toEqual([]);
+    expect(warned(`@reason("untrsted")\n${on(SEND, 'when { context.labels.contains("untrsted") }')}`)).toEqual([
+      "4:32 `context.labels` knows no `untrsted` | did you mean `untrusted`?",
+    ]);
+  });
+
+  test("a group of which there is none at all is warned of too", () => {
+    expect(warned('permit (principal in UserGroup::"operators", action == Action::"halt", resource);', { ...cast, users: [] })).toEqual([
+      "1:1 there is no group of users `operators` | there is none yet: name it under [groups] in orgate.toml",
+    ]);
+  });
+});

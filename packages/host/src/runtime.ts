@@ -91,6 +91,7 @@ import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
 import { type FileInput, type SaidInput, toAttachments, toHistory } from "./file-input.ts";
 import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./front-door.ts";
+import { unknownScope } from "./halt-scope.ts";
 import { editKnown, type KnownEntry } from "./known.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
@@ -191,8 +192,11 @@ export type Runtime = Readonly<{
   /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
   subscribe: Subscribe;
   approvals: Approvals;
-  /** No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. */
-  halt(scope: string, reason: string, as: Person): Promise<void>;
+  /**
+   * No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. A name that this runtime does
+   * not have is refused, unless `anyway` says that it is meant.
+   */
+  halt(scope: string, reason: string, as: Person, how?: Readonly<{ anyway?: boolean }>): Promise<void>;
   resumeWork(scope: string, reason: string, as: Person): Promise<void>;
   halts(): Promise<readonly StandingHalt[]>;
   breakers: Breakers;
@@ -680,7 +684,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     wish: (intent) => inbox.put(intent),
     followUp: (session, said, as) => send(session, { kind: "follow-up", ...toSpoken(said) }, as),
     approvals,
-    halt: (scope, reason, as) => haltWork(acting(as), scope, reason),
+    async halt(scope, reason, as, { anyway = false } = {}) {
+      const unknown = anyway ? null : unknownScope(options.agents, scope, "`{ anyway: true }` as fourth argument");
+      if (unknown !== null) throw unknown;
+      await haltWork(acting(as), scope, reason);
+    },
     resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
     halts: async () => (await standing()).halts,
     breakers: {

@@ -278,6 +278,11 @@ const afterYes =
       () => "refused",
     );
   };
+/** What comes of the next call, when its own tool has labelled the session after the grant. */
+const afterGrant = async (seen: Seen): Promise<unknown> => {
+  await afterYes("ann", "grant")(seen);
+  return (await seen.runtime.complete(seen.name, "again", { session: seen.result.session })).state;
+};
 /** What comes of half an hour without an answer. */
 const afterHalfAnHour = async ({ result, runtime }: Seen): Promise<unknown> => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 30 * 60_000 });
@@ -295,6 +300,10 @@ const APPROVAL: Readonly<Record<keyof typeof KEYS.approval, Row>> = {
   expires: approval("expires", ["60s", "1h"], afterHalfAnHour, ["completed", "waiting"]),
   on_expiry: approval("on_expiry", ["deny", "halt"], afterHalfAnHour, ["completed", "halted"], ", expires: 60s"),
   grant: approval("grant", ['"once"', '"tool session"'], afterYes("ann", "grant"), ["refused", "ended"]),
+  grant_survives: {
+    ...approval("grant_survives", ["[untrusted]", "[pii]"], afterGrant, ["ended", "waiting"], ', grant: "tool session"'),
+    says: (_, n) => (n % 2 === 0 ? call("look", {}) : reply.text("looked")),
+  },
 };
 
 const TABLE = { with: WITH, metadata: METADATA, memory: MEMORY, approval: APPROVAL };

@@ -2,7 +2,7 @@
  * From policy files to a set that can decide: all of them, or none (one bad file fails the whole set, and what ran before goes on).
  * G9 every error has file, line, column, and what to do; several are reported at once.
  */
-import { count, nearest, PLAIN_TERMS, type UserGroups, unanswered } from "../vocab/index.ts";
+import { count, PLAIN_TERMS, type UserGroups, unanswered } from "../vocab/index.ts";
 import type { ArgType } from "./arg-types.ts";
 import type { PolicySet } from "./cedar.ts";
 import { checkPolicies, isCertain } from "./check.ts";
@@ -12,6 +12,7 @@ import { annotationAt, bytesIn, dutiesOf, type Piece, pieces, placeAt } from "./
 import { type Parsed, type PolicyFile, type PolicyProblem, placed } from "./problem.ts";
 import { isUnder } from "./reach.ts";
 import { readsOf, Unfollowed } from "./slice.ts";
+import { strangeWords, whoThereIs } from "./strange-words.ts";
 import { type Cast, vocabularyOf } from "./vocabulary.ts";
 
 export type { PolicyFile, PolicyProblem } from "./problem.ts";
@@ -40,7 +41,7 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   const people = groupsIn(cast);
   for (const p of parsed) {
     if (certain.includes(p)) problems.push(...redactions(p, cast, vocabulary.args));
-    warnings.push(...strangers(p, cast));
+    warnings.push(...strangers(p, cast), ...strangeWords(p, cast, (type) => existing(type, cast)));
     for (const { of, isRefused, detail, hint } of unanswered(p.policy.duties.ask?.terms ?? PLAIN_TERMS, people))
       (isRefused ? problems : warnings).push({ file: p.file.path, ...placeAt(p.file.text, annotated(p, of)), detail, hint });
   }
@@ -155,13 +156,14 @@ function strangers({ file, piece, policy }: Parsed, cast: Cast): readonly Policy
   const { entity, in: within } = policy.json.principal;
   const uid = (entity ?? (within as { entity?: unknown } | undefined)?.entity) as { type?: string; id?: string } | undefined;
   const there = uid?.type === undefined ? undefined : existing(uid.type, cast);
-  if (uid?.id === undefined || there === undefined || there.names.length === 0 || there.names.includes(uid.id)) return [];
+  if (uid?.id === undefined || there === undefined || there.names.includes(uid.id)) return [];
   const place = placeAt(file.text, piece.offset);
-  return [{ file: file.path, ...place, detail: `there is no ${there.called} \`${uid.id}\``, hint: nearest(uid.id, there.names) }];
+  return [{ file: file.path, ...place, detail: `there is no ${there.called} \`${uid.id}\``, hint: whoThereIs(uid.id, there.names) }];
 }
 
 function existing(type: string, { agents, users }: Cast): { readonly called: string; readonly names: readonly string[] } | undefined {
   const groups = (of: Cast["agents"]) => [...new Set(of.flatMap((one) => one.groups))];
+  if (agents.length === 0) return undefined; // a set that is looked at by itself
   if (type === "Agent") return { called: "agent", names: agents.map((a) => a.name) };
   if (type === "AgentGroup") return { called: "group of agents", names: groups(agents) };
   return type === "UserGroup" ? { called: "group of users", names: groups(users) } : undefined;

@@ -124,6 +124,19 @@ export function readAt(text: string, attr: string): number {
   return 0;
 }
 
+/** Where this word is first written out as a text of the policy's conditions; the policy itself where it is not found. */
+export function wordAt(text: string, word: string): number {
+  for (let i = 0; i < text.length; i += 1) {
+    if (text.startsWith("//", i)) i = lineEnd(text, i);
+    else if (text[i] === '"') {
+      const end = stringEnd(text, i);
+      if (unquoted(text.slice(i + 1, end)) === word && !/@\s*\w+\s*\(\s*$/.test(text.slice(0, i))) return i;
+      i = end;
+    }
+  }
+  return 0;
+}
+
 /** Every place that stands in no string and no comment. */
 function* codeAt(text: string): Iterable<number> {
   for (let i = 0; i < text.length; i += 1) {

@@ -132,7 +132,11 @@ test.each<[string, () => void, string]>([
   ],
   ["in a folder that is no surface", () => write({ "policies/clo/x.cedar": PERMIT }), "policies/clo:1:1 there is no surface `clo`"],
   ["too deep", () => write({ "policies/cli/more/x.cedar": PERMIT }), "policies/cli/more:1:1 there is no surface `more`"],
-  ["whose table is alone", () => write({ "policies/x.cases.json": "[]" }), "policies/x.cases.json:1:1 there is no policy file beside it"],
+  [
+    "whose table is alone",
+    () => write({ "policies/x.cases.json": JSON.stringify([CASE]) }),
+    "policies/x.cases.json:1:1 there is no policy file beside it",
+  ],
   ["whose table is no JSON", () => write({ "policies/base.cases.json": '[\n  { "name": }' }), "policies/base.cases.json:2:13 not JSON"],
   [
     "whose table has an unknown field",
@@ -149,7 +153,12 @@ test.each<[string, () => void, string]>([
     () => write({ "policies/base.cases.json": JSON.stringify([{ name: "a", verdict: "deny" }]) }),
     "policies/base.cases.json:1:2 case 1: `action` is missing",
   ],
-])("G30 one file %s fails the whole set, with its place", (_, damage, line) => {
+  [
+    "whose table is empty",
+    () => write({ "policies/base.cases.json": "[]" }),
+    "policies/base.cases.json:1:1 it has no case: an empty table proves nothing",
+  ],
+])("G30 G621 one file %s fails the whole set, with its place", (_, damage, line) => {
   write({ "policies/base.cedar": PERMIT });
   damage();
   expect(troubles()).toEqual([expect.stringContaining(line)]);

@@ -196,6 +196,10 @@ function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): rea
       problems.push({ file: path, ...position(text, locate(text, issue.path)), detail: issueText(issue), hint });
     return [];
   }
+  if (read.data.length === 0) {
+    const detail = "it has no case: an empty table proves nothing";
+    problems.push({ file: path, line: 1, column: 1, detail, hint: `write a case (${hint}), or remove the file` });
+  }
   return read.data.map((given, i) => {
     const raw: unknown = Array.isArray(json.value) ? json.value[i] : null;
     const named = typeof raw === "object" && raw !== null && Object.hasOwn(raw, "surface");

@@ -1,5 +1,5 @@
 /** Answers that were given under an idempotency key, in a file of their own beside the journal: a day old ones are forgotten. */
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -11,6 +11,23 @@ export type RequestKeys = Readonly<{
   keep(id: string, digest: string, answer: Readonly<{ status: number; body: string }>, now: number): void;
   close(): void;
 }>;
+
+/**
+ * J581 Removes the stored answers that name a session, for good. Their keys stay, so that the same request is not done a second time. False when a reader
+ * was in the way: old pages can still be found in the WAL until it is gone.
+ */
+export function eraseAnswers(directory: string, session: string): boolean {
+  const file = join(directory, "requests.db");
+  if (!existsSync(file)) return true;
+  const db = new DatabaseSync(file, { timeout: 10_000 });
+  try {
+    db.exec("PRAGMA secure_delete = ON");
+    db.prepare("UPDATE requests SET status = 0, body = '' WHERE instr(body, ?) > 0").run(session);
+    return db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+  } finally {
+    db.close();
+  }
+}
 
 const DAY_MS = 86_400_000;
 const FORGET_EVERY = 1_000;

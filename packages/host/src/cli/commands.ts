@@ -29,6 +29,7 @@ const SCOPE = [
 ] as const;
 const SCHEDULE = { name: "SCHEDULE", required: true, help: "its name" } as const;
 const BREAKER = { name: "BREAKER", required: true, help: "tool:NAME, model:PROVIDER/NAME or mcp:SERVER" } as const;
+const BREAKER_ANYWAY: OptionSpec = { type: "boolean", help: "also for a name that this project does not have (yet)" };
 const LETTER = { name: "CALL", required: true, help: "SESSION/CALL as `orgate dead-letters list` shows it" } as const;
 const TOOL = { name: "TOOL", required: true, help: "its name" } as const;
 const ARG: OptionSpec = { type: "string", value: "NAME=VALUE", help: "an argument", many: true };
@@ -474,10 +475,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "agents validate",
-    summary: "are the agents right: everything that is wrong at once, with its place",
+    summary: "are the agents right: all that is wrong with what can be read, with its place",
     args: [{ name: "FILE", required: false, help: "only what is wrong with this file" }],
     options: {},
-    notes: ["Files, tools and policies. Exits 0 only when nothing is wrong."],
+    notes: [
+      "Files, tools and policies. Exits 0 only when nothing is wrong.",
+      "Where a part of a file cannot be read, what rests on it is not checked, and that is said (`complete` with --json).",
+    ],
     examples: ["orgate agents validate", "orgate agents validate agents/payer.symbi --json"],
     load: async () => (await import("../commands/agents.ts")).validate,
   },
@@ -1210,6 +1214,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {
       for: { type: "string", value: "TIME", help: "how long it stays open, such as 10m (default: until it is closed)" },
       reason: { type: "string", value: "TEXT", help: "why (required)" },
+      anyway: BREAKER_ANYWAY,
       as: AS,
     },
     notes: ['Journalled. Decided by policy as Action::"set-breaker" on Breaker::"tool:NAME".'],
@@ -1220,7 +1225,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "breakers reset",
     summary: "close one, and forget what was counted",
     args: [BREAKER],
-    options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
+    options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, anyway: BREAKER_ANYWAY, as: AS },
     notes: [],
     examples: ['orgate breakers reset tool:search --reason "mended"'],
     load: async () => (await import("../commands/breakers.ts")).reset,

@@ -94,6 +94,7 @@ function parseCommand(command: CommandSpec, words: readonly string[], around: Ar
   };
   const texts = (name: string): readonly string[] => [values[name] ?? []].flat().filter((one) => typeof one === "string");
   for (const [name, option] of Object.entries(options)) {
+    if (texts(name).includes("")) throw usage(`--${name} is empty`, `give it a value, or leave --${name} out`);
     const value = text(name);
     if (option.type === "string" && value !== null) checkChoice(`--${name}`, value, option.choices);
   }
@@ -106,6 +107,8 @@ function checkArgs(command: CommandSpec, given: readonly string[]): void {
   const hint = `usage: ${usageLine(command)}`;
   const missing = command.args.find((arg, i) => arg.required && given[i] === undefined);
   if (missing !== undefined) throw usage(`${missing.name} is missing`, hint);
+  const empty = given.indexOf(""); // mostly a variable of a script that is not set: it must not read as "here" or "all"
+  if (empty >= 0) throw usage(`${(command.args[empty] ?? command.args.at(-1))?.name ?? "an argument"} is empty`, hint);
   const extra = command.args.at(-1)?.many === true ? undefined : given[command.args.length];
   if (extra !== undefined) {
     const takesText = command.args.at(-1)?.name === "TEXT";

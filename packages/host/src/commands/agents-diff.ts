@@ -7,13 +7,13 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { hasJournal, openLook, openProject } from "../compose.ts";
+import { openLook, openProject } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { mustLoad, tryFolder } from "../policies.ts";
 import { casesOf } from "../policy-cases.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import { optionsFor } from "./policy.ts";
-import { projectOf } from "./project.ts";
+import { hasRun, projectOf } from "./project.ts";
 
 export const diff: Run = async (given, screen) => {
   const [other = "", agent = null] = given.args;
@@ -55,7 +55,7 @@ async function sideOf(config: Config, given: Given): Promise<Side> {
 }
 
 export async function pastOf(config: Config): ReturnType<typeof historyOf> {
-  if (!hasJournal(config.journal.directory)) return [];
+  if (!hasRun(config.journal.directory)) return [];
   const look = openLook(config.journal.directory);
   try {
     return await historyOf(look.journal);

@@ -82,8 +82,13 @@ test(
     expect((await run(desk, "once")).output).toMatch(
       /tool:fetch was set aside by an operator, is left alone and is tried again in \d{3} s/,
     );
-    const other = await desk.orgate("breakers", "set", "model:offline/other", "open", "--reason", "too dear", "--as", "ana");
-    expect([other.code, other.stderr + other.stdout]).toEqual([0, expect.stringContaining("this project has no model `offline/other`")]);
+    const elsewhere = ["breakers", "set", "model:offline/other", "open", "--reason", "too dear", "--as", "ana"];
+    await expectRefusals(desk, [
+      [elsewhere, 2, "nothing was set: this project has no model `offline/other`"],
+      [["breakers", "reset", "tool:fecth", "--reason", "x", "--as", "ana"], 2, "did you mean `tool:fetch`?"],
+    ]);
+    const other = await desk.orgate(...elsewhere, "--anyway");
+    expect([other.code, other.stderr + other.stdout]).toEqual([0, expect.stringContaining("this project has no `model:offline/other`")]);
   },
 );
 

@@ -1,9 +1,10 @@
 /** What keeps failing and is left alone: listed, set by hand, reset. */
-import { breakerSubject, duration, type Millis, principalName } from "@orgate/core";
-import type { BreakerState } from "@orgate/core/journal";
+import { type Agent, breakerSubject, duration, type FaultError, type Millis, principalName, toolsOf } from "@orgate/core";
+import { BREAKER, type BreakerState } from "@orgate/core/journal";
 import { type BreakerView, readBreakers, setBreaker } from "../breakers.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
+import { nearest } from "../cli/parse.ts";
 import type { Screen } from "../cli/screen.ts";
 import { age, type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
@@ -59,6 +60,8 @@ async function change(given: Given, screen: Screen, breaker: string, to: Breaker
     throw usage("--reason is missing", "say why: the agents are told of it, and the journal keeps it");
   const config = projectOf(given);
   const desk = await deskOf(config, given.env);
+  const unknown = unknownBreaker(desk.agents, breaker);
+  if (unknown !== null && !given.flag("anyway")) throw unknown;
   const person = personOf(given, screen);
   await writing(config, async (place) => {
     await certified(given, screen, place, person);
@@ -66,14 +69,27 @@ async function change(given: Given, screen: Screen, breaker: string, to: Breaker
   });
   if (given.json) screen.line(JSON.stringify({ breaker, state: to, by: person.name, reason }));
   else screen.line(`${visible(breaker)} is ${screen.paint(TONES[to], to)}${WORDS[to]}`);
-  const subject = breakerSubject(breaker);
-  const [kind, name] = [subject.slice(0, subject.indexOf(":")), subject.slice(subject.indexOf(":") + 1)];
-  const tools = desk.agents.flatMap((agent) => agent.tools);
-  const names = { tool: tools.map((t) => t.name), model: desk.agents.map((a) => a.model), mcp: tools.flatMap((t) => t.server ?? []) };
-  const known = kind === "tool" || kind === "model" || kind === "mcp" ? names[kind] : [];
-  if (!known.includes(name))
-    tell(given, screen, `this project has no ${kind} \`${name}\`: it is set all the same, should it come from elsewhere`);
+  if (unknown !== null) tell(given, screen, `this project has no \`${breaker}\`: it is set all the same, should it come from elsewhere`);
   return EXIT.success;
+}
+
+/** Null if the project has what the breaker is about. A breaker under a name that is typed wrong stops nothing (A624). */
+function unknownBreaker(agents: readonly Agent[], breaker: string): FaultError | null {
+  if (!BREAKER.test(breaker)) return null; // whoever sets it says that it is none
+  const tools = agents.flatMap(toolsOf);
+  const known = [
+    ...tools.map(({ name }) => `tool:${name}`),
+    ...agents.flatMap(({ model, fallbacks }) => [model, ...fallbacks.map((one) => one.model)]).map((name) => `model:${name}`),
+    ...agents.flatMap(({ missingServers }) => missingServers.map(({ server }) => `mcp:${server}`)),
+    ...tools.flatMap(({ server }) => (server == null ? [] : [`mcp:${server}`])),
+  ];
+  const subject = breakerSubject(breaker);
+  if (known.includes(subject)) return null;
+  const near = nearest(subject, known);
+  return usage(
+    `nothing was set: this project has no ${subject.replace(":", " `")}\``,
+    `${near === null ? "" : `did you mean \`${near}\`? `}To set one that is not here yet, or runs elsewhere: --anyway`,
+  );
 }
 
 const WORDS: Readonly<Record<BreakerState, string>> = {

@@ -21,12 +21,14 @@ export const dev: Run = async (given, screen) => {
   let [isEnding, isBusy, isStale] = [false, false, false];
   let watching: readonly Watching[] = [];
 
-  function begin(more: readonly string[]): void {
+  function begin(more: readonly string[], isFirst = false): void {
     const mine = start(given, root, ["--watch", ...more], "inherit");
     server = mine;
     mine.once("exit", (code) => {
       server = null;
       if (isEnding) resolve(code ?? EXIT.success);
+      else if (isFirst && code === EXIT.usage)
+        resolve(code); // no change of a file mends an option
       else if (!isBusy) say("the server has ended: it is started again when a file changes");
     });
   }
@@ -74,7 +76,7 @@ export const dev: Run = async (given, screen) => {
   }
 
   watch();
-  begin(given.flag("link") ? ["--link"] : []);
+  begin(given.flag("link") ? ["--link"] : [], true);
   const alive = setInterval(() => {}, 2 ** 30); // also while no server runs: the next change starts it
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, end);
   try {

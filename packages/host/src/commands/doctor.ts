@@ -8,7 +8,6 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import {
-  hasJournal,
   hostRunning,
   modelsWith,
   nameOfHolding,
@@ -24,7 +23,7 @@ import {
 import type { Config } from "../config.ts";
 import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
 import type { Env } from "../secrets.ts";
-import { projectOf } from "./project.ts";
+import { hasRun, projectOf } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;
 type Named = Readonly<{ name: string }> & Found;
@@ -197,7 +196,7 @@ const providersWith = (settings: Settings, online: boolean): Promise<readonly Kn
   );
 
 async function journalIn({ journal: { directory } }: Config): Promise<Found> {
-  if (!hasJournal(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
+  if (!hasRun(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
   try {
     const look = openLook(directory);
     const [alarm] = look.alarms.standing();

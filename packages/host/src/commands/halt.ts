@@ -7,7 +7,7 @@
  */
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
+import { type FaultError, isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
 import type { Journal, Position, SessionSummary, Written } from "@orgate/core/journal";
 import { haltWork, resumeWork, standingOrders } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -18,7 +18,7 @@ import { findProject, hasJournal, NODE, openLook, type Person, type Place } from
 import type { Config } from "../config.ts";
 import { unknownScope } from "../halt-scope.ts";
 import { usage } from "./approvals.ts";
-import { certified, type Desk, deskOf, personOf, projectOf, tell, writing } from "./project.ts";
+import { certified, type Desk, deskOf, hasRun, personOf, projectOf, tell, writing } from "./project.ts";
 
 function scopeOf([what = "all", name]: readonly string[]): string {
   if (what === "all") {
@@ -115,17 +115,15 @@ export const resume: Run = (given, screen) =>
     await place.orders.refresh();
     const before = place.orders.now().halts;
     const lifted = scope === "all" ? [...before.keys()] : [...before.keys()].filter((s) => s === scope);
-    if (lifted.length > 0) await resumeWork({ place, gate, person }, scope, reason);
+    if (lifted.length === 0) throw notHalted(scope, [...before.keys()]);
+    await resumeWork({ place, gate, person }, scope, reason);
     const left = [...place.orders.now().halts.keys()];
-    const waiting = lifted.length === 0 ? [] : await toGoOn(place);
+    const waiting = await toGoOn(place);
     if (given.json) screen.line(JSON.stringify({ resumed: lifted, left, waiting }));
     else {
-      screen.line(
-        lifted.length === 0 ? `${visible(nameOf(scope))} was not halted` : `${lifted.map((s) => visible(nameOf(s))).join(", ")} may go on`,
-      );
+      screen.line(`${lifted.map((s) => visible(nameOf(s))).join(", ")} may go on`);
       if (left.length > 0) screen.line(screen.paint("warn", `still halted: ${left.map((s) => visible(nameOf(s))).join(", ")}`));
-      else if (lifted.length > 0)
-        screen.line(screen.paint("dim", "turns that were halted stay ended: `orgate sessions say` begins another"));
+      else screen.line(screen.paint("dim", "turns that were halted stay ended: `orgate sessions say` begins another"));
       if (waiting.length > 0)
         screen.line(
           `${count(waiting.length, "session")} can go on: a running server takes them up by itself; without one, \`orgate sessions resume ID\`: ${waiting.join(", ")}`,
@@ -133,6 +131,15 @@ export const resume: Run = (given, screen) =>
     }
     return EXIT.success;
   });
+
+/** A620 a name that is typed wrong must not look like work that goes on again. */
+const notHalted = (scope: string, halted: readonly string[]): FaultError =>
+  usage(
+    `nothing was lifted: ${nameOf(scope)} is not halted`,
+    halted.length === 0
+      ? "nothing is halted: `orgate halts`"
+      : `halted: ${halted.map(nameOf).join(", ")}; \`orgate resume-work ${words(halted[0] ?? "all")} --reason "…"\` lifts it`,
+  );
 
 const MOST_TO_NAME = 20;
 /** Turns that want driving and that nobody drives: an approval that waited with the halt, or a process that is gone. */
@@ -143,7 +150,7 @@ async function toGoOn({ store }: Place): Promise<readonly SessionId[]> {
 
 export const list: Run = async (given, screen) => {
   const { directory } = configIfAny(given).journal;
-  const look = hasJournal(directory) ? openLook(directory) : null;
+  const look = hasRun(directory) ? openLook(directory) : null;
   try {
     const now = NODE.clock.now();
     const { halts } = look === null ? { halts: [] } : await standingOrders(look.journal, now);

@@ -4,7 +4,7 @@ import { HALT, policyId } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
 import { databaseIn, forge } from "../fixtures/forging.ts";
 import { askingDesk, parked, waitingIn, withPeople } from "./fixtures/asking.ts";
-import type { Desk } from "./fixtures/desk.ts";
+import { type Desk, expectRefusal } from "./fixtures/desk.ts";
 
 const desks: Desk[] = [];
 async function newDesk(): Promise<Desk & { readonly directory: string }> {
@@ -53,7 +53,7 @@ test("J300 J303 at the command line: a forged lifting of a halt lifts nothing; t
   expect((await run()).stdout).toContain("halted");
   expect((await desk.orgate("resume-work", "--reason", "mended", "--as", "ana")).code).toBe(0);
   expect((await run()).code).toBe(0);
-  expect((await desk.orgate("journal", "acknowledge", "--reason", "again")).stdout).toBe("there is no alarm: nothing to acknowledge\n");
+  expectRefusal(await desk.orgate("journal", "acknowledge", "--reason", "again"), 2, "nothing was acknowledged: there is no alarm");
 });
 
 test("J303 acknowledged as it is, a forged answer stays refused, in its session alone, and raises no second alarm", async () => {

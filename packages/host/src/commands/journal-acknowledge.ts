@@ -14,10 +14,12 @@ export const acknowledge: Run = (given, screen) =>
     if (reason === "")
       throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say what you found and did about it: it is kept" });
     const standing = look.alarms.standing();
-    if (standing.length === 0) {
-      screen.line(given.json ? JSON.stringify({ acknowledged: [] }) : "there is no alarm: nothing to acknowledge");
-      return EXIT.success;
-    }
+    if (standing.length === 0)
+      throw new FaultError({
+        kind: "usage",
+        detail: "nothing was acknowledged: there is no alarm",
+        hint: "`orgate journal verify` proves the journal, `orgate doctor` tells of alarms",
+      });
     const root = rootPublicKey(config.journal.directory);
     const { firstBad, problems } = verify({ records: look.records, root, ports: proof, head: null, progress: () => {}, torn: null });
     const [row] = firstBad === null ? look.wrongRows(NODE.clock.now()) : [];

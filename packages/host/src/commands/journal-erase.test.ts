@@ -23,3 +23,21 @@ test("A386 `journal erase` exits 1 while a reader keeps old pages in the file, a
   const again = await erase();
   expect([again.code, again.stdout]).toEqual([0, expect.not.stringContaining("a reader was in the way")]);
 });
+
+test("A386 `knowledge forget --erase` exits 1 while a reader keeps old pages in the file, and the command that it names exits 0 once they are gone", async () => {
+  desk.write("notes.md", "# notes\n\nthe key lies under the mat\n");
+  await desk.json("knowledge", "add", "notes.md");
+  const reader = new DatabaseSync(join(desk.root, ".orgate", "knowledge.db"), { readOnly: true });
+  let again = "";
+  try {
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM sqlite_schema").get();
+    const first = await desk.orgate("knowledge", "forget", "--document", "notes.md", "--erase", "--yes", "--reason", "asked for");
+    expect([first.code, first.stdout]).toEqual([1, expect.stringContaining("a reader was in the way")]);
+    again = /`orgate (knowledge forget k_\S+ --erase --yes) --reason/.exec(first.stdout)?.[1] ?? "";
+  } finally {
+    reader.close();
+  }
+  const sure = await desk.orgate(...again.split(" "), "--reason", "asked for");
+  expect([sure.code, sure.stdout]).toEqual([0, expect.not.stringContaining("a reader was in the way")]);
+});

@@ -1,26 +1,49 @@
 /** What is known: added, searched, shown, forgotten, exported and imported. */
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { FaultError, type KnowledgeId, type KnowledgeStore, type Label, label, SCOPES, type Scope, type StoredItem } from "@orgate/core";
+import {
+  type Agent,
+  FaultError,
+  KNOWLEDGE,
+  type KnowledgeId,
+  type KnowledgeStore,
+  type Label,
+  label,
+  SCOPES,
+  type Scope,
+  type StoredItem,
+  seq,
+} from "@orgate/core";
 import { isKnowledgeId, termsIn, textOf, toLine } from "@orgate/core/knowledge";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { age, count, table } from "../cli/table.ts";
 import { visible, visibleLines } from "../cli/visible.ts";
-import { embedderFor, hasKnowledge, NODE, openKnowledge, type Place, settingsOf } from "../compose.ts";
+import { embedderFor, hasKnowledge, type Look, NODE, openKnowledge, type Place, settingsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { addDocuments, type Editor, embedMissing, forgetItems, importItems, type Placing } from "../knowledge.ts";
 import { reachOf } from "../knowledge-reach.ts";
 import { readTextFile } from "../text-file.ts";
 import { documentsAt } from "./knowledge-files.ts";
-import { certified, deskOf, looking, personOf, positive, projectOf, writing } from "./project.ts";
+import { certified, deskOf, looking, lookingIfAny, personOf, positive, projectOf, writing } from "./project.ts";
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 
-/** Reads, and closes whatever happens; null where nothing was ever stored. */
-function reading<T>(config: Config, work: (store: KnowledgeStore) => T): T | null {
+/** Reads, and closes whatever happens; null where nothing was ever stored. A store that is gone is no empty one (A625). */
+async function reading<T>(given: Given, config: Config, work: (store: KnowledgeStore) => T): Promise<T | null> {
   const { directory } = config.journal;
-  if (!hasKnowledge(directory)) return null;
+  if (!hasKnowledge(directory)) {
+    const stored = ({ journal }: Look) => journal.read(KNOWLEDGE, seq(0), 1);
+    if ((await lookingIfAny(given, stored, () => [])).length === 0) return null;
+    throw new FaultError({
+      kind: "file-bad",
+      file: join(directory, "knowledge.db"),
+      line: null,
+      column: null,
+      detail: "it is gone, and the journal says that there was knowledge in it",
+      hint: "put a copy of it back, or begin again with `orgate knowledge add`",
+    });
+  }
   const store = openKnowledge(directory);
   try {
     return work(store);
@@ -31,12 +54,19 @@ function reading<T>(config: Config, work: (store: KnowledgeStore) => T): T | nul
 
 async function editing<T>(given: Given, screen: Screen, work: (editor: Editor, config: Config) => Promise<T>): Promise<T> {
   const config = projectOf(given);
-  const { gate } = await deskOf(config, given.env);
+  const { gate, agents } = await deskOf(config, given.env);
+  mustHaveAgent(agents, given.text("agent"));
   const person = personOf(given, screen);
   return writing(config, async (place: Place) => {
     await certified(given, screen, place, person);
     return work({ place, gate, person, now: NODE.clock.now }, config);
   });
+}
+
+/** What is kept for an agent that does not exist is recalled by nobody. */
+function mustHaveAgent(agents: readonly Agent[], agent: string | null): void {
+  if (agent === null || agents.some(({ name }) => name === agent)) return;
+  throw new FaultError({ kind: "agent-missing", agent, known: agents.map(({ name }) => name) });
 }
 
 function scopeIn(given: Given): Scope {
@@ -135,6 +165,7 @@ export const search: Run = async (given, screen) => {
   const [query = ""] = given.args;
   const limit = Math.min(50, positive(given.text("limit") ?? "10", "--limit"));
   const agent = given.text("agent") ?? "";
+  if (agent !== "") mustHaveAgent((await deskOf(config, given.env)).agents, agent);
   const scope = scopeIn(given) === "agent" && agent === "" ? "project" : ((given.text("scope") as Scope | null) ?? "shared");
   const { embedding } = config.knowledge;
   const embedder = embedding === null ? null : embedderFor(embedding, settingsOf(given.env, config.root));
@@ -142,7 +173,7 @@ export const search: Run = async (given, screen) => {
     embedder === null || !hasKnowledge(config.journal.directory)
       ? null
       : ((await embedder.embed([query], new AbortController().signal))[0] ?? null);
-  const found = reading(config, (store) =>
+  const found = await reading(given, config, (store) =>
     store.search(
       {
         agent,
@@ -179,8 +210,8 @@ const brief = ({ body }: StoredItem): string => {
 };
 
 export const show: Run = async (given, screen) => {
-  const item = reading(projectOf(given), (store) => store.get(idIn(given.args[0] ?? "")));
-  if (item === null) throw usage(`nothing is known as \`${given.args[0] ?? ""}\``, "`orgate knowledge search` tells ids");
+  const item = await reading(given, projectOf(given), (store) => store.get(idIn(given.args[0] ?? "")));
+  if (item === null) throw nothingAs(given.args[0] ?? "");
   if (given.json) {
     screen.line(JSON.stringify(item));
     return EXIT.success;
@@ -208,6 +239,8 @@ export const show: Run = async (given, screen) => {
   return EXIT.success;
 };
 
+const nothingAs = (id: string): FaultError => usage(`nothing is known as \`${id}\``, "`orgate knowledge search` tells ids");
+
 function idIn(text: string): KnowledgeId {
   if (isKnowledgeId(text)) return text;
   throw usage(`\`${text}\` is no id of an item`, "ids begin with k_; `orgate knowledge search` tells them");
@@ -230,7 +263,7 @@ export const forget: Run = async (given, screen) => {
   if (reason === "") throw usage("--reason is missing", "say why: the journal keeps it");
   const erase = given.flag("erase");
   const config = projectOf(given);
-  const ids = reading(config, (store) => idsOf(given, store)) ?? [];
+  const ids = (await reading(given, config, (store) => idsOf(given, store))) ?? [];
   if (ids.length === 0) throw usage("nothing is known yet", "`orgate knowledge add` puts something into it");
   if (erase && !given.flag("yes")) return tellFirst(given, screen, config, ids);
   const done = await editing(given, screen, (editor) => forgetItems(editor, { ids, reason, erase }));
@@ -243,7 +276,10 @@ export const forget: Run = async (given, screen) => {
       screen.line(
         `it is not gone from ${count(done.left.length, "session")}: \`orgate knowledge forget ${ids[0]} --erase --yes --reason "…"\` goes on from here`,
       );
-    if (!done.clean) screen.line("a reader was in the way: old pages go when it ends. Run this again to be sure");
+    if (!done.clean)
+      screen.line(
+        `a reader was in the way: old pages go when it ends${erase ? `. \`orgate knowledge forget ${ids.join(" ")} --erase --yes --reason "…"\` makes sure of it` : ""}`,
+      );
   }
   return done.left.length === 0 && done.clean ? EXIT.success : EXIT.failure;
 };
@@ -251,6 +287,11 @@ export const forget: Run = async (given, screen) => {
 /** Nothing is done yet. */
 async function tellFirst(given: Given, screen: Screen, config: Config, ids: readonly KnowledgeId[]): Promise<number> {
   const store = openKnowledge(config.journal.directory);
+  const missing = ids.find((id) => store.get(id) === null && !store.isForgotten(id));
+  if (missing !== undefined) {
+    store.close();
+    throw nothingAs(missing);
+  }
   const reach = await looking(given, ({ journal }) => reachOf(journal, store, ids)).finally(store.close);
   const { sessions } = reach;
   const also = reach.ids.slice(ids.length);
@@ -267,7 +308,7 @@ async function tellFirst(given: Given, screen: Screen, config: Config, ids: read
 export const exportAll: Run = async (given, screen) => {
   const [file] = given.args;
   const config = projectOf(given);
-  const all = reading(config, (store) => {
+  const all = await reading(given, config, (store) => {
     const lines: string[] = [];
     for (let after: KnowledgeId | null = null; ; ) {
       const page: readonly StoredItem[] = store.list({ after, most: 1_000 });
@@ -281,12 +322,21 @@ export const exportAll: Run = async (given, screen) => {
   else {
     const path = resolve(given.cwd, file);
     if (existsSync(path)) throw usage(`\`${file}\` is there already`, "name another file");
-    writeFileSync(path, lines.join(""), { mode: 0o600 });
+    written(path, file, lines.join(""));
     if (given.json) screen.line(JSON.stringify({ file, items: lines.length }));
     else screen.line(`${count(lines.length, "item")} written to ${visible(file)}`);
   }
   return EXIT.success;
 };
+
+function written(path: string, file: string, text: string): void {
+  try {
+    writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    const detail = `cannot be written: ${error instanceof Error ? error.message : String(error)}`;
+    throw new FaultError({ kind: "file-bad", file, line: null, column: null, detail, hint: "name another file" }, error);
+  }
+}
 
 const MOST_BYTES = 1024 * 1024 * 1024;
 
@@ -319,7 +369,7 @@ export const importAll: Run = async (given, screen) => {
 
 export const stats: Run = async (given, screen) => {
   const config = projectOf(given);
-  const found = reading(config, (store) => ({ ...store.stats(), list: store.documents() }));
+  const found = await reading(given, config, (store) => ({ ...store.stats(), list: store.documents() }));
   if (found === null) {
     screen.line(given.json ? JSON.stringify(null) : "nothing is known yet");
     return EXIT.success;

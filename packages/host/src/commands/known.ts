@@ -1,6 +1,8 @@
 /** Trusted sets of the project: listed, and edited with a reason. */
+import { type Agent, type FaultError, SET_NAME, toolsOf } from "@orgate/core";
 import type { KnownValue } from "@orgate/core/journal";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
+import { nearest } from "../cli/parse.ts";
 import type { Screen } from "../cli/screen.ts";
 import { age, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
@@ -27,6 +29,7 @@ export const list: Run = async (given, screen) => {
     },
     () => [],
   );
+  if (set !== null && all.length === 0) await mustBeASet(given, set);
   if (given.json) screen.line(JSON.stringify(all));
   else if (all.length === 0) screen.line(set === null ? "nothing is known yet" : `nothing is in ${visible(set)}`);
   else {
@@ -36,6 +39,30 @@ export const list: Run = async (given, screen) => {
   return EXIT.success;
 };
 
+/** What a set may be called: a value in any other is looked up by no tool, and would make nothing trusted. */
+const USUAL = ["payees", "people", "domains", "paths"];
+const setsOf = (agents: readonly Agent[]): readonly string[] => {
+  const tools = agents.flatMap(toolsOf);
+  const named = tools.flatMap(({ targets, learns }) => [
+    ...Object.values(targets).flatMap((one) => one.known),
+    ...learns.map((one) => one.set),
+  ]);
+  return [...new Set([...USUAL, ...named])];
+};
+
+function noSuchSet(set: string, sets: readonly string[]): FaultError {
+  const near = nearest(set, sets);
+  return usage(
+    `no tool of this project looks anything up in a set \`${set}\``,
+    `${near === null ? "" : `did you mean \`${near}\`? `}the sets are: ${sets.join(", ")}`,
+  );
+}
+
+async function mustBeASet(given: Given, set: string): Promise<void> {
+  const sets = setsOf((await deskOf(projectOf(given), given.env)).agents);
+  if (!sets.includes(set)) throw noSuchSet(set, sets);
+}
+
 export const add: Run = (given, screen) => edit(given, screen, "known.added");
 export const remove: Run = (given, screen) => edit(given, screen, "known.removed");
 
@@ -44,7 +71,9 @@ async function edit(given: Given, screen: Screen, kind: "known.added" | "known.r
   const why = given.text("why");
   if (why === null || why.trim() === "") throw usage("--why is missing", "say why: the journal keeps it");
   const config = projectOf(given);
-  const { gate } = await deskOf(config, given.env);
+  const { gate, agents } = await deskOf(config, given.env);
+  const sets = setsOf(agents);
+  if (kind === "known.added" && SET_NAME.test(set) && !sets.includes(set)) throw noSuchSet(set, sets);
   const person = personOf(given, screen);
   await writing(config, async (place) => {
     await certified(given, screen, place, person);

@@ -12,6 +12,7 @@ export const labels: Run = (given, screen) =>
     const { session, agent } = await sessionOf(look.journal, given.args[0] ?? "");
     const removed = given.text("remove");
     if (removed === null) {
+      if (given.text("why") !== null) throw usage("--why is for --remove, and no label is named", "for example --remove untrusted");
       const { labels: all } = await readState({ journal: look.journal }, session);
       if (given.json) screen.line(JSON.stringify([...all].sort()));
       else

@@ -27,11 +27,11 @@ export async function looking<T>(given: Given, work: (look: Look, config: Config
  */
 export const lookingIfAny = <T>(given: Given, work: (look: Look, config: Config) => Promise<T>, none: () => T): Promise<T> | T => {
   const { directory } = projectOf(given).journal;
-  return hasJournal(directory) || hasKeys(directory) ? looking(given, work) : none();
+  return hasRun(directory) ? looking(given, work) : none();
 };
 
-/** Whether this project ever signed anything. */
-const hasKeys = (directory: string): boolean => existsSync(join(directory, "keys"));
+/** Whether this project ever signed anything: then its journal is there, or it is missing. */
+export const hasRun = (directory: string): boolean => hasJournal(directory) || existsSync(join(directory, "keys"));
 
 /** Beside the result: on stderr, as JSON where JSON was asked for. */
 export function tell(given: Given, screen: Screen, text: string): void {

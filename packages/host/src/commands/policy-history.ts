@@ -90,7 +90,8 @@ async function wantedSet(given: Given, { journal }: Look): Promise<KnownSet> {
   const { stream, place } = entryOf(entry);
   const session = isSessionStream(stream) ? (await sessionOf(journal, stream)).session : null;
   if (session === null) throw usage(`\`${stream}\` is no session`, "decisions stand in sessions: --entry s_0mh3k2:12");
-  const named = await setDigestAt(journal, session, seq(place));
+  const isThere = (await journal.read(session, seq(place - 1), 1)).length === 1;
+  const named = isThere ? await setDigestAt(journal, session, seq(place)) : null;
   if (named === null) throw usage(`session \`${session}\` has no entry ${place}`, "`orgate sessions show` tells how long it is");
   return findSet(journal, named.digest, named.at);
 }

@@ -52,6 +52,9 @@ describe("check and list", () => {
       expect.stringContaining("policies/more.cases.json:1:2: case `it looks`: expected deny, got allow"),
     ]);
     desk.write("policies/more.cases.json", "[]");
+    const empty = await desk.orgate("policy", "check");
+    expect([empty.code, empty.stdout]).toEqual([1, expect.stringContaining("policies/more.cases.json:1:1: it has no case")]);
+    rmSync(join(desk.root, "policies/more.cases.json"));
     expect((await desk.orgate("policy", "check")).stdout).toContain("warning: policies/more.cedar:1:1: there is no agent `dsek`");
   });
 

@@ -1,6 +1,12 @@
+import { sessionId } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
+import { openProject } from "../compose-look.ts";
+import { openPolicies } from "../policies.ts";
+import { loadProjectAgents } from "../project-agents.ts";
+import { createRuntime } from "../runtime.ts";
 import { withPeople } from "./fixtures/asking.ts";
-import { type Desk, expectRefusals, makeDesk } from "./fixtures/desk.ts";
+import { type Desk, expectRefusals, holding, makeDesk, until } from "./fixtures/desk.ts";
+import { resultOf } from "./schedules.ts";
 
 const POLICIES = `@id("work")
 permit(principal, action in [Action::"model", Action::"respond", Action::"read"], resource);
@@ -174,3 +180,26 @@ test(
     });
   },
 );
+
+test("A621 a turn that another process drives is waited for, and its ending is the command's", { timeout: 60_000 }, async () => {
+  const desk = makeDesk();
+  try {
+    const driving = desk.start(["run", "desk", "--input", "hold"]);
+    const session = sessionId(await holding(desk));
+    const config = openProject(desk.root, desk.root);
+    const agents = (await loadProjectAgents(config)).agents.map(({ agent }) => agent);
+    const gate = openPolicies(config, agents, "cli");
+    const { directory } = config.journal;
+    const runtime = await createRuntime({ directory, agents, gate, principal: { kind: "user", id: "ana" }, surface: "schedule" });
+    const told: string[] = [];
+    const waited = resultOf((text) => told.push(text), runtime, session);
+    await until(() => (told.length === 0 ? null : told));
+    desk.write("go", "");
+    expect(await waited).toMatchObject({ session, state: "ended", ending: "completed", output: "I held on." });
+    expect(told).toEqual([expect.stringContaining("is driven by another process: waiting for its turn to end")]);
+    await runtime.close();
+    expect((await driving.ended).code).toBe(0);
+  } finally {
+    desk.remove();
+  }
+});

@@ -1,5 +1,16 @@
 /** Schedules: looked at, added, paused, resumed, fired by hand. `orgate up` is what fires them at their times. */
-import { type FaultError, isFault, lowerFirst, millis, type ScheduleSpec, type SessionId, seq } from "@orgate/core";
+import { setTimeout as pauseFor } from "node:timers/promises";
+import {
+  type FaultError,
+  isFault,
+  lowerFirst,
+  millis,
+  type RunResult,
+  type ScheduleSpec,
+  type SessionId,
+  seq,
+  toResult,
+} from "@orgate/core";
 import { justDeclared, type StandingSchedule } from "@orgate/core/journal";
 import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
 import { mayAct } from "../approvals.ts";
@@ -11,7 +22,7 @@ import { delegatesOf, NODE, openCalendar, type Person, type Place } from "../com
 import type { Config } from "../config.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../project-agents.ts";
-import { createRuntime } from "../runtime.ts";
+import { createRuntime, type Runtime } from "../runtime.ts";
 import type { Declared } from "../schedules/book.ts";
 import { openBook } from "../schedules/book.ts";
 import { schedulesIn, specOf } from "../schedules/declaring.ts";
@@ -20,7 +31,8 @@ import { dueTimes } from "../schedules/due-times.ts";
 import { openSchedules } from "../schedules/index.ts";
 import { projectSchedule } from "../schedules/written.ts";
 import { usage } from "./approvals.ts";
-import { certified, lookingIfAny, personOf, positive, projectOf, writing } from "./project.ts";
+import { exitOf } from "./driving.ts";
+import { certified, lookingIfAny, personOf, positive, projectOf, tell, writing } from "./project.ts";
 
 type Here = Readonly<{ config: Config; loaded: ProjectAgents; declared: readonly Declared[]; gate: Policies }>;
 
@@ -278,20 +290,32 @@ async function fired(
     project: at.config.name,
   });
   try {
-    const result = await runtime.resume(session).result;
+    const result = await resultOf((text) => tell(given, screen, text), runtime, session);
     if (given.json) screen.line(JSON.stringify({ schedule: name, ...result }));
     else
       screen.line(
         `${visible(name)}: ${session} ${result.state === "waiting" ? "waits" : `ended ${result.ending}`}${result.output === null ? "" : `\n${visible(result.output)}`}`,
       );
-    return result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
-  } catch (error) {
-    if (!isFault(error, "session-held")) throw error;
-    if (given.json) screen.line(JSON.stringify({ schedule: name, session, state: "running" }));
-    else screen.line(`${visible(name)}: ${session} is driven by another process: \`orgate sessions show ${session}\``);
-    return EXIT.success;
+    return exitOf(result);
   } finally {
     await runtime.close();
     await at.loaded.mcp?.hub.close();
+  }
+}
+
+const LOOK_EVERY_MS = 50;
+/** A621 a server may have taken it up first: then its turn is waited for, and the exit code tells how that one ended. */
+export async function resultOf(say: (text: string) => void, runtime: Runtime, session: SessionId): Promise<RunResult> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await runtime.resume(session).result;
+    } catch (error) {
+      if (!isFault(error, "session-held")) throw error;
+    }
+    if (!isTold) say(`${session} is driven by another process: waiting for its turn to end`);
+    const { journal, holder } = runtime.place.store;
+    while (holder(session) !== null && (await journal.session(session))?.state === "running") await pauseFor(LOOK_EVERY_MS);
+    const state = await runtime.inspect.state(session);
+    if (state.turn === null || (await journal.session(session))?.state === "waiting") return toResult(state);
   }
 }

@@ -84,3 +84,26 @@ test("H500 what cannot be imported is refused with its place and the next step, 
   );
   expect(((await desk.json("sessions", "list")) as readonly unknown[]).length).toBe(before.length);
 });
+
+test("A623 to fork, to import and to close a session is decided by the policies, as at the server", async () => {
+  const guarded = makeDesk();
+  try {
+    const { session } = (await guarded.json("run", "desk", "--input", "hello")) as { session: string };
+    guarded.write("list.json", LIST);
+    guarded.write(
+      "policies/no.cedar",
+      '@id("closed") @reason("not by hand")\nforbid(principal is User, action in [Action::"open", Action::"close"], resource);\n',
+    );
+    await expectRefusals(guarded, [
+      [["sessions", "fork", session], 1, "may not fork"],
+      [["sessions", "import", "list.json", "--agent", "desk"], 1, "may not open a session of desk: not by hand"],
+      [["sessions", "close", session], 1, "may not close"],
+    ]);
+    expect(await guarded.json("sessions", "list")).toMatchObject([{ session, state: "idle" }]);
+    guarded.write("policies/no.cedar", '@id("closed")\nforbid(principal is User, action == Action::"halt", resource);\n');
+    expect((await guarded.orgate("sessions", "fork", session)).code).toBe(0);
+    expect((await guarded.orgate("sessions", "close", session)).code).toBe(0);
+  } finally {
+    guarded.remove();
+  }
+});

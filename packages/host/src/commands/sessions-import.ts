@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { type Entry, FaultError, fold, historyOf, isFault } from "@orgate/core";
 import { decodePayload, type ExportRead, readExport } from "@orgate/core/journal";
+import { mayAct } from "../approvals.ts";
 import { EXIT, type Run } from "../cli/command.ts";
 import { nextCommand } from "../cli/next-command.ts";
 import { count } from "../cli/table.ts";
@@ -26,6 +27,7 @@ export const importFile: Run = async (given, screen) => {
   const person = personOf(given, screen);
   return withRuntime(given, screen, desk, { kind: "user", id: person.name }, async (runtime) => {
     await certified(given, screen, runtime.place, person);
+    mayAct(desk.gate, person, { kind: "open", what: { kind: "agent", agent } }, `open a session of ${agent}`);
     const id = given.text("id");
     if (id !== null && (await runtime.sessions.find(id)) !== null)
       throw new FaultError({
@@ -65,6 +67,7 @@ function conversationIn(file: string, text: string): Conversation {
   if (!Array.isArray(history)) throw bad(file, 1, "it has no list of messages");
   const labels: unknown = isRecord(json) ? (json.labels ?? []) : [];
   if (!Array.isArray(labels) || !labels.every((one) => typeof one === "string")) throw bad(file, 1, "`labels` is no list of texts");
+  if (history.length === 0) throw bad(file, 1, "its list of messages is empty: there is nothing to import");
   return { history, labels };
 }
 

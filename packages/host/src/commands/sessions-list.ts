@@ -1,4 +1,5 @@
 import type { SessionSummary } from "@orgate/core/journal";
+import { FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
 import type { Screen } from "../cli/screen.ts";
@@ -42,11 +43,12 @@ async function listIn(look: Look, given: Given, screen: Screen): Promise<number>
   const found = await Promise.all(
     (await look.journal.sessions(page)).map(async (s) => ({ ...s, holder: look.holder(s.session), shown: await shownState(look, s) })),
   );
+  if (page.agent !== null && found.length === 0) await mustHaveSessions(look, page.agent);
   if (given.json) {
     screen.line(JSON.stringify(found));
     return EXIT.success;
   }
-  if (found.length === 0) screen.line(NONE);
+  if (found.length === 0) screen.line(page.state === null ? NONE : `no session is ${page.state}`);
   const now = Date.now();
   const own = found.some((s) => s.external !== null);
   const delegated = found.some((s) => s.parent !== null);
@@ -79,6 +81,16 @@ async function listIn(look: Look, given: Given, screen: Screen): Promise<number>
   ];
   for (const line of found.length === 0 ? [] : table(head, rows, screen.paint)) screen.line(line);
   return EXIT.success;
+}
+
+/** A624 a name that is typed wrong must not read as an agent that has done nothing. */
+async function mustHaveSessions({ journal }: Look, agent: string): Promise<void> {
+  if ((await journal.sessions({ state: null, agent, before: null, most: 1 })).length > 0) return;
+  throw new FaultError({
+    kind: "usage",
+    detail: `no session was ever opened for an agent \`${agent}\``,
+    hint: "`orgate agents list` shows the agents of the project, `orgate sessions list` every session",
+  });
 }
 
 function stateOf(text: string | null): SessionSummary["state"] | null {

@@ -1,6 +1,20 @@
-import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
+import {
+  closeSession,
+  type Entry,
+  FaultError,
+  fold,
+  forkSession,
+  isFault,
+  type Principal,
+  type SessionId,
+  type State,
+  seq,
+  toResult,
+} from "@orgate/core";
 import { decodePayload, type SessionSummary } from "@orgate/core/journal";
-import { filesText, narrator } from "@orgate/core/journal/view";
+import { filesText, narrator, tokensText } from "@orgate/core/journal/view";
+import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
+import { mayAct } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { nextCommand } from "../cli/next-command.ts";
 import type { Screen } from "../cli/screen.ts";
@@ -27,7 +41,7 @@ export const show: Run = (given, screen) =>
       screen.line(JSON.stringify({ ...summary, shown, holder, erased, questions, unknowns: withEvidence(unknowns, entries), entries }));
       return EXIT.success;
     }
-    printHead(screen, summary, holder, shown);
+    printHead(screen, summary, holder, shown, lostIn(entries));
     printTimeline(screen, stored, summary.openedAt);
     printOpen(screen, state, entries);
     if (erased > 0) screen.line(`\n${count(erased, "entry was", "entries were")} erased on request: this session cannot go on`);
@@ -55,13 +69,17 @@ async function storedOf(look: Look, session: SessionId): Promise<readonly Stored
   });
 }
 
-function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["holder"]>, state: Shown): void {
+/** Reserved for model calls of its turns that were cut off. */
+const lostIn = (entries: readonly Entry[]): Usage =>
+  entries.reduce((sum, { event }) => (event.kind === "turn.ended" ? addUsage(sum, event.lost) : sum), NO_USAGE);
+
+function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["holder"]>, state: Shown, lost: Usage): void {
   const { paint } = screen;
   const by = holder === null ? "" : `, held by ${holder.writer} (process ${holder.pid ?? "?"})`;
   screen.line(`${paint("strong", s.session)} ${paint(TONES[state], state)}${by}`);
   if (s.title !== null) screen.line(visible(s.title));
   screen.line(
-    `${s.external === null ? "" : `id ${visible(s.external)}, `}agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${s.usage.input + s.usage.output} tokens, opened ${new Date(s.openedAt).toISOString()}`,
+    `${s.external === null ? "" : `id ${visible(s.external)}, `}agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${tokensText({ usage: s.usage, lost })}, opened ${new Date(s.openedAt).toISOString()}`,
   );
   if (s.parent !== null) screen.line(`works for ${s.parent}: \`orgate sessions show ${s.parent}\``);
   if (s.children.length > 0) screen.line(`at work for it: ${s.children.join(", ")}`);
@@ -126,15 +144,20 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
   }
 }
 
-// another from it, and its end
+// another from it, and its end: decided as at the server (A623)
+
+const requesterOf = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);
 
 export const fork: Run = async (given, screen) => {
   const config = projectOf(given);
-  const { session } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const { session, agent, principal } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
   const at = given.text("at");
+  const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
+    const what = { kind: "session", session, agent, requester: requesterOf(principal) } as const;
+    mayAct(gate, person, { kind: "open", what }, `fork ${session}`);
     const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids, counters: tokenizers }, session, {
       at: at === null ? null : positive(at, "--at"),
       external: given.text("id"),
@@ -158,10 +181,12 @@ export const fork: Run = async (given, screen) => {
 
 export const close: Run = async (given, screen) => {
   const config = projectOf(given);
-  const { session } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const { session, agent, principal } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
+    mayAct(gate, person, { kind: "close", session, agent, requester: requesterOf(principal) }, `close ${session}`);
     const by = { kind: "user", id: person.name } as const;
     const closed = await closeSession({ journal: place.store.journal, clock: NODE.clock }, session, by, given.text("reason") ?? "");
     screen.line(

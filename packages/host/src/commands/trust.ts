@@ -17,7 +17,7 @@ import {
 } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { readTrust, trustIn } from "../project-agents.ts";
-import { certified, personOf, projectOf, writing } from "./project.ts";
+import { certified, lookingIfAny, personOf, projectOf, writing } from "./project.ts";
 
 const TONES: Readonly<Record<Standing, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
 
@@ -57,7 +57,14 @@ const catalogues = (config: Config, trusted: Trusted): readonly Candidate[] =>
 
 export const list: Run = async (given, screen) => {
   const config = projectOf(given);
-  const shown = shownOf(config, await trustIn(config.journal.directory));
+  const shown = shownOf(
+    config,
+    await lookingIfAny<Trusted>(
+      given,
+      ({ journal }) => readTrust(journal),
+      () => new Map(),
+    ),
+  );
   if (given.json) screen.line(JSON.stringify(shown));
   else if (shown.length === 0) screen.line("this project brings nothing along that needs trust");
   else {

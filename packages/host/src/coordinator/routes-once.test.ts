@@ -1,12 +1,13 @@
 /** What changes something, sent more than once: at the same time, later, after a crash, and with another request under the same key. */
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Row, type ScheduleSpec, tableGate } from "@orgate/core";
+import { type Row, type ScheduleSpec, type SessionId, seq, tableGate } from "@orgate/core";
 import { IDEMPOTENCY_KEY, ROUTES, type RouteName } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { openRequestKeys } from "../adapters/request-keys-sqlite.ts";
 import { sha256 } from "../compose.ts";
+import { eraseEntries } from "../erasing.ts";
 import { EACH_MINUTE } from "../schedules/fixtures/stage.ts";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
 import { latch, openStand } from "./fixtures/stand.ts";
@@ -212,3 +213,24 @@ test("W26 a request that needs a key and has none, two, or one that is none, doe
     );
   expect(await at.runtime.sessions.list()).toEqual([]);
 });
+
+test("J581 an erasure reaches the answers that are kept under keys: nothing of them is in the file, and the same request is not done again", async () => {
+  const at = await serve();
+  const run = () => at.post("/api/v1/agents/clerk/execute", { input: "the canary's words", waitMs: 5_000 }, under("k1"));
+  const [status, first] = await toldOf(run());
+  const { session } = first as { session: SessionId };
+  expect([status, JSON.stringify(first)]).toEqual([200, expect.stringContaining("canary's words")]);
+  const found = await at.runtime.inspect.session(session);
+  const here = join(at.folder, ".orgate");
+  const filesWith = (text: string) =>
+    readdirSync(here, { recursive: true, encoding: "utf8" }).filter((file) => hasText(join(here, file), text));
+  expect(filesWith("canary's words").filter((file) => file.startsWith("requests.db"))).not.toEqual([]);
+  const by = { kind: "user", id: "ann" } as const;
+  await eraseEntries(at.runtime.place, { session, first: seq(1), last: found?.seq ?? seq(1), by, reason: "asked for" });
+  expect(filesWith("canary's words")).toEqual([]);
+  const [again, told] = await toldOf(run());
+  expect([again === 200, JSON.stringify(told)]).toEqual([false, expect.not.stringContaining("canary")]);
+  expect(await kindsIn(at, "session.opened")).toBe(0); // the one that there was is erased, and no other was opened
+});
+
+const hasText = (file: string, text: string): boolean => statSync(file).isFile() && readFileSync(file).includes(text);

@@ -111,6 +111,7 @@ const APPROVAL: Keys = {
   expires: { takes: "time", says: "until when" },
   on_expiry: { takes: "word", choices: ["deny", "halt", "wait"], says: "what happens then" },
   grant: { takes: "text", says: "the widest grant that an approver may give" },
+  grant_survives: { takes: "words", says: "labels that may join the session without ending a grant" },
 };
 
 export const KEYS = {

@@ -234,6 +234,8 @@ function approvalOf(rule: Rule, call: Extract<Expression, { kind: "call" }>, bas
   ];
 }
 
+const LABEL = /^[a-z][a-z0-9_:.-]{0,63}$/;
+
 function annotationsOf(
   terms: Extract<Expression, { kind: "record" }> | undefined,
   base: Base,
@@ -248,7 +250,7 @@ function annotationsOf(
   const get = (key: string): unknown => values.get(key)?.value;
   const question = get("question");
   const approvers = get("approvers");
-  const [quorum, expires, onExpiry, grant] = [get("quorum"), get("expires"), get("on_expiry"), get("grant")];
+  const [quorum, expires, onExpiry, grant, survives] = ["quorum", "expires", "on_expiry", "grant", "grant_survives"].map(get);
   if (question === "") {
     report(values.get("question")?.at ?? base.at, "`question` asks nothing", "say what the person is asked, or take it out");
     return null;
@@ -259,6 +261,14 @@ function annotationsOf(
   }
   if (Array.isArray(approvers) && approvers.some((one) => typeof one !== "string" || !/^[\w-]+$/.test(one))) {
     report(values.get("approvers")?.at ?? base.at, "`approvers` are names of groups of users", 'write ["operators"]');
+    return null;
+  }
+  if (Array.isArray(survives) && (typeof grant !== "string" || survives.some((one) => typeof one !== "string" || !LABEL.test(one)))) {
+    const [detail, hint] =
+      typeof grant === "string"
+        ? ["`grant_survives` are labels", "write [untrusted]"]
+        : ["`grant_survives` stands beside no `grant` that could be given", 'add grant: "session", or leave it out'];
+    report(values.get("grant_survives")?.at ?? base.at, detail, hint);
     return null;
   }
   const groups = Array.isArray(approvers) ? approvers.filter((one) => typeof one === "string") : [];
@@ -275,6 +285,7 @@ function annotationsOf(
     ...(typeof expires === "number" ? [`@expires("${expires / 1_000}s")`] : []),
     ...(typeof onExpiry === "string" ? [`@onExpiry("${onExpiry}")`] : []),
     ...(typeof grant === "string" ? [`@grant(${cedarText(grant)})`] : []),
+    ...(Array.isArray(survives) ? [`@grantSurvives(${cedarText(survives.join(", "))})`] : []),
   ];
 }
 

@@ -38,7 +38,7 @@ export function workHandlers({ runtime, cursors }: Front): Pick<Handlers, Names>
       const mine = runtime.inspect.agents.filter((agent) => sees(agent.name)); // an agent that the caller may not see reads as none
       const unknown = body.anyway ? null : unknownScope(mine, body.scope, "`anyway: true`");
       if (unknown !== null) throw unknown;
-      await runtime.halt(body.scope, body.reason, caller.person);
+      await runtime.halt(body.scope, body.reason, caller.person, { anyway: body.anyway });
       const found = await standing();
       if (found === undefined)
         throw refusal(wireProblem("conflict", "somebody let it go on at the same moment", "look, and halt it again"));
