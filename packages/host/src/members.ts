@@ -13,7 +13,10 @@ export type Member = Readonly<{
   ending: Ending | null;
   output: string | null;
   detail: string | null;
+  /** Used, without `lost`. */
   tokens: number;
+  /** Tokens that were reserved for model calls which were cut off. */
+  lost: number;
   /** In the currency of the prices; null: not known. */
   cost: number | null;
 }>;
@@ -50,13 +53,21 @@ function tell(members: Map<CallId, Member>, event: JournalEvent): void {
   };
   if (event.kind === "gate.decided" && event.action.kind === "delegate") {
     const { call, to: agent } = event.action;
-    if (!members.has(call)) members.set(call, { agent, session: null, ending: null, output: null, detail: null, tokens: 0, cost: null });
+    if (!members.has(call))
+      members.set(call, { agent, session: null, ending: null, output: null, detail: null, tokens: 0, lost: 0, cost: null });
     if (event.verdict.kind === "deny") set(call, { ending: "denied", detail: event.verdict.reason });
   }
   if (event.kind === "child.opened") set(event.call, { session: event.child, ending: null, detail: null });
   if (event.kind === "child.ended") {
-    const { ending, output, detail, used } = event;
-    set(event.call, { ending, output, detail, tokens: used.tokens, cost: used.micros === null ? null : used.micros / 1_000_000 });
+    const { ending, output, detail, used, lost } = event;
+    set(event.call, {
+      ending,
+      output,
+      detail,
+      tokens: used.tokens - lost,
+      lost,
+      cost: used.micros === null ? null : used.micros / 1_000_000,
+    });
   }
   // what has not begun when all is over was called off: another was first, or the turn was ended
   if (event.kind === "turn.ended")

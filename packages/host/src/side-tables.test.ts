@@ -1,5 +1,5 @@
 /** Rows beside the entries that somebody deletes, adds or changes: named by verify, and never believed for safety. */
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineAgent, defineTool, FaultError, type Row, type SessionId, tableGate } from "@orgate/core";
@@ -284,4 +284,51 @@ test("J601 whoever approves says yes to one digest: what runs is the sealed acti
   db.prepare("UPDATE questions SET question = json_set(question, '$.digest', ?)").run(forged);
   db.close();
   await expect(runtime.approvals.answer({ ...yes, digest: forged as never }, ana)).rejects.toThrow("table `questions`");
+});
+
+test("J604 an acknowledgement that the project did not write lifts no alarm, nor does an old one that is copied behind a new alarm", async () => {
+  const folder = copied();
+  const { runtime, directory } = await openOffice(folder);
+  const file = join(directory, "alarms.jsonl");
+  const { alarms } = runtime.place.store;
+  alarms.raise("entry 1 of stream `x`", "a drill");
+  appendFileSync(file, `${JSON.stringify({ kind: "acknowledged", at: 1, by: "ana", reason: "fine", isVerified: true })}\n`);
+  await expect(runtime.complete("clerk", "hello")).rejects.toThrow("read-only");
+  expect(alarms.standing().at(-1)).toMatchObject({ detail: "an acknowledgement in it was not written by this project" });
+  alarms.acknowledge({ by: "ana", reason: "looked" });
+  expect((await runtime.complete("clerk", "hello")).ending).toBe("completed");
+  const genuine = readFileSync(file, "utf8").trimEnd().split("\n").at(-1);
+  alarms.raise("entry 2 of stream `x`", "another drill");
+  appendFileSync(file, `${genuine}\n`);
+  await expect(runtime.complete("clerk", "hello")).rejects.toThrow("read-only");
+});
+
+test("J605 what was acknowledged as it is stays so; a further change of the same table is another alarm, and so is the same after the journal verified", async () => {
+  const folder = copied();
+  const first = await openOffice(folder);
+  await first.runtime.complete("clerk", "ask");
+  const { alarms } = first.runtime.place.store;
+  const db = databaseIn(first.directory);
+  const dropFirst = (): void => void db.exec("DELETE FROM questions WHERE arrival = (SELECT min(arrival) FROM questions)");
+  dropFirst();
+  await expect(first.runtime.approvals.list()).rejects.toThrow("table `questions`");
+  alarms.acknowledge({ by: "ana", reason: "as it is" });
+  expect(await first.runtime.approvals.list()).toHaveLength(1);
+  await first.runtime.complete("clerk", "ask");
+  expect(await first.runtime.approvals.list()).toHaveLength(2); // and goes on so
+  dropFirst();
+  await expect(first.runtime.approvals.list()).rejects.toThrow("table `questions`");
+  await first.runtime.close();
+  runtimes.splice(0);
+  db.close();
+  const again = copied();
+  const { runtime, directory } = await openOffice(again);
+  tamper(again, "UPDATE questions SET arrival = -1");
+  await expect(runtime.approvals.list()).rejects.toThrow("table `questions`");
+  tamper(again, "UPDATE questions SET arrival = 1");
+  runtime.place.store.alarms.acknowledge({ by: "ana", reason: "restored", isVerified: true });
+  expect(await runtime.approvals.list()).toHaveLength(1);
+  tamper(again, "UPDATE questions SET arrival = -1");
+  await expect(runtime.approvals.list()).rejects.toThrow("table `questions`");
+  expect(readFileSync(join(directory, "alarms.jsonl"), "utf8").match(/"kind":"alarm"/g)).toHaveLength(2);
 });

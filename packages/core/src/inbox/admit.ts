@@ -120,9 +120,9 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
       return refuse(`it cannot be read: ${wish.detail}`);
     case "child-ended": {
       if (by.kind !== "system") return refuse("only the runtime tells of a delegate's ending");
-      const { call, child, ending, output, detail, used } = wish;
+      const { call, child, ending, output, detail, used, lost = 0 } = wish;
       return at.isOpenChild(call, child)
-        ? event({ kind: "child.ended", call, child, ending, output, detail, used, intent: id })
+        ? event({ kind: "child.ended", call, child, ending, output, detail, used, lost, intent: id })
         : refuse("no such delegate is at work here");
     }
     case "late":

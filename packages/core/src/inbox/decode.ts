@@ -81,6 +81,7 @@ const wish = z.discriminatedUnion("kind", [
     detail: z.string().nullable(),
     labels: z.array(name.transform(label)),
     used: z.strictObject({ iterations: amount, tokens: amount, micros: amount.nullable(), calls: amount, ms: amount }),
+    lost: amount.exactOptional(),
   }),
   z.strictObject({ kind: z.literal("unlabel"), labels: z.array(name.transform(label)).min(1).max(50), why: z.string().min(1) }),
   z.strictObject({ kind: z.literal("clear") }),

@@ -160,7 +160,7 @@ test("J35 an erased entry in a session's export needs its erasure", async () => 
 // the golden journal
 
 const fixture = (name: string): string => readFileSync(new URL(`./fixtures/${name}.jsonl`, import.meta.url), "utf8");
-const golden = fixture("kinds-7");
+const golden = fixture("kinds-8");
 /** Before causes of failed model calls, fallbacks, and what of a usage was cached or thought. */
 const second = fixture("kinds-2");
 /** As it was landed before budgets, context plans and delegates had their fields. */
@@ -175,7 +175,8 @@ test.each([
   ["kinds-4", fixture("kinds-4")],
   ["kinds-5", fixture("kinds-5")],
   ["kinds-6", fixture("kinds-6")],
-  ["kinds-7", golden],
+  ["kinds-7", fixture("kinds-7")],
+  ["kinds-8", golden],
   ["bound-writers", fixture("bound-writers")], // its commits name each other
   ["kinds-2", second],
   ["format-1", first],

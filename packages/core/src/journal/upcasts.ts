@@ -72,6 +72,8 @@ export const UPCASTS: Upcasts = {
   /** Before the texts of policies were stored, and a reason was asked for. */
   "policy.loaded": [(p) => ({ ...p, texts: false })],
   "policy.applied": [(p) => ({ ...p, texts: false, reason: "" })],
+  /** Before what was lost of a sub-agent's tokens was told apart. */
+  "child.ended": [(p) => ({ ...p, lost: 0 })],
   "turn.cancel-asked": [(p) => ({ ...p, all: false })],
   "turn.ended": [(p) => ({ ...p, micros: null }), wholeUsage("usage", "lost")],
 };

@@ -96,7 +96,10 @@ export function foldCall(ground: Ground, e: CallEvent): void {
         result: shown.text,
         cut: shown.cut,
         durationMs: startedAt === null ? null : entry.at - startedAt,
-        child: child === null ? null : { ...child, ending: e.ending, used: { tokens: e.used.tokens, micros: e.used.micros } },
+        child:
+          child === null
+            ? null
+            : { ...child, ending: e.ending, used: { tokens: e.used.tokens - e.lost, lost: e.lost, micros: e.used.micros } },
       });
       return;
     }

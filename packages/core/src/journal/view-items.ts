@@ -123,7 +123,7 @@ export type CallItem = Placed &
       agent: string;
       ending: Ending | null;
       /** What it came to; null until it has ended. */
-      used: Readonly<{ tokens: number; micros: number | null }> | null;
+      used: Readonly<{ tokens: number /** Reserved for calls that were cut off. */; lost: number; micros: number | null }> | null;
     }> | null;
     labels: readonly Label[];
     /** What was done about a failure. */

@@ -405,8 +405,14 @@ function count(view: SessionView, set: Partial<TurnTotals>, used: Of<"model.repl
 }
 const plus = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
 /** V465 what was used, and apart from it what was reserved for a call that was cut off: nobody knows how much of that was used. */
-export function tokensText(used: Pick<TurnTotals, "usage" | "lost">, numberText: (n: number) => string = String): string {
-  const [tokens, lost] = [totalTokens(used.usage), totalTokens(used.lost)];
+export const tokensText = (used: Pick<TurnTotals, "usage" | "lost">, numberText: (n: number) => string = String): string =>
+  tokenCountText({ tokens: totalTokens(used.usage), lost: totalTokens(used.lost) }, numberText);
+
+/** The same text, from counts: `tokens` are those that were used, without `lost`. */
+export function tokenCountText(
+  { tokens, lost }: Readonly<{ tokens: number; lost: number }>,
+  numberText: (n: number) => string = String,
+): string {
   const cutOff = lost === 0 ? "" : `, and up to ${numberText(lost)} reserved for a call that was cut off`;
   return `${numberText(tokens)} ${tokens === 1 ? "token" : "tokens"}${cutOff}`;
 }

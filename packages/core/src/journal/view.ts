@@ -9,7 +9,7 @@ export type * from "./view-items.ts";
 export { policyRef } from "./view-items.ts";
 export { filesText, type Line, narrator, resourceText, type Tone } from "./view-lines.ts";
 export { scheduleLine, timeText, whenText } from "./view-schedules.ts";
-export { type PreviewOf, type SessionFold, sessionFold, sessionViewOf, tokensText } from "./view-session.ts";
+export { type PreviewOf, type SessionFold, sessionFold, sessionViewOf, tokenCountText, tokensText } from "./view-session.ts";
 export * from "./view-summary.ts";
 export * from "./view-timeline.ts";
 export * from "./view-usage.ts";

@@ -171,6 +171,7 @@ export function wordOfEnding(p: Pick<Ports, "signAsWriter" | "ids">, s: State, a
     detail,
     labels: [...s.labels],
     used: { ...s.used, ms: activeMs },
+    lost: s.lost,
   };
   return [p.signAsWriter({ id: p.ids.intent(), session: parent.session, at, wish })];
 }

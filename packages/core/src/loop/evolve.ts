@@ -116,6 +116,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     unpriced: false,
     reserved: new Map(),
     used: NOTHING_ALLOTTED,
+    lost: 0,
     value: null,
     turns: 0,
     turn: null,
@@ -230,6 +231,7 @@ export function evolve(s: State, entry: Entry): State {
     case "child.ended": // the call's own ending follows it
       return inCall(s, e.call, (c, t) => {
         t.activeMs = Math.max(t.activeMs, (c.child?.since ?? 0) + e.used.ms); // its time is the turn's too, wherever it was driven
+        t.lostBelow += e.lost;
       });
     case "act.ended":
       return inCall(s, e.call, (c, t) => {
@@ -408,6 +410,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     iterations: 0,
     usage: NO_USAGE,
     lost: NO_USAGE,
+    lostBelow: 0,
     micros: 0,
     unpriced: (s.agent.fallbacks[chosen - 1] ?? s.agent).prices === null,
     settled: NOTHING_ALLOTTED,
@@ -641,6 +644,7 @@ function endTurn(s: State, e: Of<"turn.ended">): State {
   s.last = last;
   s.spent += totalTokens(e.usage) + totalTokens(e.lost);
   s.used = usedIn(s, t);
+  s.lost = totalTokens(e.lost) + t.lostBelow;
   s.micros += t.micros + (t.settled.micros ?? 0); // what is still set aside is added when it is settled
   s.unpriced ||= t.unpriced;
   s.turn = null;

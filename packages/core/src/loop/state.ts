@@ -119,6 +119,8 @@ export type State = {
   readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Allotment }>;
   /** What the last turn came to, with all that was set aside. */
   used: Allotment;
+  /** Tokens of `used` that were reserved for model calls which were cut off, here or in a sub-agent. */
+  lost: number;
   /** What the last turn answered with, where it was to be structured; null otherwise. */
   value: Json;
   turns: number;
@@ -163,6 +165,8 @@ export type Turn = {
   usage: Usage;
   /** Reserved for model calls whose reply was lost: counted as used. */
   lost: Usage;
+  /** The same of its sub-agents, in tokens. */
+  lostBelow: number;
   /** Of its model calls, lost ones included; `unpriced` once the price of something is not known. */
   micros: number;
   unpriced: boolean;

@@ -369,6 +369,7 @@ const recovered: ViewCase = {
         output: "it says so",
         detail: null,
         used: allotment,
+        lost: 0,
         intent: intentId("i_c"),
       },
     ],

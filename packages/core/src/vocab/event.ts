@@ -252,6 +252,8 @@ export type SessionEvent =
       output: string | null;
       detail: string | null;
       used: Allotment;
+      /** Tokens of `used` that were reserved for model calls which were cut off: nobody knows how many of them were used. */
+      lost: number;
       intent: IntentId;
     }>
   /** `recovering`: it failed, and `recovery.applied` says what is done about it; until then it is not settled. */

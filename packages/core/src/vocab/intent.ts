@@ -42,6 +42,8 @@ export type Wish =
       detail: string | null;
       labels: readonly Label[];
       used: Allotment;
+      /** Tokens of `used` that were reserved for model calls which were cut off; 0 where a process of before does not say. */
+      lost?: number;
     }>
   /** The runtime's own: an outcome that arrived after its call was given up as unknown. */
   | Readonly<{ kind: "late"; call: CallId; outcome: Outcome }>;

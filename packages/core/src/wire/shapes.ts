@@ -269,7 +269,7 @@ export const breakerView = z
 
 export const standingHalt = z.strictObject({ scope: z.string(), by: principal, reason: z.string(), at: millis }).readonly();
 
-/** One that was to work for a turn. `agent`: null for whom may not be seen. `session`: null when it was not begun. `ending`: null while it is at work. */
+/** One that was to work for a turn. `agent`: null for whom may not be seen. `session`: null when it was not begun. `ending`: null while it is at work. `tokens` were used; `lost` were reserved for model calls that were cut off. */
 export const member = z
   .strictObject({
     agent: name.nullable(),
@@ -277,6 +277,7 @@ export const member = z
     ending: ending.nullable(),
     detail: z.string().nullable(),
     tokens: count,
+    lost: count,
     cost: z.number().nullable(),
   })
   .readonly();

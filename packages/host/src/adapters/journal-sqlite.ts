@@ -164,7 +164,7 @@ export type ReadOptions = Readonly<{
 export function openReadStore({ directory, create = false, trust = null, blobKey = null }: ReadOptions): ReadStore {
   const places = placesIn(directory);
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
-  const alarms = openAlarms(directory);
+  const alarms = openAlarms(directory, trust === null ? null : blobKey);
   raiseStrange(db, alarms);
   const seals = (records: Records) => (trust === null ? UNPROVED : openSeals({ db, trust, records, alarms, hash: sha256 }));
   const reader = openReader(db, places, { seals, key: trust === null ? null : blobKey });
@@ -193,7 +193,7 @@ export function openStore(options: StoreOptions): Store {
   const db = openDatabase(places, open);
   const taken = closingOnError(db, () => writing(() => takeSlot(places.writers)));
   try {
-    const alarms = openAlarms(directory);
+    const alarms = openAlarms(directory, options.blobKey);
     raiseStrange(db, alarms);
     const seals = (records: Records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 });
     const reader = openReader(db, places, { seals, key: options.blobKey });

@@ -1,28 +1,39 @@
 /**
  * Alarms about the journal, in a file beside the database: whoever can write the database cannot take one back.
  * J302 while an alarm stands the project is read-only, in every process: no append, so no decision, no effect. It stands until an operator acknowledges it.
+ * J604 an acknowledgement counts only with a keyed hash over itself and all that stood in the file before it: whoever can write the file and has not the
+ *      project's key can neither add one, nor use an old one for a new alarm.
  */
+import { createHmac } from "node:crypto";
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** `what` names the place (`entry 3 of stream halt`), `detail` what is wrong with it. */
 export type Alarm = Readonly<{ at: number; what: string; detail: string }>;
-export type Acknowledgement = Readonly<{ at: number; by: string; reason: string }>;
+/** `isVerified`: the journal verified then, so that the same place can only be bad again because somebody made it so; otherwise it is accepted as it is. */
+export type Acknowledgement = Readonly<{ at: number; by: string; reason: string; isVerified: boolean }>;
 
 export type Alarms = Readonly<{
   /** Those that nobody has acknowledged, the first one first. */
   standing(): readonly Alarm[];
   /** Raised once for a place: while it stands it is not raised again. False when an operator has acknowledged this place as it is. */
   raise(what: string, detail: string): boolean;
-  acknowledge(acknowledgement: Omit<Acknowledgement, "at">): readonly Alarm[];
+  acknowledge(acknowledgement: Pick<Acknowledgement, "by" | "reason"> & Partial<Acknowledgement>): readonly Alarm[];
 }>;
 
 export const alarmsFile = (directory: string): string => join(directory, "alarms.jsonl");
 
 type Known = Readonly<{ stamp: string; standing: readonly Alarm[]; ever: ReadonlySet<string> }>;
 
-export function openAlarms(directory: string): Alarms {
+/** Without the key, for whoever has not the project's keys, acknowledgements are believed. */
+export function openAlarms(directory: string, key: string | Uint8Array | null): Alarms {
   const file = alarmsFile(directory);
+  const macOf: MacOf = (before, said) =>
+    key === null
+      ? null
+      : createHmac("sha256", key)
+          .update(`orgate-acknowledged-1\n${JSON.stringify([before, said.at, said.by, said.reason, said.isVerified])}`)
+          .digest("hex");
   const unwritten: Alarm[] = []; // the disk took no more: they still stand here
   let known: Known = { stamp: "", standing: [], ever: new Set() };
 
@@ -30,7 +41,7 @@ export function openAlarms(directory: string): Alarms {
   function now(): Known {
     const stat = statSync(file, { throwIfNoEntry: false });
     const stamp = stat === undefined ? "" : `${stat.ino} ${stat.size} ${stat.mtimeMs}`;
-    if (stamp !== known.stamp) known = { stamp, ...(stat === undefined ? { standing: [], ever: new Set() } : readAlarms(file)) };
+    if (stamp !== known.stamp) known = { stamp, ...(stat === undefined ? { standing: [], ever: new Set() } : readAlarms(file, macOf)) };
     return known;
   }
   const standing = (): readonly Alarm[] => [...now().standing, ...unwritten];
@@ -47,28 +58,41 @@ export function openAlarms(directory: string): Alarms {
       }
       return true;
     },
-    acknowledge({ by, reason }) {
+    acknowledge({ by, reason, isVerified = false }) {
       const open = standing();
-      appendFileSync(file, `${JSON.stringify({ kind: "acknowledged", at: Date.now(), by, reason })}\n`, { mode: 0o600, flush: true });
+      const said: Acknowledgement = { at: Date.now(), by, reason, isVerified };
+      const before = statSync(file, { throwIfNoEntry: false }) === undefined ? "" : readFileSync(file, "utf8");
+      const line = { kind: "acknowledged", ...said, mac: macOf(before, said) }; // one that is raised meanwhile is not acknowledged with the others
+      appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600, flush: true });
       unwritten.length = 0;
       return open;
     },
   };
 }
 
-/** A file that cannot be read is an alarm itself. */
-function readAlarms(file: string): Omit<Known, "stamp"> {
+type MacOf = (before: string, said: Acknowledgement) => string | null;
+
+/** A file that cannot be read is an alarm itself, and so is an acknowledgement that this project did not write. */
+function readAlarms(file: string, macOf: MacOf): Omit<Known, "stamp"> {
   const ever = new Set<string>();
   let standing: Alarm[] = [];
+  let before = "";
   try {
     for (const line of readFileSync(file, "utf8").split("\n")) {
       if (line === "") continue;
-      const { kind, at, what, detail } = JSON.parse(line) as Readonly<Record<string, unknown>>;
-      if (kind === "acknowledged") standing = [];
-      else {
+      const { kind, at, what, detail, by, reason, isVerified, mac } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+      const said = { at: Number(at), by: String(by), reason: String(reason), isVerified: isVerified === true };
+      const due = macOf(before, said);
+      before += `${line}\n`;
+      if (kind !== "acknowledged") {
         const alarm = { at: Number(at), what: String(what), detail: String(detail) };
         standing.push(alarm);
         ever.add(alarm.what);
+      } else if (due !== null && due !== mac)
+        standing.push({ at: said.at, what: file, detail: "an acknowledgement in it was not written by this project" });
+      else {
+        standing = [];
+        if (said.isVerified) ever.clear();
       }
     }
   } catch (error) {

@@ -70,7 +70,12 @@ export function mustBeSealed(
   alarms: Pick<Alarms, "raise">,
 ): void {
   if (sealed === null || sealed === wrap(found)) return;
-  const [what, detail] = [`table \`${table}\``, "its rows are not those that the writers have sealed: one was deleted, added or changed"];
+  // the difference stays while both go on: what was acknowledged as it is stays so, and a further change is another alarm
+  const off = toHash(found - sealed).slice(0, 16);
+  const [what, detail] = [
+    `table \`${table}\` (off by ${off})`,
+    "its rows are not those that the writers have sealed: one was deleted, added or changed",
+  ];
   if (alarms.raise(what, detail)) throw new FaultError({ kind: "journal-doubted", what, detail });
 }
 

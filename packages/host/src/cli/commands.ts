@@ -475,10 +475,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "agents validate",
-    summary: "are the agents right: everything that is wrong at once, with its place",
+    summary: "are the agents right: all that is wrong with what can be read, with its place",
     args: [{ name: "FILE", required: false, help: "only what is wrong with this file" }],
     options: {},
-    notes: ["Files, tools and policies. Exits 0 only when nothing is wrong."],
+    notes: [
+      "Files, tools and policies. Exits 0 only when nothing is wrong.",
+      "Where a part of a file cannot be read, what rests on it is not checked, and that is said (`complete` with --json).",
+    ],
     examples: ["orgate agents validate", "orgate agents validate agents/payer.symbi --json"],
     load: async () => (await import("../commands/agents.ts")).validate,
   },

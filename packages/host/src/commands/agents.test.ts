@@ -572,3 +572,14 @@ test("Y41 what a private agent has read does not leave, by the starter policies"
     JSON.parse((await desk.within({}, ["run", "reader", "--input", "go", "--json", "--project", home])).stdout) as Result;
   expect(await result()).toMatchObject({ output: expect.stringContaining("private/private-stays"), calls: 1 });
 });
+
+test("Y620 a file that is torn is told of, and that there may be more to tell once it is mended; of files that can be read whole nothing is left out", async () => {
+  const desk = bank();
+  desk.write("agents/clerk.toml", 'name = "clerk"\ninstructions = "x\nmodel = "offline/none"\ntools = ["nothing"]\n');
+  const torn = await desk.orgate("agents", "validate");
+  expect([torn.code, torn.stdout]).toEqual([1, expect.stringMatching(/agents\/clerk\.toml:2:[\s\S]*run it again once these are mended/)]);
+  expect(JSON.parse((await desk.orgate("agents", "validate", "--json")).stdout)).toMatchObject({ ok: false, complete: false });
+  desk.write("agents/clerk.toml", 'name = "clerk"\ninstructions = "x"\nmodel = "offline/echo"\ntools = []\nmodle = "x"\n');
+  const whole = await desk.orgate("agents", "validate");
+  expect([whole.code, whole.stdout.includes("run it again")]).toEqual([1, false]);
+});

@@ -145,14 +145,15 @@ function aboutOf({ symbi }: ProjectAgent) {
 export const validate: Run = async (given, screen) => {
   const [wanted] = given.args;
   const isMeant = wanted === undefined ? () => true : fileNamed(given, wanted);
-  const { problems, warnings, agents } = await problemsIn(given);
+  const { problems, warnings, agents, isWhole } = await problemsIn(given);
   const meant = <P extends SymbiProblem>(all: readonly P[]): readonly P[] => all.filter(({ file }) => isMeant(file));
   const [shown, doubts] = [meant(problems), meant(warnings)];
-  if (given.json) screen.line(JSON.stringify({ ok: shown.length === 0, agents, problems: shown, warnings: doubts }));
+  if (given.json) screen.line(JSON.stringify({ ok: shown.length === 0, complete: isWhole, agents, problems: shown, warnings: doubts }));
   else {
     for (const problem of shown) printProblem(screen, "bad", problem);
     for (const warning of doubts) printProblem(screen, "warn", warning);
     tellEnd(screen, shown.length, agents.length);
+    if (!isWhole) screen.line("what rests on a part that could not be read was not checked: run it again once these are mended");
   }
   return shown.length === 0 ? EXIT.success : EXIT.failure;
 };
@@ -177,7 +178,12 @@ function fileNamed(given: Given, wanted: string): (file: string) => boolean {
   throw new FaultError({ kind: "usage", detail: `there is no file \`${wanted}\` of an agent`, hint: near });
 }
 
-type Validated = Readonly<{ problems: readonly SymbiProblem[]; warnings: readonly SymbiProblem[]; agents: readonly string[] }>;
+type Validated = Readonly<{
+  problems: readonly SymbiProblem[];
+  warnings: readonly SymbiProblem[];
+  agents: readonly string[];
+  isWhole: boolean;
+}>;
 
 /** Y385 each check is made of whatever could be read, and leaves out what rests on the rest. */
 async function problemsIn(given: Given): Promise<Validated> {
@@ -198,10 +204,11 @@ async function problemsIn(given: Given): Promise<Validated> {
     problems.push(...report.problems);
     const doubts = agents.flatMap(({ agent, symbi }) => (symbi === undefined ? [] : procedureDoubts(agent, symbi.origin)));
     const warnings = problems.length > 0 ? [] : [...doubts, ...report.warnings.filter(({ file }) => isSymbi(file))];
-    return { problems: each(problems), warnings, agents: names };
+    const isWhole = !gaps.agents && !gaps.tools.more && gaps.tools.named.length === 0;
+    return { problems: each(problems), warnings, agents: names, isWhole };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
-    return { problems: each([...problems, problemOfFault(error, config.root)]), warnings: [], agents: [] };
+    return { problems: each([...problems, problemOfFault(error, config.root)]), warnings: [], agents: [], isWhole: false };
   }
 }
 

@@ -32,7 +32,7 @@ export const acknowledge: Run = (given, screen) =>
       });
     const by = given.text("as") ?? (given.env.ORGATE_USER || userInfo().username);
     for (const { what, detail } of problems.flatMap((p) => places(look.records, p))) look.alarms.raise(what, detail); // as it is, all of it
-    const acknowledged = look.alarms.acknowledge({ by, reason });
+    const acknowledged = look.alarms.acknowledge({ by, reason, isVerified: bad === null });
     if (given.json) screen.line(JSON.stringify({ acknowledged, verified: bad === null }));
     else {
       screen.line(`acknowledged ${count(acknowledged.length, "alarm")}: work may go on`);

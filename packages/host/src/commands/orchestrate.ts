@@ -15,6 +15,7 @@ import {
   USUAL_ROUNDS,
   whyNoPlan,
 } from "@orgate/core";
+import { tokenCountText } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { table } from "../cli/table.ts";
 import { type Member, membersOf } from "../members.ts";
@@ -89,18 +90,18 @@ function memberTable(members: readonly Member[], paint: Parameters<typeof table>
   if (members.length === 0) return [];
   const costs = members.map(({ cost }) => cost);
   const together = costs.includes(null) ? null : costs.reduce<number>((n, one) => n + (one ?? 0), 0);
-  const tokens = members.reduce((n, one) => n + one.tokens, 0);
+  const sum = (of: "tokens" | "lost"): number => members.reduce((n, one) => n + one[of], 0);
   return table(
-    ["member", "session", "ending", "tokens", "cost"],
+    ["member", "session", "ending", "used", "cost"],
     [
-      ...members.map(({ agent, session, ending, tokens: used, cost }) => [
+      ...members.map(({ agent, session, ending, tokens, lost, cost }) => [
         agent,
         session ?? "-",
         { text: ending ?? "open", tone: ending === "completed" ? "good" : ending === "cancelled" ? "dim" : "warn" } as const,
-        String(used),
+        tokenCountText({ tokens, lost }),
         money(cost),
       ]),
-      ["together", "", "", String(tokens), money(together)],
+      ["together", "", "", tokenCountText({ tokens: sum("tokens"), lost: sum("lost") }), money(together)],
     ],
     paint,
   );

@@ -12,7 +12,8 @@ import {
   toResult,
 } from "@orgate/core";
 import { decodePayload, type SessionSummary } from "@orgate/core/journal";
-import { filesText, narrator } from "@orgate/core/journal/view";
+import { filesText, narrator, tokensText } from "@orgate/core/journal/view";
+import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
 import { mayAct } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { nextCommand } from "../cli/next-command.ts";
@@ -40,7 +41,7 @@ export const show: Run = (given, screen) =>
       screen.line(JSON.stringify({ ...summary, shown, holder, erased, questions, unknowns: withEvidence(unknowns, entries), entries }));
       return EXIT.success;
     }
-    printHead(screen, summary, holder, shown);
+    printHead(screen, summary, holder, shown, lostIn(entries));
     printTimeline(screen, stored, summary.openedAt);
     printOpen(screen, state, entries);
     if (erased > 0) screen.line(`\n${count(erased, "entry was", "entries were")} erased on request: this session cannot go on`);
@@ -68,13 +69,17 @@ async function storedOf(look: Look, session: SessionId): Promise<readonly Stored
   });
 }
 
-function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["holder"]>, state: Shown): void {
+/** Reserved for model calls of its turns that were cut off. */
+const lostIn = (entries: readonly Entry[]): Usage =>
+  entries.reduce((sum, { event }) => (event.kind === "turn.ended" ? addUsage(sum, event.lost) : sum), NO_USAGE);
+
+function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["holder"]>, state: Shown, lost: Usage): void {
   const { paint } = screen;
   const by = holder === null ? "" : `, held by ${holder.writer} (process ${holder.pid ?? "?"})`;
   screen.line(`${paint("strong", s.session)} ${paint(TONES[state], state)}${by}`);
   if (s.title !== null) screen.line(visible(s.title));
   screen.line(
-    `${s.external === null ? "" : `id ${visible(s.external)}, `}agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${s.usage.input + s.usage.output} tokens, opened ${new Date(s.openedAt).toISOString()}`,
+    `${s.external === null ? "" : `id ${visible(s.external)}, `}agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${tokensText({ usage: s.usage, lost })}, opened ${new Date(s.openedAt).toISOString()}`,
   );
   if (s.parent !== null) screen.line(`works for ${s.parent}: \`orgate sessions show ${s.parent}\``);
   if (s.children.length > 0) screen.line(`at work for it: ${s.children.join(", ")}`);

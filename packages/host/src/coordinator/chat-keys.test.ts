@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import { readToken } from "../access-book.ts";
 import { type Guarded, type GuardedOptions, openGuarded, until } from "./fixtures/guarded.ts";
+import { raw } from "./fixtures/serving.ts";
 import type { Log } from "./logs.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -121,4 +122,20 @@ test("W430 W191 wrong keys in addresses, which any page can make a browser show,
   for (let i = 0; i < 12; i += 1) outcomes.push(await one.dial(`/ws/chat?token=${WRONG.replace("0", String(i % 10))}`).closed);
   expect(outcomes.at(-1)).toBe(429);
   expect((await one.get("/api/v1/sessions", key)).status).toBe(200);
+});
+
+test("W601 a wrong key in the address is counted by the key that it claims to be, as one in a header is, and the right one gets in", async () => {
+  const { one } = await taking({ bounds: { strangersBurst: 3, strangersPerSecond: 0.001 }, proxies: ["127.0.0.1"] });
+  const key = await one.give();
+  const wrong = `${key.slice(0, "ogk_".length + 16)}_${"B".repeat(43)}`;
+  const from = (n: number, token: string) =>
+    raw(one.at.port, [
+      `GET /ws/chat?token=${token} HTTP/1.1\r\nhost: localhost\r\nx-forwarded-for: 198.51.100.${n}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+    ]).then((told) => Number(/^HTTP\/1\.1 (\d+)/.exec(told)?.[1]));
+  const found = [];
+  for (let n = 1; n <= 5; n += 1) found.push(await from(n, wrong));
+  expect(found).toEqual([401, 401, 401, 429, 429]);
+  const right = said(one, `/ws/chat?token=${key}`, "1");
+  expect(JSON.parse(await right.answered)).toMatchObject({ type: "ChatChunk" });
+  right.socket.terminate();
 });

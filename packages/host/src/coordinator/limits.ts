@@ -52,7 +52,10 @@ export type Rate = Readonly<{
   size(): number;
 }>;
 
-/** A bucket each, filled as time goes by. One that is full again is forgotten; of those that are not, no more than `most` are kept. */
+/**
+ * A bucket each, filled as time goes by. One that is full again is forgotten; of those that are not, no more than `most` are kept.
+ * W600 they are all looked at no oftener than it takes a bucket to fill by one: a flood from ever new sources does not make each request walk through them.
+ */
 export function rateOf(burst: number, perSecond: number, most = 10_000): Rate {
   const buckets = new Map<string, { left: number; at: number }>();
   const leftOf = (who: string, now: number): number => {
@@ -60,8 +63,12 @@ export function rateOf(burst: number, perSecond: number, most = 10_000): Rate {
     return bucket === undefined ? burst : Math.min(burst, bucket.left + ((now - bucket.at) / 1_000) * perSecond);
   };
   const waitFor = (left: number): number => (left >= 1 ? 0 : Math.ceil(((1 - left) / perSecond) * 1_000));
+  let prunedAt = Number.NEGATIVE_INFINITY;
   function prune(now: number): void {
-    for (const [who] of buckets) if (leftOf(who, now) >= burst) buckets.delete(who);
+    if (now - prunedAt >= 1_000 / perSecond) {
+      prunedAt = now;
+      for (const [who] of buckets) if (leftOf(who, now) >= burst) buckets.delete(who);
+    }
     for (const [who] of buckets) {
       if (buckets.size < most) return;
       buckets.delete(who); // the one that was heard of longest ago

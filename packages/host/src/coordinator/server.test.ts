@@ -112,6 +112,23 @@ test("W69 what is kept of those who asked does not grow, and a bucket fills as t
   expect([rate.take("a", 20_000), rate.take("a", 20_000), rate.take("a", 21_000)]).toEqual([0, 1_000, 0]);
 });
 
+test("W600 counting who asks does not walk through all that asked before: a flood from ever new sources costs each request the same", () => {
+  const rate = rateOf(20, 1, 1_000);
+  const min = Math.min; // what is left of a bucket is worked out with it
+  let looked = 0;
+  Math.min = (...numbers) => {
+    looked += 1;
+    return min(...numbers);
+  };
+  try {
+    for (let i = 0; i < 5_000; i += 1) rate.take(`who-${i}`, i / 10);
+  } finally {
+    Math.min = min;
+  }
+  expect(looked).toBeLessThanOrEqual(2 * 5_000);
+  expect(rate.size()).toBeLessThanOrEqual(1_000);
+});
+
 test("W71 live and ready tell of the journal, without saying where it lies; a journal that takes nothing is not ready", async () => {
   const at = await serve();
   expect(await (await at.get("/readyz", null)).json()).toMatchObject({ status: "ok" });

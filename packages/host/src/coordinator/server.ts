@@ -321,7 +321,9 @@ const HALT = `${API}/halt`;
 /** What a wrong guess is counted under: what was shown, with where it comes from; and with the key or sign-in that it claims to be. */
 function guessedAt(asking: Asking): readonly string[] {
   const shown = shownIn(asking);
-  const [claimed] = /og[ks]_[0-9a-f]{16}(?=_)/.exec(`${asking.headers.authorization ?? ""} ${asking.headers.cookie ?? ""}`) ?? [];
+  const inAddress = isChatKey(asking) ? asking.query.get("token") : null;
+  const [claimed] =
+    /og[ks]_[0-9a-f]{16}(?=_)/.exec(`${asking.headers.authorization ?? ""} ${asking.headers.cookie ?? ""} ${inAddress ?? ""}`) ?? [];
   return [`${shown} ${asking.remote}`, ...(claimed === undefined ? [] : [`${claimed}`])];
 }
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { seq } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
-import { openAlarms } from "../adapters/sqlite-alarms.ts";
+import { openLook } from "../compose-look.ts";
 import { hook } from "./fixtures/hooks.ts";
 import { raw, type Serving, serving } from "./fixtures/serving.ts";
 
@@ -80,7 +80,9 @@ test("Z3 Z24 a delivery stays known when the table of what was opened has to be 
   db.exec("DROP TABLE externals; DROP TABLE revoked");
   db.close();
   await expect(serve({ folder: at.folder, serve: { declares } })).rejects.toThrow("table `externals`: it is gone");
-  openAlarms(`${at.folder}/.orgate`).acknowledge({ by: "ana", reason: "a drill" });
+  const look = openLook(`${at.folder}/.orgate`);
+  look.alarms.acknowledge({ by: "ana", reason: "a drill" });
+  await look.close();
   const next = await serve({ folder: at.folder, serve: { declares } });
   expect(await status(send(next, '{"n":1}', { "x-github-delivery": "d-2" }))).toBe(200);
   expect(await status(send(next, '{"n":2}', { "x-github-delivery": "d-1" }))).toBe(200);

@@ -1,5 +1,5 @@
 /** Those who work for a session, as it shows them: a card for each, and what they came to together. */
-import { type CallItem, count, type SessionView, type ViewItem } from "@orgate/core/journal/view";
+import { type CallItem, count, type SessionView, tokenCountText, type ViewItem } from "@orgate/core/journal/view";
 import { DELEGATE } from "@orgate/core/vocab";
 import { type Look, money } from "./screen.ts";
 
@@ -9,11 +9,14 @@ export function togetherLine({ items }: Pick<SessionView, "items">, item: ViewIt
   const members = items.flatMap((one) => (one.kind === "call" && one.turn === item.turn && one.child !== null ? [one.child] : []));
   if (members.length === 0) return [];
   const tokens = members.reduce((n, { used }) => n + (used?.tokens ?? 0), 0);
+  const lost = members.reduce((n, { used }) => n + (used?.lost ?? 0), 0);
   const costs = members.map(({ used }) => used?.micros ?? null);
   const cost = costs.includes(null) ? "" : ` · ${money(costs.reduce<number>((n, one) => n + (one ?? 0), 0))}`;
   const short = items.filter((one) => one.kind === "call" && one.turn === item.turn && isShort(one)).length;
   const failed = short === 0 ? "" : paint("warn", `${short} did not complete`) + paint("dim", " · ");
-  return [`${paint("dim", `${count(members.length, "member")} together · `)}${failed}${paint("dim", `${count(tokens, "token")}${cost}`)}`];
+  return [
+    `${paint("dim", `${count(members.length, "member")} together · `)}${failed}${paint("dim", `${tokenCountText({ tokens, lost })}${cost}`)}`,
+  ];
 }
 
 /** It did not complete, and that was nobody's wish; or was not let begin. */

@@ -18,6 +18,7 @@ import {
   type QuestionItem,
   type SessionView,
   shortened,
+  tokenCountText,
   tokensText,
   type ViewItem,
   width,
@@ -113,7 +114,7 @@ function callLines(item: CallItem, look: Look): readonly string[] {
   const { paint, columns } = look;
   const head = memberTitle(item);
   const used = item.child?.used ?? null;
-  const spent = used === null ? "" : ` · ${count(used.tokens, "token")}${used.micros === null ? "" : ` · ${money(used.micros)}`}`;
+  const spent = used === null ? "" : ` · ${tokenCountText(used)}${used.micros === null ? "" : ` · ${money(used.micros)}`}`;
   const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}${spent}`;
   const title = `${paint(isCalledOff(item) ? "dim" : DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
   const status = saidOf(item);
