@@ -98,5 +98,5 @@ const heldWords = ({ scope }: StandingHalt) => ({
 
 const WAITING = {
   sentence: "The turn waits for a person.",
-  next: "Answer it with `orgate approvals`; the session costs nothing meanwhile.",
+  next: "`orgate approvals list` shows it, `orgate approvals approve ID` says yes; the session costs nothing meanwhile.",
 };

@@ -136,7 +136,7 @@ function sealedIn(file: string): Sealed {
   if (!read.success) throw bad(file, STRANGE, HINT);
   return read.data;
 }
-const STRANGE = "is not what `orgate secrets` writes";
+const STRANGE = "is not what `orgate secrets set` writes";
 const HINT = "restore it from a copy, or remove it and set the secrets again";
 
 const keyOf = (passphrase: string, salt: Buffer, n: number): Promise<Buffer> =>

@@ -80,24 +80,45 @@ describe("a breaker of a model", () => {
   );
 });
 
+/** What messages in the sources tell people to type: `orgate …` in backticks. */
+function advisedCommands(): readonly Readonly<{ file: string; whole: string; advised: string }>[] {
+  const packages = join(import.meta.dirname, "../../..");
+  return ["core/src", "host/src", "console/src"].flatMap((room) =>
+    readdirSync(join(packages, room), { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.tsx?$/.test(file) && !/test\.tsx?$|fixtures|cli\/commands/.test(file))
+      .flatMap((file) =>
+        readFileSync(join(packages, room, file), "utf8")
+          .split("\n")
+          .filter((line) => !/^\s*(\*|\/\*|\/\/)/.test(line))
+          .flatMap((line) => [...line.matchAll(/(?<!\bAs \\?)`orgate ((?:[^`\\]|\\[^`])+)\\?`(?! is refused)/g)])
+          .map(([whole, advised = ""]) => ({ file, whole, advised })),
+      ),
+  );
+}
+
+test("A567 a command that is advised exists", () => {
+  const names = COMMANDS.map(({ name }) => name);
+  const isThere = (advised: string): boolean =>
+    /^(?:help|COMMAND|"|\$\{)/.test(advised) ||
+    names.some((name) => name.split(" ").every((word, i) => fits(word, advised.split(/[ \\]/)[i] ?? "")));
+  /** What is filled in, and `a|b`, stands for any of them. */
+  const fits = (word: string, said: string): boolean => said.startsWith("$") || said.split("|").includes(word);
+  expect(advisedCommands().length).toBeGreaterThan(100);
+  expect(advisedCommands().flatMap(({ file, whole, advised }) => (isThere(advised) ? [] : [`${file}: ${whole}`]))).toEqual([]);
+});
+
 test("A463 a command that is advised has the options without which it is refused", () => {
   const demanding = COMMANDS.flatMap(({ name, options }) =>
     Object.entries(options).flatMap(([option, { help }]) => (/\brequired\)/.test(help) ? [{ name, option }] : [])),
   );
   expect(demanding).toContainEqual({ name: "breakers reset", option: "reason" });
-  const packages = join(import.meta.dirname, "../../..");
-  const wrong: string[] = [];
-  for (const room of ["core/src", "host/src", "console/src"])
-    for (const file of readdirSync(join(packages, room), { recursive: true, encoding: "utf8" })) {
-      if (!/\.tsx?$/.test(file) || /test\.tsx?$|fixtures|cli\/commands/.test(file)) continue;
-      for (const line of readFileSync(join(packages, room, file), "utf8").split("\n")) {
-        if (/^\s*(\*|\/\*|\/\/)/.test(line)) continue;
-        for (const [whole, advised = ""] of line.matchAll(/(?<!\bAs \\?)`orgate ((?:[^`\\]|\\[^`])+)\\?`(?! is refused)/g))
-          for (const { name, option } of demanding)
-            if ((advised === name || advised.startsWith(`${name} `)) && !advised.includes(`--${option}`) && !advised.endsWith("--help"))
-              wrong.push(`${file}: ${whole}`);
-      }
-    }
+  const wrong = advisedCommands().flatMap(({ file, whole, advised }) =>
+    demanding.flatMap(({ name, option }) =>
+      (advised === name || advised.startsWith(`${name} `)) && !advised.includes(`--${option}`) && !advised.endsWith("--help")
+        ? [`${file}: ${whole}`]
+        : [],
+    ),
+  );
   expect(wrong).toEqual([]);
 });
 

@@ -95,7 +95,7 @@ export type Shell = Readonly<{
 
 /** S484 a program that is run from here would pass by the gate and the journal. */
 const NO_COMMANDS =
-  "`!` runs nothing here: a program would run outside the policies and the journal. Give an agent a tool for it (`/help tool`, or `orgate tools`), or use another terminal; a message may begin with a space and then `!`";
+  "`!` runs nothing here: a program would run outside the policies and the journal. Give an agent a tool for it (`/help tool`, or `orgate tools init`), or use another terminal; a message may begin with a space and then `!`";
 
 /** `move`: to another server, or to one's own (null); what cannot be done is said. `consented`: saving what is authored was consented to beforehand (`--yes`), and in which conversations that was used up. */
 export async function openShell(

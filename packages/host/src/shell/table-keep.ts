@@ -169,7 +169,7 @@ async function twin(argv: readonly string[], shell: Shell, elsewhere: string): P
 }
 async function secrets(rest: string, shell: Shell): Promise<void> {
   const [verb = "", name = "", ...more] = rest.split(/\s+/);
-  const elsewhere = "secrets are kept where the server is: `orgate secrets` there";
+  const elsewhere = "secrets are kept where the server is: `orgate secrets set` there";
   if (rest === "" || rest === "list") return twin(["secrets", "list"], shell, elsewhere);
   if (!["set", "remove"].includes(verb) || name === "" || more.length > 0)
     return shell.say("`/secrets`, `/secrets set NAME` (the value is asked for, hidden), `/secrets remove NAME`");
@@ -231,7 +231,9 @@ export const KEEP_COMMANDS: readonly ShellCommand[] = [
     name: "secrets",
     usage: "[set|remove NAME]",
     summary: "names of secrets; a value is asked for, hidden",
-    more: ["Of a server of your own only. As `orgate secrets`. No value is ever shown, or kept among the lines that you typed."],
+    more: [
+      "Of a server of your own only. As `orgate secrets set|list|remove`. No value is ever shown, or kept among the lines that you typed.",
+    ],
     takes: [["list", "set", "remove"], "anything"],
     run: secrets,
   },
