@@ -220,6 +220,9 @@ test("Q620 a halt in a program names an agent or a tool that is there, or says t
   expect(await o.runtime.halts()).toEqual([]);
   await o.runtime.halt("tool:none", "stop", ana, { anyway: true });
   expect(await o.runtime.halts()).toMatchObject([{ scope: "tool:none" }]);
+  await expect(o.runtime.resumeWork("tool:nne", "over", ana)).rejects.toThrow("nothing was lifted: tool nne is not halted");
+  await o.runtime.resumeWork("tool:none", "over", ana);
+  await expect(o.runtime.resumeWork("all", "over", ana)).rejects.toThrow("nothing was lifted: all work is not halted");
 });
 
 test("Q43 halting, letting go on and resolving are for certified people whom the policies let; a stranger's key counts for nothing", async () => {

@@ -260,8 +260,20 @@ export async function haltWork(acting: Halting, scope: string, reason: string): 
 
 export async function resumeWork(acting: Acting, scope: string, reason: string): Promise<void> {
   const by = await halting(acting, scope, `let ${scope} go on`, reason);
-  await acting.place.orders.resume({ kind: "work.resumed", scope, by, reason: reason.toWellFormed() });
+  const { orders } = acting.place;
+  await orders.refresh();
+  const halted = [...orders.now().halts.keys()];
+  if (scope === "all" ? halted.length === 0 : !halted.includes(scope)) throw notHalted(scope, halted);
+  await orders.resume({ kind: "work.resumed", scope, by, reason: reason.toWellFormed() });
 }
+
+/** A620 a name that is typed wrong must not look like work that goes on again. */
+const notHalted = (scope: string, halted: readonly string[]): FaultError =>
+  new FaultError({
+    kind: "usage",
+    detail: `nothing was lifted: ${scope === "all" ? "all work" : scope.replace(":", " ")} is not halted`,
+    hint: halted.length === 0 ? "nothing is halted: `orgate halts`" : `halted: ${halted.join(", ")}; \`orgate halts\` tells more`,
+  });
 
 /** Whoever gave it may take it back; so may whoever may approve the like. */
 export async function revokeGrant(acting: Acting, grant: GrantId, reason: string): Promise<StandingGrant> {

@@ -241,3 +241,23 @@ describe("every command fails as it should", () => {
     }
   });
 });
+
+test("A620 trust that was not given is not taken back, and a server that cannot be reached leaves no trust behind unsaid", {
+  timeout: 60_000,
+}, async () => {
+  const desk = makeDesk();
+  try {
+    desk.write("AGENTS.md", "be brief\n");
+    desk.write(".mcp.json", JSON.stringify({ mcpServers: { broken: { command: "false" } } }));
+    const removed = await desk.orgate("trust", "remove", "AGENTS.md");
+    expect([removed.code, removed.stderr]).toEqual([2, expect.stringContaining("nothing was taken back: `AGENTS.md` is not trusted")]);
+    const unreachable = await desk.orgate("mcp", "trust", "broken");
+    expect([unreachable.code, unreachable.stderr]).toEqual([
+      1,
+      expect.stringContaining("`orgate trust remove mcp:broken` takes that back"),
+    ]);
+    expect((await desk.orgate("trust", "remove", "mcp:broken")).code).toBe(0);
+  } finally {
+    desk.remove();
+  }
+});

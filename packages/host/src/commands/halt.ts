@@ -7,7 +7,7 @@
  */
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type FaultError, isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
+import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
 import type { Journal, Position, SessionSummary, Written } from "@orgate/core/journal";
 import { haltWork, resumeWork, standingOrders } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -115,7 +115,6 @@ export const resume: Run = (given, screen) =>
     await place.orders.refresh();
     const before = place.orders.now().halts;
     const lifted = scope === "all" ? [...before.keys()] : [...before.keys()].filter((s) => s === scope);
-    if (lifted.length === 0) throw notHalted(scope, [...before.keys()]);
     await resumeWork({ place, gate, person }, scope, reason);
     const left = [...place.orders.now().halts.keys()];
     const waiting = await toGoOn(place);
@@ -131,15 +130,6 @@ export const resume: Run = (given, screen) =>
     }
     return EXIT.success;
   });
-
-/** A620 a name that is typed wrong must not look like work that goes on again. */
-const notHalted = (scope: string, halted: readonly string[]): FaultError =>
-  usage(
-    `nothing was lifted: ${nameOf(scope)} is not halted`,
-    halted.length === 0
-      ? "nothing is halted: `orgate halts`"
-      : `halted: ${halted.map(nameOf).join(", ")}; \`orgate resume-work ${words(halted[0] ?? "all")} --reason "…"\` lifts it`,
-  );
 
 const MOST_TO_NAME = 20;
 /** Turns that want driving and that nobody drives: an approval that waited with the halt, or a process that is gone. */

@@ -31,7 +31,7 @@ import type { Config } from "../config.ts";
 import { trustIn } from "../project-agents.ts";
 import { type ProjectMcp, type ProjectServer, projectMcp, type ServerState } from "../project-mcp.ts";
 import { version } from "../version.ts";
-import { certified, personOf, projectOf, writing } from "./project.ts";
+import { certified, personOf, projectOf, tell, writing } from "./project.ts";
 import { appendTrust } from "./trust.ts";
 
 const TONES: Readonly<Record<ServerState, Tone>> = {
@@ -231,7 +231,15 @@ export const trust: Run = async (given, screen) => {
           ? null
           : { kind: "trust.given", subject: `mcp:${name}`, digest: found.digest, by },
       );
-    const now = await offeredNow(given, config, found);
+    const now = await offeredNow(given, config, found).catch((error: unknown) => {
+      if (found.origin === "project")
+        tell(
+          given,
+          screen,
+          `its entry is trusted now, and nothing that it offers is accepted: \`orgate trust remove mcp:${name}\` takes that back`,
+        );
+      throw error;
+    });
     checkDigest(given, now);
     const accepted = chosen(found.accepted, now, given.text("tools"));
     const changes = differences(found.accepted, accepted, sha256);

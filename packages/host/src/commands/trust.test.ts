@@ -139,7 +139,7 @@ test("A22 what is not there, or is not what was looked at, is not trusted", asyn
   expectRefusal(await desk.orgate("trust", "add", "AGENTS.md"), 2, "there is nothing called `AGENTS.md` to trust");
   desk.write("AGENTS.md", "hello");
   expectRefusal(await desk.orgate("trust", "add", "AGENTS.md", "--digest", "0123456789abcdef"), 2, "`AGENTS.md` has the digest ");
-  expectRefusal(await desk.orgate("trust", "remove", "AGENTS.md"), 2, "there is nothing called `AGENTS.md` to trust");
+  expectRefusal(await desk.orgate("trust", "remove", "AGENTS.md"), 2, "nothing was taken back: `AGENTS.md` is not trusted");
   desk.write("AGENTS.md", new Uint8Array([0xff, 0xfe]));
   expectRefusal(await desk.orgate("trust", "add", "AGENTS.md"), 2, "`AGENTS.md` cannot be trusted");
 });

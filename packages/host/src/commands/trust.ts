@@ -115,7 +115,7 @@ export const remove: Run = async (given, screen) => {
   const [asked = ""] = given.args;
   const known = await trustIn(config.journal.directory);
   const subject = known.has(asked) ? asked : skillName(asked);
-  if (!known.has(subject)) throw missing(asked, config);
+  if (!known.has(subject)) throw isThere(config, subject) ? notTrusted(subject) : missing(asked, config);
   const person = personOf(given, screen);
   const reason = given.text("reason") ?? "";
   await writing(config, async (place) => {
@@ -128,6 +128,14 @@ export const remove: Run = async (given, screen) => {
   else screen.line(`${visible(subject)} is no longer trusted`);
   return EXIT.success;
 };
+
+const isThere = (config: Config, subject: string): boolean => trustCandidates(config, sha256, []).some((one) => one.subject === subject);
+const notTrusted = (subject: string): FaultError =>
+  new FaultError({
+    kind: "usage",
+    detail: `nothing was taken back: \`${subject}\` is not trusted`,
+    hint: "`orgate trust list` shows what is",
+  });
 
 /** What somebody else wrote first is looked at before it is written again. */
 export async function appendTrust(place: Place, plan: (trusted: Trusted) => SystemEvent | null): Promise<void> {
