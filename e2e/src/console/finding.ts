@@ -91,7 +91,7 @@ export const FINDING: readonly Case[] = [
         const says = await limited.innerText();
         const isWell = await page.getByText("The server can do its work.").count();
         return [
-          ...wrong(/tools cannot run programs .*bubblewrap is not installed.*apt install bubblewrap/s.test(says), `Health says ${says}`),
+          ...wrong(/[Tt]ools cannot run programs .*bubblewrap is not installed.*apt install bubblewrap/s.test(says), `Health says ${says}`),
           ...wrong(isWell === 1, "a server without a sandbox is said not to be well"),
           ...(await sound(ana, "health without a sandbox")),
         ];

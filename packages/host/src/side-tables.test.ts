@@ -1,5 +1,5 @@
 /** Rows beside the entries that somebody deletes, adds or changes: named by verify, and never believed for safety. */
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineAgent, defineTool, FaultError, type Row, type SessionId, tableGate } from "@orgate/core";
@@ -331,4 +331,16 @@ test("J605 what was acknowledged as it is stays so; a further change of the same
   tamper(again, "UPDATE questions SET arrival = -1");
   await expect(runtime.approvals.list()).rejects.toThrow("table `questions`");
   expect(readFileSync(join(directory, "alarms.jsonl"), "utf8").match(/"kind":"alarm"/g)).toHaveLength(2);
+});
+
+test("J606 a line of the alarms that a crash or a full disk has torn is an alarm, can be acknowledged, and hides none that comes after it", async () => {
+  const { runtime, directory } = await openOffice(copied());
+  const { alarms } = runtime.place.store;
+  writeFileSync(join(directory, "alarms.jsonl"), '{"kind":"alarm","at":1,"what":"ent');
+  expect(alarms.standing()).toMatchObject([{ detail: "line 1 cannot be read" }]);
+  alarms.raise("entry 1 of stream `x`", "a drill");
+  expect(alarms.standing().map(({ what }) => what)).toEqual([join(directory, "alarms.jsonl"), "entry 1 of stream `x`"]);
+  alarms.acknowledge({ by: "ana", reason: "the disk was full" });
+  expect(alarms.standing()).toEqual([]);
+  expect((await runtime.complete("clerk", "hello")).ending).toBe("completed");
 });

@@ -52,7 +52,7 @@ export function openAlarms(directory: string, key: string | Uint8Array | null): 
       if (now().ever.has(what)) return false;
       const alarm: Alarm = { at: Date.now(), what, detail };
       try {
-        appendFileSync(file, `${JSON.stringify({ kind: "alarm", ...alarm })}\n`, { mode: 0o600, flush: true });
+        appendFileSync(file, `\n${JSON.stringify({ kind: "alarm", ...alarm })}\n`, { mode: 0o600, flush: true });
       } catch {
         unwritten.push(alarm);
       }
@@ -61,9 +61,9 @@ export function openAlarms(directory: string, key: string | Uint8Array | null): 
     acknowledge({ by, reason, isVerified = false }) {
       const open = standing();
       const said: Acknowledgement = { at: Date.now(), by, reason, isVerified };
-      const before = statSync(file, { throwIfNoEntry: false }) === undefined ? "" : readFileSync(file, "utf8");
+      const before = statSync(file, { throwIfNoEntry: false }) === undefined ? "" : linesIn(file).join("\n");
       const line = { kind: "acknowledged", ...said, mac: macOf(before, said) }; // one that is raised meanwhile is not acknowledged with the others
-      appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600, flush: true });
+      appendFileSync(file, `\n${JSON.stringify(line)}\n`, { mode: 0o600, flush: true });
       unwritten.length = 0;
       return open;
     },
@@ -72,31 +72,50 @@ export function openAlarms(directory: string, key: string | Uint8Array | null): 
 
 type MacOf = (before: string, said: Acknowledgement) => string | null;
 
-/** A file that cannot be read is an alarm itself, and so is an acknowledgement that this project did not write. */
+/** Each line begins on a line of its own, also behind one that a crash or a full disk has torn: empty ones say nothing. */
+const linesIn = (file: string): readonly string[] =>
+  readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
+
+/** A file or a line that cannot be read is an alarm itself, and so is an acknowledgement that this project did not write. */
 function readAlarms(file: string, macOf: MacOf): Omit<Known, "stamp"> {
   const ever = new Set<string>();
   let standing: Alarm[] = [];
-  let before = "";
+  const doubt = (at: number, detail: string): void => void standing.push({ at, what: file, detail });
   try {
-    for (const line of readFileSync(file, "utf8").split("\n")) {
-      if (line === "") continue;
-      const { kind, at, what, detail, by, reason, isVerified, mac } = JSON.parse(line) as Readonly<Record<string, unknown>>;
-      const said = { at: Number(at), by: String(by), reason: String(reason), isVerified: isVerified === true };
-      const due = macOf(before, said);
-      before += `${line}\n`;
-      if (kind !== "acknowledged") {
-        const alarm = { at: Number(at), what: String(what), detail: String(detail) };
-        standing.push(alarm);
-        ever.add(alarm.what);
-      } else if (due !== null && due !== mac)
-        standing.push({ at: said.at, what: file, detail: "an acknowledgement in it was not written by this project" });
+    const lines = linesIn(file);
+    for (const [i, line] of lines.entries()) {
+      const said = parsed(line);
+      if (said === null) doubt(0, `line ${i + 1} cannot be read`);
+      else if (said.kind === "alarm") {
+        standing.push(said.alarm);
+        ever.add(said.alarm.what);
+      } else if (![null, said.mac].includes(macOf(lines.slice(0, i).join("\n"), said.acknowledged)))
+        doubt(said.acknowledged.at, "an acknowledgement in it was not written by this project");
       else {
         standing = [];
-        if (said.isVerified) ever.clear();
+        if (said.acknowledged.isVerified) ever.clear();
       }
     }
   } catch (error) {
-    standing.push({ at: 0, what: file, detail: `it cannot be read: ${error instanceof Error ? error.message : String(error)}` });
+    doubt(0, `it cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   return { standing, ever };
+}
+
+type Line = Readonly<{ kind: "alarm"; alarm: Alarm } | { kind: "acknowledged"; acknowledged: Acknowledgement; mac: string }>;
+
+function parsed(line: string): Line | null {
+  try {
+    const { kind, at, what, detail, by, reason, isVerified, mac } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    if (kind !== "acknowledged") return { kind: "alarm", alarm: { at: Number(at), what: String(what), detail: String(detail) } };
+    return {
+      kind: "acknowledged",
+      acknowledged: { at: Number(at), by: String(by), reason: String(reason), isVerified: isVerified === true },
+      mac: String(mac),
+    };
+  } catch {
+    return null;
+  }
 }

@@ -14,7 +14,7 @@ import { useCalled, useHub } from "../../link/use.ts";
 import { Figures } from "../../parts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Failing, Loading } from "../../parts/States.tsx";
+import { Failing, Loading, Sentence } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { countText, span } from "../../parts/time.ts";
 import css from "./Health.module.css";
@@ -77,7 +77,9 @@ export default function Health() {
           <li key={warning}>
             <Tag tone="wait">limited</Tag>
             <strong>programs</strong>
-            <span>{escapeHidden(warning)}</span>
+            <span>
+              <Sentence text={warning} />
+            </span>
           </li>
         ))}
         {checks.map(({ name, ok, detail }) => (
