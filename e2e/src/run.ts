@@ -75,6 +75,10 @@ let failed = 0;
 say(`e2e, ${values.long ? "long" : "short"} form, seed ${seed}, ${cpus().length} cores, node ${process.version}`);
 const stand = await openStand();
 const wanted = SUITES.filter(({ name }) => name.includes(values.only));
+if (wanted.length === 0) {
+  console.error(`no suite is called like \`${values.only}\`; there are:\n${SUITES.map(({ name }) => `  ${name}`).join("\n")}`);
+  process.exit(2);
+}
 try {
   // The long form goes one by one, with nothing beside what it measures. The short form has the cores do something while a suite waits.
   if (values.long) for (const suite of wanted) await put(suite);

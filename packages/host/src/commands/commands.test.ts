@@ -86,7 +86,7 @@ describe("a run", () => {
     const [sent] = (await sessionsOf(desk)).filter(({ session: s }) => s !== session);
     const full = (await desk.json("sessions", "show", sent?.session ?? "")) as { entries: { event: { kind: string } }[] };
     expect(full.entries.length).toBeGreaterThan(5);
-    expect((await desk.json("sessions", "list", "--agent", "nobody")) as unknown[]).toEqual([]);
+    expectRefusal(await desk.orgate("sessions", "list", "--agent", "nobody"), 2, "no session was ever opened for an agent `nobody`");
   });
 
   test("A15 a shortened id must mean one session", async () => {
