@@ -43,6 +43,7 @@ import {
   type WriterId,
   writerId,
 } from "@orgate/core/vocab";
+import { alteredEntries } from "./sqlite-altered.ts";
 import { readBlobFile } from "./sqlite-blobs.ts";
 import { externalReader, mendClaims } from "./sqlite-claims.ts";
 import { countReader, mendCounts } from "./sqlite-counts.ts";
@@ -222,6 +223,13 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
   mendKnown(db, () => records);
   const sessionWith = externalReader(db, safely);
   const seals = proving.seals(records);
+  const hashOrNull = (name: StreamId, at: Seq): Digest | null => {
+    const row = safely(() => hashAt.get(name, at));
+    return row === undefined ? null : digest(String(row.entry_hash));
+  };
+  const entryAt = (name: StreamId, at: Seq): StoredEntry | null =>
+    safely(() => storedAfter(name, seq(at - 1), 1)).find((e) => e.seq === at) ?? null;
+  const raiseIfAltered = alteredEntries({ entryAt, hashAt: hashOrNull, snapshot, seals, ports: { hash: sha256, getBlob } });
   const macs = proving.key === null ? null : questionMacs(proving.key);
   mendQuestions(db, macs, waitingIn);
   const sealedSums = openSealedSums(db, seals.trust);
@@ -245,10 +253,16 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
       throw new FaultError({ kind: "entry-bad", stream: name, seq: after, detail: "it is missing" });
     }
     const start = { seq: after, hash: digest(String(before)) };
-    const entries = unseal(name, start, stored, { hash: sha256, getBlob });
     const ended = stored.length < limit;
     const last = stored.at(-1);
-    if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
+    let entries: readonly Entry[] = [];
+    try {
+      entries = unseal(name, start, stored, { hash: sha256, getBlob });
+      if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
+    } catch (error) {
+      if (error instanceof FaultError && error.fault.kind === "entry-bad") raiseIfAltered(error.fault);
+      throw error;
+    }
     if (last !== undefined) safely(() => seals.prove(last)); // and so all that it is chained to
     return { entries, end: ended };
   }
@@ -272,8 +286,8 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
 
   /** One entry by itself, proved; null where there is none, or it cannot be read. */
   function eventAt(name: StreamId, place: Seq): JournalEvent | null {
-    const [stored] = storedAfter(name, seq(place - 1), 1);
-    if (stored?.seq !== place) return null;
+    const stored = entryAt(name, place);
+    if (stored === null) return null;
     const read = unsealOne(stored, stored.previous, { hash: sha256, getBlob });
     if (read.kind !== "entry") return null;
     seals.prove(stored);
@@ -299,10 +313,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     stream,
     held,
     chunk,
-    hashAt(name, at) {
-      const row = safely(() => hashAt.get(name, at));
-      return row === undefined ? null : digest(String(row.entry_hash));
-    },
+    hashAt: hashOrNull,
     writerHead(writer) {
       const row = safely(() => lastCommit.get(writer));
       return row === undefined ? FIRST_COMMIT : { number: Number(row.number), hash: digest(String(row.hash)) };
@@ -313,7 +324,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
       const name = sessionWith(external);
       return name === null ? null : session(name);
     },
-    tail: tailReader({ db, snapshot, seals, ports: { hash: sha256, getBlob } }),
+    tail: tailReader({ db, snapshot, seals, raiseIfAltered, ports: { hash: sha256, getBlob } }),
     position: () => Number(safely(() => lastPosition.get())?.last ?? 0),
     tally: () => safely(() => tallied.all()).map((row) => ({ agent: String(row.agent), state: stateOf(row.state), count: Number(row.n) })),
     sessions({ state, agent, before, most }) {
@@ -341,9 +352,9 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     },
     stored: (name, place) =>
       snapshot(() => {
-        const [entry] = storedAfter(name, seq(place - 1), 1);
+        const entry = entryAt(name, place);
         const row = commitOf.get(name, place);
-        return entry?.seq !== place || row === undefined ? null : { entry, commit: toCommit(row) };
+        return entry === null || row === undefined ? null : { entry, commit: toCommit(row) };
       }),
     records,
     seals,
