@@ -45,7 +45,8 @@ import {
 } from "@orgate/core/vocab";
 import { readBlobFile } from "./sqlite-blobs.ts";
 import { externalReader, mendClaims } from "./sqlite-claims.ts";
-import { countReader, mendCounts } from "./sqlite-counts.ts";
+import { type CountProof, countKeys, openCountProof } from "./sqlite-count-proof.ts";
+import { countReader, mendCounts, toBeCounted } from "./sqlite-counts.ts";
 import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
 import { type KnownReader, knownProof, knownReader, mendKnown } from "./sqlite-known.ts";
 import { openQuestionProof, type QuestionProof, questionMacs } from "./sqlite-question-proof.ts";
@@ -88,6 +89,8 @@ export type SqliteReader = Readonly<{
   questions: QuestionReader;
   unknowns: UnknownReader;
   counted(sought: CountSought): Lately;
+  /** Throws `entry-bad` unless all entries that will be counted, when these names are kept, are proved. */
+  proveToBeCounted(names: readonly string[], now: number): void;
   known: KnownReader;
   deadLetters: DeadLetterReader;
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
@@ -100,6 +103,7 @@ export type SqliteReader = Readonly<{
   sealedSums: SealedSums;
   /** Null without the project's key. */
   questionProof: QuestionProof | null;
+  countProof: Pick<CountProof, "check" | "partOf"> | null;
 }>;
 /** How what is read is proved: entries by their seals, rows of approval requests with the project's blob key. */
 export type Proving = Readonly<{ seals: (records: Records) => Seals; key: string | Uint8Array | null }>;
@@ -226,6 +230,8 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
   mendQuestions(db, macs, waitingIn);
   const sealedSums = openSealedSums(db, seals.trust);
   const questionProof = macs === null ? null : openQuestionProof({ db, macs, sealed: sealedSums, alarms: seals.alarms });
+  const countProof =
+    proving.key === null ? null : openCountProof({ db, keys: countKeys(proving.key), sealed: sealedSums, alarms: seals.alarms });
 
   function session(name: SessionId): SessionSummary | null {
     const row = safely(() => summaryOf.get(name));
@@ -253,21 +259,35 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     return { entries, end: ended };
   }
 
-  /** Made from all entries of the session, proved; nothing where they cannot be read. */
+  /** All entries of a session, proved. Throws `entry-bad` or `entry-erased`. */
+  function* allOf(name: SessionId): Iterable<Entry> {
+    for (let [after, isEnd] = [seq(0), false]; !isEnd; ) {
+      const part = chunk(name, after, CHUNK);
+      yield* part.entries;
+      after = part.entries.at(-1)?.seq ?? after;
+      isEnd = part.end;
+    }
+  }
+  /** Nothing where they cannot be read. */
   function waitingIn(name: SessionId): Waiting {
-    const entries: Entry[] = [];
     try {
-      for (let [after, isEnd] = [seq(0), false]; !isEnd; after = entries.at(-1)?.seq ?? after) {
-        const part = chunk(name, after, CHUNK);
-        entries.push(...part.entries);
-        isEnd = part.end;
-      }
+      const entries = [...allOf(name)];
+      const line = entries.reduce<SessionSummary | null>(summarise, null);
+      return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
     } catch (error) {
       if (error instanceof FaultError) return NOTHING_WAITS;
       throw error;
     }
-    const line = entries.reduce<SessionSummary | null>(summarise, null);
-    return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
+  }
+  /** Throws `entry-bad`, and raises an alarm; what was erased, or is acknowledged as it is, is passed over. */
+  function proveAll(name: SessionId): void {
+    try {
+      for (const _ of allOf(name));
+    } catch (error) {
+      const fault = error instanceof FaultError ? error.fault : null;
+      if (fault?.kind === "entry-erased") return;
+      if (fault?.kind !== "entry-bad" || seals.alarms.raise(`entry ${fault.seq} of stream \`${name}\``, fault.detail)) throw error;
+    }
   }
 
   /** One entry by itself, proved; null where there is none, or it cannot be read. */
@@ -326,7 +346,8 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     },
     questions: questionReader(db, snapshot, questionProof),
     unknowns: unknownReader(db, safely),
-    counted: countReader(db, safely),
+    counted: countReader(db, snapshot, countProof),
+    proveToBeCounted: (names, now) => safely(() => toBeCounted(db, names, now)).forEach(proveAll),
     known,
     deadLetters: deadLetterReader(db, safely),
     streams: (prefix) =>
@@ -349,6 +370,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     seals,
     sealedSums,
     questionProof,
+    countProof: countProof === null ? null : { ...countProof, check: () => snapshot(countProof.check) },
   };
 }
 
@@ -363,7 +385,7 @@ export function sessionsSql(byState: boolean, byAgent: boolean): string {
 
 // The decoders of our own rows: STRICT tables hold what the types say.
 
-const toCommit = (row: Row): StoredCommit => ({ ...row }) as unknown as StoredCommit;
+const toCommit = ({ counts: _, ...row }: Row): StoredCommit => row as unknown as StoredCommit;
 /** One that was written before there were ids of one's own, or delegates, has neither. */
 const toSummary = (row: Row): SessionSummary =>
   ({ external: null, title: null, parent: null, children: [], ...JSON.parse(String(row.summary)) }) as SessionSummary;
