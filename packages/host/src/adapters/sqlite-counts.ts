@@ -11,7 +11,8 @@ import {
   type Records,
   spanOf,
 } from "@orgate/core/journal";
-import { type Fault, isSessionStream, type Lately, type SessionId, type Stamped, streamId } from "@orgate/core/vocab";
+import { type Fault, FaultError, isSessionStream, type Lately, type SessionId, type Stamped, streamId } from "@orgate/core/vocab";
+import type { Alarms } from "./sqlite-alarms.ts";
 import { type CountKeys, type CountLedger, type CountProof, KEPT_SLOT, slotOf } from "./sqlite-count-proof.ts";
 import { eventsIn } from "./sqlite-unknowns.ts";
 
@@ -146,6 +147,17 @@ export function toBeCounted(db: DatabaseSync, names: readonly string[], now: num
   const since = db.prepare(SINCE_SQL);
   const isWhole = names.every((name) => Number(since.get(name)?.since ?? Number.MAX_SAFE_INTEGER) <= day);
   return isWhole ? [] : sessionsSince(db, day);
+}
+
+/** Throws `entry-bad`, and raises an alarm, unless these are proved as they are read; what was erased, or is acknowledged as it is, is passed over. */
+export function mustBeProved(session: SessionId, entries: Iterable<unknown>, alarms: Pick<Alarms, "raise">): void {
+  try {
+    for (const _ of entries);
+  } catch (error) {
+    const fault = error instanceof FaultError ? error.fault : null;
+    if (fault?.kind === "entry-erased") return;
+    if (fault?.kind !== "entry-bad" || alarms.raise(`entry ${fault.seq} of stream \`${session}\``, fault.detail)) throw error;
+  }
 }
 
 const sessionsSince = (db: DatabaseSync, bucket: number): readonly SessionId[] =>

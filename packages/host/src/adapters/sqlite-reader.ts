@@ -46,7 +46,7 @@ import {
 import { readBlobFile } from "./sqlite-blobs.ts";
 import { externalReader, mendClaims } from "./sqlite-claims.ts";
 import { type CountProof, countKeys, openCountProof } from "./sqlite-count-proof.ts";
-import { countReader, mendCounts, toBeCounted } from "./sqlite-counts.ts";
+import { countReader, mendCounts, mustBeProved, toBeCounted } from "./sqlite-counts.ts";
 import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
 import { type KnownReader, knownProof, knownReader, mendKnown } from "./sqlite-known.ts";
 import { openQuestionProof, type QuestionProof, questionMacs } from "./sqlite-question-proof.ts";
@@ -279,16 +279,6 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
       throw error;
     }
   }
-  /** Throws `entry-bad`, and raises an alarm; what was erased, or is acknowledged as it is, is passed over. */
-  function proveAll(name: SessionId): void {
-    try {
-      for (const _ of allOf(name));
-    } catch (error) {
-      const fault = error instanceof FaultError ? error.fault : null;
-      if (fault?.kind === "entry-erased") return;
-      if (fault?.kind !== "entry-bad" || seals.alarms.raise(`entry ${fault.seq} of stream \`${name}\``, fault.detail)) throw error;
-    }
-  }
 
   /** One entry by itself, proved; null where there is none, or it cannot be read. */
   function eventAt(name: StreamId, place: Seq): JournalEvent | null {
@@ -347,7 +337,9 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     questions: questionReader(db, snapshot, questionProof),
     unknowns: unknownReader(db, safely),
     counted: countReader(db, snapshot, countProof),
-    proveToBeCounted: (names, now) => safely(() => toBeCounted(db, names, now)).forEach(proveAll),
+    proveToBeCounted(names, now) {
+      for (const name of safely(() => toBeCounted(db, names, now))) mustBeProved(name, allOf(name), seals.alarms);
+    },
     known,
     deadLetters: deadLetterReader(db, safely),
     streams: (prefix) =>
