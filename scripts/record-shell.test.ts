@@ -21,8 +21,8 @@ test("S153 the recorded session is as the script leaves it: no machine, no id, n
   for (const step of STORY) if ("say" in step) expect(text).toContain(step.say.replace(/^@\w+ /, ""));
   for (const words of [
     "May it write this?",
-    "approved by user:ana",
-    "denied by user:ana",
+    "You approved it",
+    "denied: user:ana: no secrets in notes",
     "2 members together",
     "the journal is what was written",
   ])

@@ -41,7 +41,10 @@ export function strangeWords(
 
   function visit(expr: unknown): void {
     if (typeof expr !== "object" || expr === null) return;
-    if (Array.isArray(expr)) return expr.forEach(visit);
+    if (Array.isArray(expr)) {
+      for (const one of expr) visit(one);
+      return;
+    }
     for (const [op, body] of Object.entries(expr)) {
       if (op === "__entity") {
         const { type = "", id = "" } = body as { type?: string; id?: string };

@@ -65,7 +65,11 @@ test("A21 B7 C5 prices, tokenizer and the plan for the conversation are settings
 });
 
 test.each<[string, string, string]>([
-  ["money without a price", `${AGENT}[limits]\ncents = 5\n`, "agents/clerk.toml:6:1: agent `clerk`: limit `cents` is given"],
+  [
+    "money without a price",
+    `${AGENT.replace("offline/clerk", "openai/unpriced")}[limits]\ncents = 5\n`,
+    "agents/clerk.toml:6:1: agent `clerk`: limit `cents` is given",
+  ],
   ["a price that is none", `${AGENT}[prices]\ninput = -3\noutput = 1\n`, "agents/clerk.toml:5:2: agent `clerk`: `prices`"],
   [
     "a plan that there is not",

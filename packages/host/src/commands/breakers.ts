@@ -60,7 +60,12 @@ async function change(given: Given, screen: Screen, breaker: string, to: Breaker
     throw usage("--reason is missing", "say why: the agents are told of it, and the journal keeps it");
   const config = projectOf(given);
   const desk = await deskOf(config, given.env);
-  const unknown = unknownBreaker(desk.agents, breaker);
+  const listed = await lookingIfAny(
+    given,
+    (look) => readBreakers(look.journal, NODE.clock.now()),
+    () => [],
+  );
+  const unknown = listed.some((one) => one.breaker === breaker) ? null : unknownBreaker(desk.agents, breaker); // one that has opened is there
   if (unknown !== null && !given.flag("anyway")) throw unknown;
   const person = personOf(given, screen);
   await writing(config, async (place) => {

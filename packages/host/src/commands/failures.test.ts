@@ -186,7 +186,8 @@ describe("every command fails as it should", () => {
     desk.write("agents/desk.ts", "export const x = {;\n");
     desk.write("tools/bad.clad.toml", "[tool\n");
     desk.write(".orgate/secrets.json", "no secrets");
-    session = ((await desks.get("ran")?.json("sessions", "list")) as { session: string }[])[0]?.session ?? "";
+    const sessions = (await desks.get("ran")?.json("sessions", "list")) as readonly { session: string }[] | undefined;
+    session = sessions?.[0]?.session ?? "";
   }, 120_000);
   afterAll(() => {
     for (const desk of desks.values()) desk.remove();

@@ -95,6 +95,7 @@ test("Y3 whatever stands in a file, reading it ends with a tree or with problems
       expect(detail).not.toMatch(/\n/);
     }
   };
+  fits('webhook\n"my {\r\nwhiley\n{ }" { labels = { } }');
   fc.assert(fc.property(brokenText, fits), { numRuns: 200 });
   fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 200 }), fits), { numRuns: 200 });
 });

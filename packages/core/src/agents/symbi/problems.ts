@@ -7,10 +7,11 @@ export type SymbiProblem = Readonly<{ file: string; line: number; column: number
 /** Where nothing better can be said. */
 export const SEE_GUIDE = "docs/guide/symbi.md has the whole language";
 
+/** One line each: a name in quotes may hold line breaks of its own. */
 export const problemAt = (file: string, text: string, at: number, detail: string, hint: string): SymbiProblem => ({
   file,
   ...position(text, at),
-  detail,
+  detail: detail.replaceAll("\n", "\\n"),
   hint,
 });
 
