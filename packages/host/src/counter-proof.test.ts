@@ -213,3 +213,18 @@ test("J641 what a counter is made from is proved: an entry that was changed is a
   expect(next.sent()).toBe(0);
   expect(next.runtime.place.store.alarms.standing()).toHaveLength(1);
 });
+
+test("J605 J640 counters that an operator acknowledged as they are count on, in this process and the next; a further change is another alarm", async () => {
+  const folder = copied();
+  const { runtime, sent, close } = await openSender(folder);
+  tamper(folder, "INSERT INTO counts SELECT slot, name, agent, value, bucket, 'x', 1 FROM counts LIMIT 1"); // seven of ten
+  await expect(wantAll(runtime, 1)).rejects.toThrow("table `counts`");
+  runtime.place.store.alarms.acknowledge({ by: "ana", reason: "as it is" });
+  await wantAll(runtime, 2);
+  await close();
+  const next = await openSender(folder);
+  await wantAll(next.runtime, 20);
+  expect([sent(), next.sent(), next.runtime.place.store.alarms.standing()]).toEqual([2, 1, []]);
+  tamper(folder, "DELETE FROM counts WHERE owner = 'x'; DELETE FROM counts");
+  await expect(wantAll(next.runtime, 1)).rejects.toThrow("table `counts`");
+});
