@@ -46,7 +46,8 @@ import {
 import { alteredEntries } from "./sqlite-altered.ts";
 import { readBlobFile } from "./sqlite-blobs.ts";
 import { externalReader, mendClaims } from "./sqlite-claims.ts";
-import { countReader, mendCounts } from "./sqlite-counts.ts";
+import { type CountProof, countKeys, openCountProof } from "./sqlite-count-proof.ts";
+import { countReader, mendCounts, mustBeProved, toBeCounted } from "./sqlite-counts.ts";
 import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
 import { type KnownReader, knownProof, knownReader, mendKnown } from "./sqlite-known.ts";
 import { openQuestionProof, type QuestionProof, questionMacs } from "./sqlite-question-proof.ts";
@@ -89,6 +90,8 @@ export type SqliteReader = Readonly<{
   questions: QuestionReader;
   unknowns: UnknownReader;
   counted(sought: CountSought): Lately;
+  /** Throws `entry-bad` unless all entries that will be counted, when these names are kept, are proved. */
+  proveToBeCounted(names: readonly string[], now: number): void;
   known: KnownReader;
   deadLetters: DeadLetterReader;
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
@@ -101,6 +104,7 @@ export type SqliteReader = Readonly<{
   sealedSums: SealedSums;
   /** Null without the project's key. */
   questionProof: QuestionProof | null;
+  countProof: Pick<CountProof, "check" | "partOf"> | null;
 }>;
 /** How what is read is proved: entries by their seals, rows of approval requests with the project's blob key. */
 export type Proving = Readonly<{ seals: (records: Records) => Seals; key: string | Uint8Array | null }>;
@@ -234,6 +238,8 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
   mendQuestions(db, macs, waitingIn);
   const sealedSums = openSealedSums(db, seals.trust);
   const questionProof = macs === null ? null : openQuestionProof({ db, macs, sealed: sealedSums, alarms: seals.alarms });
+  const countProof =
+    proving.key === null ? null : openCountProof({ db, keys: countKeys(proving.key), sealed: sealedSums, alarms: seals.alarms });
 
   function session(name: SessionId): SessionSummary | null {
     const row = safely(() => summaryOf.get(name));
@@ -267,21 +273,25 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     return { entries, end: ended };
   }
 
-  /** Made from all entries of the session, proved; nothing where they cannot be read. */
+  /** All entries of a session, proved. Throws `entry-bad` or `entry-erased`. */
+  function* allOf(name: SessionId): Iterable<Entry> {
+    for (let [after, isEnd] = [seq(0), false]; !isEnd; ) {
+      const part = chunk(name, after, CHUNK);
+      yield* part.entries;
+      after = part.entries.at(-1)?.seq ?? after;
+      isEnd = part.end;
+    }
+  }
+  /** Nothing where they cannot be read. */
   function waitingIn(name: SessionId): Waiting {
-    const entries: Entry[] = [];
     try {
-      for (let [after, isEnd] = [seq(0), false]; !isEnd; after = entries.at(-1)?.seq ?? after) {
-        const part = chunk(name, after, CHUNK);
-        entries.push(...part.entries);
-        isEnd = part.end;
-      }
+      const entries = [...allOf(name)];
+      const line = entries.reduce<SessionSummary | null>(summarise, null);
+      return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
     } catch (error) {
       if (error instanceof FaultError) return NOTHING_WAITS;
       throw error;
     }
-    const line = entries.reduce<SessionSummary | null>(summarise, null);
-    return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
   }
 
   /** One entry by itself, proved; null where there is none, or it cannot be read. */
@@ -337,7 +347,10 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     },
     questions: questionReader(db, snapshot, questionProof),
     unknowns: unknownReader(db, safely),
-    counted: countReader(db, safely),
+    counted: countReader(db, snapshot, countProof),
+    proveToBeCounted(names, now) {
+      for (const name of safely(() => toBeCounted(db, names, now))) mustBeProved(name, allOf(name), seals.alarms);
+    },
     known,
     deadLetters: deadLetterReader(db, safely),
     streams: (prefix) =>
@@ -360,6 +373,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     seals,
     sealedSums,
     questionProof,
+    countProof: countProof === null ? null : { ...countProof, check: () => snapshot(countProof.check) },
   };
 }
 
@@ -374,7 +388,7 @@ export function sessionsSql(byState: boolean, byAgent: boolean): string {
 
 // The decoders of our own rows: STRICT tables hold what the types say.
 
-const toCommit = (row: Row): StoredCommit => ({ ...row }) as unknown as StoredCommit;
+const toCommit = ({ counts: _, ...row }: Row): StoredCommit => row as unknown as StoredCommit;
 /** One that was written before there were ids of one's own, or delegates, has neither. */
 const toSummary = (row: Row): SessionSummary =>
   ({ external: null, title: null, parent: null, children: [], ...JSON.parse(String(row.summary)) }) as SessionSummary;
