@@ -1,6 +1,7 @@
 /** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
 import {
   checkAttachments,
+  endsWithoutAgent,
   FaultError,
   type Intent,
   isFault,
@@ -78,7 +79,7 @@ export async function deliverWish(
   const before = await look.journal.session(session);
   const runnable = async () => {
     const desk = await deskOf(config, given.env);
-    if (wanted.kind !== "cancel" && wanted.kind !== "cancel-all") knownAgent(desk, agent, given.env); // to end a turn its agent is not needed
+    if (!endsWithoutAgent(wanted)) knownAgent(desk, agent, given.env, null, session);
     return desk;
   };
   if (look.holder(session) === null) await runnable(); // Q561 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
