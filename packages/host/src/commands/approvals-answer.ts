@@ -67,8 +67,13 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
     const kind = actOfAnswer(chosen);
     const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
     mayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
-    if (!given.json) printAnswer(screen, view, chosen);
-    return sendWish(given, screen, { look, config, session, agent, person }, { kind: "answer", approval, digest, answer: chosen });
+    const announce = () => (given.json ? undefined : printAnswer(screen, view, chosen));
+    return sendWish(
+      given,
+      screen,
+      { look, config, session, agent, person, announce },
+      { kind: "answer", approval, digest, answer: chosen },
+    );
   });
 }
 

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { ASKING_POLICIES, askingDesk, parked, waitingIn, withPeople } from "./fixtures/asking.ts";
+import { ASKING_AGENT, ASKING_POLICIES, askingDesk, parked, waitingIn, withPeople } from "./fixtures/asking.ts";
 import { type Desk, expectRefusal, expectRefusals, until } from "./fixtures/desk.ts";
 
 const desks: Desk[] = [];
@@ -154,6 +156,19 @@ describe("one question", () => {
     expect(desk.has("paid.txt")).toBe(false);
     expect(await waitingIn(desk)).toEqual([]);
   });
+});
+
+test("Q561 an answer that cannot be carried out here is not sent: what somebody was told failed does not count later", async () => {
+  const desk = await newDesk();
+  const q = await parked(desk, "pay");
+  desk.write("agents/desk.ts", ASKING_AGENT.replace("offline/clerk", "anthropic/claude-sonnet-5"));
+  expectRefusal(await desk.orgate("approvals", "approve", q.approval, "--as", "ana"), 1, "cannot be used");
+  desk.write("agents/desk.ts", ASKING_AGENT);
+  expect((await desk.orgate("sessions", "resume", q.session)).code).toBe(3); // it still waits
+  const denied = await desk.orgate("approvals", "deny", q.approval, "--reason", "changed my mind", "--as", "ana");
+  expect(denied.code).toBe(0);
+  expect(denied.stdout).toContain("Not paid");
+  expect(existsSync(join(desk.root, "paid.txt"))).toBe(false);
 });
 
 test("Q385 an answer to a request that is not open any more says who answered it, when, and what the call came to; show works for it too", async () => {

@@ -23,6 +23,7 @@ import {
 import type { Config } from "../config.ts";
 import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
 import type { Env } from "../secrets.ts";
+import { missingNeeds } from "../tool-needs.ts";
 import { hasRun, projectOf } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;
@@ -140,12 +141,17 @@ async function agentsIn(config: Config, settings: Settings, providers: readonly 
   }
 }
 
-const brokenTools = (config: Config, given: Given): Report["tools"] =>
-  manifestsOf(config, given.env, null).problems.map(({ tool, file, line, column, detail }) => ({
-    name: tool ?? relative(config.root, file),
-    ok: false,
-    detail: `${relative(config.root, file)}:${line}:${column} ${detail}`,
-  }));
+function brokenTools(config: Config, given: Given): Report["tools"] {
+  const { problems, tools, ground } = manifestsOf(config, given.env, null);
+  const read = [...tools.values()].map(({ manifest }) => manifest);
+  return [...problems, ...missingNeeds(read, ground, { root: config.root, env: given.env })].map(
+    ({ tool, file, line, column, detail }) => ({
+      name: tool ?? relative(config.root, file),
+      ok: false,
+      detail: `${relative(config.root, file)}:${line}:${column} ${detail}`,
+    }),
+  );
+}
 
 type Known = Report["providers"][number] & Readonly<{ models: readonly string[] | null }>;
 
