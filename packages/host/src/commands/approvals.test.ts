@@ -164,6 +164,7 @@ test("Q561 an answer that cannot be carried out here is not sent: what somebody 
   desk.write("agents/desk.ts", ASKING_AGENT.replace("offline/clerk", "anthropic/claude-sonnet-5"));
   expectRefusal(await desk.orgate("approvals", "approve", q.approval, "--as", "ana"), 1, "cannot be used");
   desk.write("agents/desk.ts", ASKING_AGENT);
+  expect((await desk.orgate("sessions", "resume", q.session)).code).toBe(3); // it still waits
   const denied = await desk.orgate("approvals", "deny", q.approval, "--reason", "changed my mind", "--as", "ana");
   expect(denied.code).toBe(0);
   expect(denied.stdout).toContain("Not paid");
