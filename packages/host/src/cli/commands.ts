@@ -31,6 +31,7 @@ const SCHEDULE = { name: "SCHEDULE", required: true, help: "its name" } as const
 const BREAKER = { name: "BREAKER", required: true, help: "tool:NAME, model:PROVIDER/NAME or mcp:SERVER" } as const;
 const BREAKER_ANYWAY: OptionSpec = { type: "boolean", help: "also for a name that this project does not have (yet)" };
 const LETTER = { name: "CALL", required: true, help: "SESSION/CALL as `orgate dead-letters list` shows it" } as const;
+const MANIFESTS_ONLY = "For tools of manifests (tools/*.clad.toml) only. Tools that code or an MCP server defines: `orgate tools list`.";
 const TOOL = { name: "TOOL", required: true, help: "its name" } as const;
 const ARG: OptionSpec = { type: "string", value: "NAME=VALUE", help: "an argument", many: true };
 const ARGS: OptionSpec = { type: "string", value: "JSON", help: "all arguments, as JSON" };
@@ -637,7 +638,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "a manifest's tool: what it runs, its arguments, what it needs",
     args: [TOOL],
     options: {},
-    notes: [],
+    notes: [MANIFESTS_ONLY],
     examples: ["orgate tools show whois"],
     load: async () => (await import("../commands/tools.ts")).show,
   },
@@ -646,7 +647,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "what the model is shown of a tool, as JSON",
     args: [TOOL],
     options: {},
-    notes: [],
+    notes: [MANIFESTS_ONLY],
     examples: ["orgate tools schema whois"],
     load: async () => (await import("../commands/tools.ts")).schema,
   },
@@ -655,7 +656,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "everything that is wrong with the manifests, with its place",
     args: [{ name: "FILE", required: false, help: "only this manifest" }],
     options: {},
-    notes: ["Exits 1 when anything is wrong. toolclad.toml and scope/scope.toml are looked at too."],
+    notes: [
+      "Exits 1 when anything is wrong, or when a program or an MCP server that a manifest needs is not on this machine.",
+      "toolclad.toml and scope/scope.toml are looked at too.",
+    ],
     examples: ["orgate tools validate", "orgate tools validate tools/whois.clad.toml --json"],
     load: async () => (await import("../commands/tools.ts")).validate,
   },
@@ -664,7 +668,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "what a call would run, as JSON; nothing is run, no secret is read",
     args: [TOOL],
     options: { arg: ARG, args: ARGS },
-    notes: [],
+    notes: [MANIFESTS_ONLY],
     examples: [
       "orgate tools test whois --arg target=example.com",
       `orgate tools test scan --args '{"target": "10.0.0.2", "port": 22}' --json`,
@@ -681,7 +685,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       agent: { type: "string", value: "NAME", help: "as which agent, where several have the tool" },
       as: AS,
     },
-    notes: [EXITS],
+    notes: [MANIFESTS_ONLY, EXITS],
     examples: ["orgate tools run whois --arg target=example.com"],
     load: async () => (await import("../commands/tools.ts")).run,
   },

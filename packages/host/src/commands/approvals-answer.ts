@@ -67,9 +67,9 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
     const kind = actOfAnswer(chosen);
     const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
     mayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
-    if (!given.json) printAnswer(screen, view, chosen);
+    const announce = () => (given.json ? undefined : printAnswer(screen, view, chosen));
     const wish = { kind: "answer", approval, digest, answer: chosen } as const;
-    const sent = await deliverWish(given, screen, { look, config, session, agent, person }, wish);
+    const sent = await deliverWish(given, screen, { look, config, session, agent, person, announce }, wish);
     const [still] = isRefusal(chosen) ? [] : await look.journal.question(approval);
     const quorum = still === undefined ? null : quorumOf(still.asks, still.votes);
     const code = tellSent(given, screen, look, sent, { quorum });

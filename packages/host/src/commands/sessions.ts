@@ -216,7 +216,7 @@ export const resume: Run = async (given, screen) => {
     return { summary: found, pending: (await look.inbox.pending(found.session)).length };
   });
   const desk = await deskOf(config, given.env);
-  knownAgent(desk, summary.agent, given.env);
+  knownAgent(desk, summary.agent, given.env, null, summary.session);
   return withRuntime(given, screen, desk, summary.principal, async (runtime) => {
     if (pending === 0 && (summary.state === "idle" || summary.state === "closed")) {
       const state = await runtime.inspect.state(summary.session);

@@ -264,3 +264,25 @@ test("W87 a changed project starts the server again; what does not load is said 
   child.kill("SIGTERM");
   expect(await ended).toBe(0);
 }, 60_000);
+
+test("G650 `policy apply` of another process decides the server's next call, without --watch, and its list of policies names the set", async () => {
+  const at = project();
+  at.release();
+  const server = await up(at);
+  const pay = async () => ((await (await post(server, "/agents/clerk/execute", { input: "pay" })).json()) as { output: string }).output;
+  const digest = async () =>
+    ((await (await fetch(`${server.url}/api/v1/policies`, { headers: { cookie: server.key } })).json()) as { digest: string }).digest;
+  const before = await digest();
+  expect(await pay()).toBe("pay answered: paid");
+  const next = join(at.root, "next");
+  mkdirSync(next);
+  writeFileSync(
+    join(next, "all.cedar"),
+    '@id("all")\npermit (principal, action, resource);\n@reason("no more")\nforbid (principal, action == Action::"tool:pay", resource);\n',
+  );
+  await orgate(at, "policy", "apply", next, "--reason", "a drill");
+  expect(await pay()).not.toContain("paid");
+  expect(at.effects()).toEqual(["began", "ended"]);
+  expect(await digest()).not.toBe(before);
+  expect(server.errors()).toContain("policies reloaded");
+}, 60_000);
