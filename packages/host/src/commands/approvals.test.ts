@@ -128,10 +128,14 @@ describe("one question", () => {
     expect(desk.has("paid.txt")).toBe(false);
   });
 
-  test("Q41 two people have to say yes: who has is shown, one of them twice is refused", async () => {
+  test("Q41 Q685 two people have to say yes: how many and who is shown to the one who answers and in lists, one of them twice is refused", async () => {
     const desk = await newDesk(ASKING_POLICIES.replace('@expires("15m")', '@quorum("2")'));
     const q = await parked(desk, "pay");
-    expect((await desk.orgate("approvals", "approve", q.approval, "--as", "ana")).code).toBe(3);
+    expect((await desk.orgate("approvals", "list")).stdout).toContain("0 of 2");
+    const first = await desk.orgate("approvals", "approve", q.approval, "--as", "ana");
+    expect([first.code, first.stdout]).toEqual([3, expect.stringContaining("1 of 2 have said yes (user:ana); one more is needed")]);
+    expect((await desk.orgate("approvals", "list")).stdout).toContain("1 of 2: user:ana");
+    expect((await desk.orgate("approvals", "show", q.approval)).stdout).toContain("1 of 2 have said yes (user:ana); one more is needed");
     expect(await waitingIn(desk)).toMatchObject([{ approval: q.approval, votes: [{ by: "user:ana" }] }]);
     const shown = await desk.orgate("approvals", "show", q.approval);
     expect(shown.stdout).toContain("answered by 2 different people: somebody of ops; yes so far: user:ana");

@@ -255,7 +255,11 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
 function Now() {
   const running = useCalled("sessions", { query: { limit: 100, state: "running" } }, SESSION_TOPICS);
   const glance = use(GlanceContext);
-  const { working, waiting, wrong } = figuresNow(running.value?.items.length ?? null, waitingOf(glance), glance);
+  const { working, waiting, wrong } = figuresNow(
+    running.value?.items.filter(({ halted }) => halted === null).length ?? null,
+    waitingOf(glance),
+    glance,
+  );
   return <Figures label="Now" of={[working, waiting, wrong]} />;
 }
 
