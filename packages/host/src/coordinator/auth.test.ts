@@ -222,7 +222,7 @@ test("W112 what lasts is not taken from an address, and each kind only where it 
     );
 });
 
-test("W113 what an operator does through the server is signed as theirs; with the key withdrawn nobody is let in for them", async () => {
+test("W113 W665 what an operator does through the server is signed as theirs; with the key withdrawn nobody is let in for them", async () => {
   const { stand, identity, give } = await open();
   const { runtime } = stand;
   const { token } = await give({ person: "bob" });
@@ -247,8 +247,9 @@ test("W113 what an operator does through the server is signed as theirs; with th
   await runtime.place.keyring.withdraw(caller.person.key.id, { kind: "user", id: "ann" }, "left");
   for (const one of [caller, inside]) expect(identity.mayDo(one, SEE)).toBe("the key that stands for `bob` was withdrawn");
   expect(identity.callerOf({ kind: "user", id: "bob" })).toBeNull();
-  await expect(identity.authenticate(withKey(token))).rejects.toThrow(FaultError);
-  expect(await strict(identity).authenticate(withKey(token))).toMatchObject({ status: 401 });
+  const told = { status: 401, detail: "the key that stands for `bob` was withdrawn" };
+  expect(await identity.authenticate(withKey(token))).toMatchObject(told);
+  expect(await strict(identity).authenticate(withKey(token))).toMatchObject(told);
   await expect(identity.operator("bob")).rejects.toThrow("withdrawn");
 });
 
