@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ACCESS, FaultError, intentId, millis, seq } from "@orgate/core";
+import { ACCESS, intentId, millis, seq } from "@orgate/core";
 import type { Problem } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { accessBook, hasSignedIn, LINK_MS, readToken, SIGN_IN_MS } from "../access-book.ts";

@@ -243,7 +243,10 @@ test("F665 a breaker takes a name that exists, over HTTP and in the library, unl
   const typo = await set({});
   expect([typo.status, await typo.json()]).toMatchObject([
     400,
-    { detail: "nothing was set: this project has no tool `pya`", hint: expect.stringMatching(/^did you mean `tool:pay`\? .*`anyway: true`$/) },
+    {
+      detail: "nothing was set: this project has no tool `pya`",
+      hint: expect.stringMatching(/^did you mean `tool:pay`\? .*`anyway: true`$/),
+    },
   ]);
   const change = { to: "open", reason: "x" } as const;
   await expect(at.runtime.breakers.set("tool:pya", change, at.ann)).rejects.toThrow("nothing was set");
