@@ -109,11 +109,12 @@ export {
   type ReadFolder,
   readPolicyFolder,
 } from "./adapters/policy-files.ts";
-export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
+export { areBeingReplaced, mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
 export { type Located, type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
 export { NOTHING_REMEMBERED, type Remembered, rememberedIn } from "./adapters/remembered-file.ts";
 export { eraseAnswers, openRequestKeys } from "./adapters/request-keys-sqlite.ts";
+export { findProgram, PROGRAM_PATH } from "./adapters/running/program-path.ts";
 export { type HostRunning, hostRunning, loadRunners } from "./adapters/running/running.ts";
 /** How hosts are reached that somebody else names, by the guard of HTTP tools. */
 export const httpReach: ReturnType<typeof httpGuard> = async (invocation, how) =>

@@ -53,6 +53,18 @@ export const PROTECTED: readonly string[] = [
   ".husky",
 ];
 
+/** Tools that read the files of a project do not read these either: they decide, they are run, or they hold keys. */
+export const NEVER_READ: readonly string[] = [
+  ".orgate",
+  ".env",
+  "policies",
+  ".policies.next",
+  ".policies.before",
+  "agents",
+  "tools",
+  "orgate.toml",
+];
+
 /** Wherever they lie: whoever works in a folder that holds one runs what it says. */
 export const PROTECTED_NAMES: ReadonlySet<string> = new Set([".git", "node_modules"]);
 

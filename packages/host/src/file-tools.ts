@@ -22,6 +22,7 @@ import {
 import * as z from "zod";
 import { mustFit, objectWith, text } from "./argument-needs.ts";
 import { type Located, type ProjectFiles, pathGuard, projectFiles } from "./compose.ts";
+import { NEVER_READ } from "./deciding-places.ts";
 
 export type FileToolsOptions = Readonly<{
   /** The project's folder. */
@@ -34,8 +35,6 @@ export type FileToolsOptions = Readonly<{
   search?: string;
 }>;
 
-/** What decides, what is run, and what holds keys is not even read. */
-const NEVER_READ = [".orgate", ".env", "policies", ".policies.next", ".policies.before", "agents", "tools", "orgate.toml"];
 const MAX_FILE = 8 * 1_048_576;
 const MAX_TEXT = 131_072;
 const MAX_LINES = 2_000;

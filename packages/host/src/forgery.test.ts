@@ -370,3 +370,34 @@ test("J603 what an unknown outcome is about is read from the sealed decision: on
   expect(store.unknownsOf(template.labelled).size).toBe(0);
   expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(template.labelled);
 });
+
+test("J680 an entry that was altered in the database is an alarm for whoever reads it, and makes the project read-only", async () => {
+  const alter = (directory: string, sql: string): void => {
+    const db = databaseIn(directory);
+    db.exec(sql);
+    db.close();
+  };
+  const CHANGES: readonly (readonly [string, string])[] = [
+    [
+      `UPDATE entries SET payload = replace(payload, 'fetch', 'feign') WHERE stream = '${template.labelled}' AND kind = 'gate.decided'`,
+      "payload",
+    ],
+    [`UPDATE entries SET at = at + 1 WHERE stream = '${template.labelled}' AND seq = 2`, "header"],
+    [`UPDATE entries SET kind = 'note.kept' WHERE stream = '${template.labelled}' AND seq = 2`, "header"],
+    [`DELETE FROM entries WHERE stream = '${template.labelled}' AND seq = 2`, "it is missing"],
+    [`UPDATE streams SET seq = seq + 1 WHERE stream = '${template.labelled}'`, "it is missing"],
+  ];
+  for (const [sql, detail] of CHANGES) {
+    const { directory, runtime } = await copied();
+    const { store } = runtime.place;
+    alter(directory, sql);
+    await expect(store.journal.read(template.labelled, seq(0), 1_000), sql).rejects.toThrow(detail);
+    expect(store.alarms.standing(), sql).toEqual([expect.objectContaining({ what: expect.stringContaining(template.labelled) })]);
+    await expect(runtime.complete("clerk", "hello"), sql).rejects.toThrow("the project is read-only");
+    await expect(store.checkWritable(), sql).rejects.toThrow("read-only");
+  }
+  const { directory, runtime } = await copied();
+  alter(directory, CHANGES[0]?.[0] ?? "");
+  await runtime.place.store.journal.tail(0, 1_000); // whoever is told of it
+  expect(runtime.place.store.alarms.standing()[0]?.what).toContain(template.labelled);
+});

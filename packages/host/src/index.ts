@@ -23,6 +23,7 @@ export type { QuestionView } from "./approvals.ts";
 export { type NamedModelOptions, namedModel } from "./compose.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
 export { type FileToolsOptions, fileTools } from "./file-tools.ts";
+export { type FolderFiles, type FolderFilesOptions, folderFiles } from "./folder-files.ts";
 export {
   type Added,
   addDocuments,

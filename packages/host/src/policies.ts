@@ -52,6 +52,8 @@ import {
 } from "./compose.ts";
 import type { Config, Groups } from "./config.ts";
 import { draftsBelow } from "./draft.ts";
+import { type AppliedSet, closedSet, foundAfter, notInPlace } from "./policy-applied.ts";
+import { digestsOf, type SetFile } from "./policy-digests.ts";
 import { NOTHING_READ, type ReadBefore, remembering, runRemembered } from "./policy-memory.ts";
 import { isStandIn } from "./stand-in.ts";
 import { version } from "./version.ts";
@@ -86,13 +88,12 @@ export type PolicyReport = Readonly<{
   untyped: readonly Readonly<{ tool: string; path: string; why: string }>[];
 }>;
 
-/** One file of a set. Rules of an agent's own file stand in it as the Cedar they were compiled to, each in the line of its source. */
-export type SetFile = FileDigest & Readonly<{ text: string }>;
-
 export type LoadedFolder = Readonly<{
   digest: Digest;
   /** Of the files alone, whatever the tools are. */
   filesDigest: Digest;
+  /** Of the files below the folder alone, without those of agents: what `policy.applied` names. */
+  folderDigest: Digest;
   files: readonly FileDigest[];
   /** The same with their texts: what the journal stores (J384). */
   sources: readonly SetFile[];
@@ -101,6 +102,8 @@ export type LoadedFolder = Readonly<{
   cases: readonly CaseReport[];
   cast: Cast;
   gateFor(surface: Surface): CedarGate;
+  /** Why nothing is permitted: a set that was applied is not in force here (G650). */
+  closed?: string;
   /** Counters that any of its policies can read over hours and days. */
   lately: readonly string[];
 }>;
@@ -167,6 +170,7 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
   const loaded: LoadedFolder = {
     digest: surfaces.length === 0 ? base.digest : digestOf({ base: base.digest, own }, sha256),
     filesDigest,
+    folderDigest: digestsOf(read.folder).filesDigest,
     files,
     sources,
     policies: uniquePolicies(sets.flatMap(({ set }) => set.policies)),
@@ -251,16 +255,6 @@ const uniquePolicies = (policies: readonly LoadedPolicy[]): readonly LoadedPolic
   ...new Map(policies.map((p) => [p.id, p])).values(),
 ];
 
-type Digests = Readonly<{ files: readonly FileDigest[]; filesDigest: Digest; sources: readonly SetFile[] }>;
-
-export function digestsOf(folder: PolicyFolder): Digests {
-  const sources = [...folder.policies, ...folder.tables]
-    .map(({ below, text }) => ({ path: below, digest: sha256(text), text }))
-    .sort((a, b) => (a.path < b.path ? -1 : 1));
-  const files = sources.map(({ path, digest }) => ({ path, digest }));
-  return { files, filesDigest: digestOf(files, sha256), sources };
-}
-
 /** Who and what there is to write policies about. Groups are told by the project and by the agents themselves. */
 export function castOf(agents: readonly Agent[], groups: Groups, gaps?: PolicyOptions["gaps"]): Cast {
   const known = new Set(agents.map((a) => a.name));
@@ -314,6 +308,8 @@ export type Reloaded = Readonly<
   | { kind: "same" }
   | { kind: "loaded"; loaded: LoadedFolder }
   | { kind: "refused"; problems: readonly PolicyProblem[]; files: Digest | null }
+  /** Refused where going on with the old set would be wrong: nothing is permitted from now on (G650). */
+  | { kind: "closed"; problems: readonly PolicyProblem[]; files: Digest | null; loaded: LoadedFolder }
 >;
 /** Told of a change before it is in force; what it throws keeps the change from being made. */
 export type Recorder = (change: Exclude<Reloaded, { kind: "same" }>) => Promise<void>;
@@ -324,6 +320,10 @@ export type Policies = Gate &
     explain(action: Action, facts: Facts): Explained;
     /** Reads the folder again. One at a time; a set that does not load changes nothing. */
     reload(): Promise<Reloaded>;
+    /** The same for a set that was applied, here or by another process: if it does not load, nothing is permitted until one does (G650). */
+    takeUp(applied: AppliedSet): Promise<Reloaded>;
+    /** Calls `told` with what became of each set that another process applied. Returns the way to stop. */
+    onTakenUp(told: (reloaded: Reloaded) => void): () => void;
     /** Returns the way to stop. */
     recordedBy(recorder: Recorder): () => void;
     place: FolderPlace;
@@ -375,20 +375,33 @@ function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read
   const load = (): Loading => loadFolder(options, engine);
   let inForce = mustLoad(loadFolder({ ...options, read }, engine));
   const recorders = new Set<Recorder>();
+  const listeners = new Set<(reloaded: Reloaded) => void>();
   let lastRefusal = "";
   let queue: Promise<unknown> = Promise.resolve();
 
-  async function reload(): Promise<Reloaded> {
-    const change = changeOf(load(), inForce);
+  async function putInForce(change: Reloaded): Promise<Reloaded> {
     if (change.kind === "same") {
       lastRefusal = "";
       return change;
     }
-    const refusal = change.kind === "refused" ? JSON.stringify(change.problems) : "";
+    const refusal = change.kind === "loaded" ? "" : JSON.stringify(change.problems);
     if (refusal === "" || refusal !== lastRefusal) for (const record of recorders) await record(change);
     lastRefusal = refusal;
-    if (change.kind === "loaded") inForce = change.loaded;
+    if (change.kind !== "refused") inForce = change.loaded;
     return change;
+  }
+  async function takeUp(applied: AppliedSet): Promise<Reloaded> {
+    const found = await foundAfter(options.place, applied, inForce.folderDigest);
+    if (found === "other") return { kind: "same" };
+    const change = found === "there" ? changeOf(load(), inForce) : notInPlace(applied.files);
+    const became = await putInForce(change.kind === "refused" ? closedBy(change, options, engine) : change);
+    if (became.kind !== "same") for (const told of listeners) told(became);
+    return became;
+  }
+  function inTurn(work: () => Promise<Reloaded>): Promise<Reloaded> {
+    const turn = queue.then(work);
+    queue = turn.catch(() => {});
+    return turn;
   }
 
   return {
@@ -404,14 +417,15 @@ function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read
     groupsOf: (user) => inForce.gateFor(options.surface).groupsOf(user),
     explain: (action, facts) => inForce.gateFor(facts.surface).explain(action, facts),
     current: () => inForce,
-    reload() {
-      const turn = queue.then(reload);
-      queue = turn.catch(() => {});
-      return turn;
-    },
+    reload: () => inTurn(async () => putInForce(changeOf(load(), inForce))),
+    takeUp: (applied) => inTurn(() => takeUp(applied)),
     recordedBy(recorder) {
       recorders.add(recorder);
       return () => recorders.delete(recorder);
+    },
+    onTakenUp(told) {
+      listeners.add(told);
+      return () => listeners.delete(told);
     },
   };
 }
@@ -433,6 +447,11 @@ function changeOf(loading: Loading, before: LoadedFolder): Reloaded {
   }
 }
 
+function closedBy({ problems, files }: Extract<Reloaded, { kind: "refused" }>, options: PolicyOptions, engine: Engine): Reloaded {
+  const cast = castOf(options.agents, options.groups, options.gaps);
+  return { kind: "closed", problems, files, loaded: closedSet(cast, problems, engine) };
+}
+
 export function mustLoad(loading: Loading): LoadedFolder {
   switch (loading.kind) {
     case "loaded":
@@ -450,4 +469,4 @@ export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options
 export const tryRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): Loading =>
   loadRead(read, { ...options, cast: castOf(options.agents, options.groups, options.gaps) }, engine);
 
-export type { Explained, PolicyProblem };
+export type { Explained, PolicyProblem, SetFile };

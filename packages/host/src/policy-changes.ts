@@ -10,7 +10,8 @@ import { dirname, isAbsolute, join } from "node:path";
 import { type Digest, FaultError, type FileChange, type Principal } from "@orgate/core";
 import { refusalFor } from "@orgate/core/gate";
 import { type FolderPlace, mendPolicies, type PolicyFolder, type ReadFolder, readPolicyFolder, stagePolicies } from "./compose.ts";
-import { digestsOf, type LoadedFolder, mustLoad, type PolicyOptions, type PolicyProblem, tryRead } from "./policies.ts";
+import { type LoadedFolder, mustLoad, type PolicyOptions, type PolicyProblem, tryRead } from "./policies.ts";
+import { digestsOf } from "./policy-digests.ts";
 import { recordApplied, recordRefused } from "./policy-record.ts";
 
 type Candidate = Readonly<{ place: FolderPlace; read: ReadFolder }>;

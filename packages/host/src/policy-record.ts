@@ -8,6 +8,7 @@ import {
   type FileChange,
   isFault,
   type Journal,
+  type JournalEvent,
   type Millis,
   POLICY,
   type Principal,
@@ -23,19 +24,55 @@ import { endOf } from "./stream-end.ts";
 
 type Where = Readonly<{ journal: Pick<Journal, "append" | "read" | "streams" | "writer">; now(): Millis }>;
 type Loaded = Extract<SystemEvent, { kind: "policy.loaded" }>;
+type Applied = Extract<SystemEvent, { kind: "policy.applied" }>;
 
 const MOST_PROBLEMS = 20;
 const PAGE = 100;
 const TRIES = 100;
 
-/** From now on every change of the set is journalled before it is in force (G33). Returns the way to stop. */
-export async function recordPolicies(where: Where, policies: Policies): Promise<() => void> {
+export type Recording = Readonly<{
+  /** Takes up what other processes have applied since the last look. Without news it reads nothing but the end of the stream (G650). */
+  refresh(): Promise<void>;
+  stop(): void;
+}>;
+
+/** From now on every change of the set is journalled before it is in force (G33), and a set that another process applies is taken up (G650). */
+export async function recordPolicies(where: Where, policies: Policies): Promise<Recording> {
   const by: Principal = { kind: "system", id: where.journal.writer };
-  await recordLoaded(where, policies.current(), by);
-  return policies.recordedBy(async (change) => {
-    if (change.kind === "loaded") await recordLoaded(where, change.loaded, by);
-    else await append(where, async () => refusedEvent("reload", change, by));
+  const stop = policies.recordedBy(async (change) => {
+    if (change.kind !== "loaded") await append(where, async () => refusedEvent("reload", change, by));
+    if (change.kind !== "refused") await recordLoaded(where, change.loaded, by);
   });
+  const refresh = await followApplied(where.journal, policies);
+  await recordLoaded(where, policies.current(), by);
+  return { refresh, stop };
+}
+
+/** One look at a time; what could not be taken up (the journal does not take its record) is tried again at the next. */
+async function followApplied(journal: Where["journal"], policies: Policies): Promise<() => Promise<void>> {
+  let seen = await endOf(journal, POLICY);
+  const last = await lastOf(journal, seen, "policy.applied");
+  // applied after the files were read, and before anybody looked
+  if (last !== null && last.before === policies.current().folderDigest) await policies.takeUp({ files: last.files, before: [] });
+  const look = async (): Promise<void> => {
+    let end = seen;
+    const applied: Applied[] = [];
+    for (let page = PAGE; page === PAGE; ) {
+      const entries = await journal.read(POLICY, end, PAGE);
+      for (const { event } of entries) if (event.kind === "policy.applied") applied.push(event);
+      end = entries.at(-1)?.seq ?? end;
+      page = entries.length;
+    }
+    const newest = applied.at(-1);
+    if (newest !== undefined) await policies.takeUp({ files: newest.files, before: applied.map(({ before }) => before) });
+    seen = end;
+  };
+  let queue: Promise<void> = Promise.resolve();
+  return () => {
+    const turn = queue.then(look);
+    queue = turn.catch(() => {});
+    return turn;
+  };
 }
 
 /** Nothing is written when the last entry says the same, texts included. */
@@ -57,7 +94,7 @@ export function watchPolicies(
   return () => watching.close();
 }
 
-export type Applied = Readonly<{
+export type Replacement = Readonly<{
   before: readonly SetFile[];
   after: readonly SetFile[];
   changes: readonly FileChange[];
@@ -65,7 +102,7 @@ export type Applied = Readonly<{
 }>;
 
 /** Both sets are stored, as lists of files and as texts: what was replaced can be applied again, even if it was never loaded. */
-export async function recordApplied(where: Where, by: Principal, { before, after, changes, reason }: Applied): Promise<void> {
+export async function recordApplied(where: Where, by: Principal, { before, after, changes, reason }: Replacement): Promise<void> {
   const [old, next] = [listOf(before), listOf(after)];
   await storeTexts(where, [...before, ...after, old, next]);
   const [files, replaced] = [next.digest, old.digest];
@@ -111,7 +148,7 @@ async function append(where: Where, plan: (last: Loaded | null) => Promise<Syste
   const { journal, now } = where;
   for (let tries = 1; ; tries += 1) {
     const after = await endOf(journal, POLICY);
-    const event = await plan(await lastLoaded(journal, after));
+    const event = await plan(await lastOf(journal, after, "policy.loaded"));
     if (event === null) return;
     try {
       await journal.append({ stream: POLICY, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });
@@ -123,12 +160,16 @@ async function append(where: Where, plan: (last: Loaded | null) => Promise<Syste
 }
 
 /** Read from the end: what a start costs does not grow with the history. */
-async function lastLoaded(journal: Pick<Journal, "read">, end: Seq): Promise<Loaded | null> {
+async function lastOf<Kind extends SystemEvent["kind"]>(
+  journal: Pick<Journal, "read">,
+  end: Seq,
+  kind: Kind,
+): Promise<Extract<SystemEvent, { kind: Kind }> | null> {
+  const isWanted = (event: JournalEvent): event is Extract<SystemEvent, { kind: Kind }> => event.kind === kind;
   for (let to: number = end; to > 0; to -= PAGE) {
     const from = Math.max(0, to - PAGE);
-    const entries = await journal.read(POLICY, seq(from), to - from);
-    const found = entries.findLast(({ event }) => event.kind === "policy.loaded")?.event;
-    if (found?.kind === "policy.loaded") return found;
+    const found = (await journal.read(POLICY, seq(from), to - from)).map(({ event }) => event).findLast(isWanted);
+    if (found !== undefined) return found;
   }
   return null;
 }

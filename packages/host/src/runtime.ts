@@ -11,6 +11,7 @@ import {
   drive,
   type Embedder,
   type Entry,
+  endsWithoutAgent,
   type Fault,
   FaultError,
   type Fold,
@@ -95,7 +96,7 @@ import { unknownScope } from "./halt-scope.ts";
 import { editKnown, type KnownEntry } from "./known.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
-import { recordPolicies } from "./policy-record.ts";
+import { type Recording, recordPolicies } from "./policy-record.ts";
 import { type Sessions, sessionsOf } from "./sessions.ts";
 import { settledFault, settledRequest } from "./settled-request.ts";
 import { openEar, type Subscribe, subscriber } from "./subscribing.ts";
@@ -299,7 +300,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   );
   const place = await openPlace({ directory, thread, synchronous });
   const { journal, inbox } = place.store;
-  const stopRecording = isPolicies(gate) ? await recording(place, outside.clock.now, gate) : () => {};
+  const policies = isPolicies(gate) ? await recording(place, outside.clock.now, gate) : null;
+  const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
 
   const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
   const agentOf = (name: string): Agent => agents.get(name) ?? missing(name, [...agents.keys()]);
@@ -312,14 +314,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
     const { notify, project = null } = options;
     const own = middleware.get(agent.name) ?? [];
-    if (notify === undefined) return compose(place, agent, gate, watch, outside, family, own);
+    if (notify === undefined) return compose(deciding, agent, gate, watch, outside, family, own);
     const parentOf = (session: SessionId) => parents.get(session) ?? null;
     const notice = noticesOf({ agent: agent.name, project, parentOf }, notify.tell);
     const both = (live: Live): void => {
       watch(live);
       notice(live); // last: what a watcher does comes first, and an error here is nobody's but ours
     };
-    return compose(place, agent, gate, both, outside, family, own);
+    return compose(deciding, agent, gate, both, outside, family, own);
   }
 
   const parents = new Map<SessionId, Parent>(); // of the delegates that are driven here
@@ -377,17 +379,17 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
   }
 
-  /** Whoever drives was told to stop, or a person wishes it. */
+  /** Whoever drives was told to stop, or a person cancels the turn or refuses what it waits for. */
   async function isToEnd(session: SessionId, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return true;
     await place.keyring.refresh();
     const wishes = (await inbox.pending(session)).map(({ intent }) => intent);
-    return wishes.some((one) => CANCELS.has(one.wish.kind) && place.keyring.authenticate(one).kind === "genuine");
+    return wishes.some((one) => endsWithoutAgent(one.wish) && place.keyring.authenticate(one).kind === "genuine");
   }
 
   /** As the journal knows it: nothing is noted as changed, and nothing of it can be run. */
   function composeAbsent(agent: Agent, { agent: facts }: State, watch: (live: Live) => void): Composed {
-    return { ...compose(place, agent, gate, watch, { ...outside, model: absentModel }, family, []), facts };
+    return { ...compose(deciding, agent, gate, watch, { ...outside, model: absentModel }, family, []), facts };
   }
 
   /** What its delegates ask is asked of whoever waits for it. */
@@ -652,7 +654,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     closing.abort("the runtime was closed");
     await Promise.allSettled(runs);
     ended.abort();
-    stopRecording();
+    policies?.stop();
     await (await door)?.close();
     await options.notify?.close();
     await telemetry?.close();
@@ -743,14 +745,32 @@ async function telemetryFor(env: Env, now: () => number): Promise<Telemetry | nu
 }
 
 /** Which set decides is on record before the first decision is made (G33). */
-async function recording(place: Place, now: Outside["clock"]["now"], policies: Policies): Promise<() => void> {
+async function recording(place: Place, now: Outside["clock"]["now"], policies: Policies): Promise<Recording> {
+  const { journal, inbox } = place.store;
   try {
-    return await recordPolicies({ journal: place.store.journal, now }, policies);
+    const { refresh, stop } = await recordPolicies({ journal, now }, policies);
+    const unwatch = inbox.watchChanges(() => void refresh().catch(() => {})); // whoever decides next looks again, and hears of it
+    return {
+      refresh,
+      stop() {
+        unwatch();
+        stop();
+      },
+    };
   } catch (error) {
     await place.close();
     throw error;
   }
 }
+
+/** A session that looks for orders looks for applied policies too: both come from other processes, and count for its next decision (G650). */
+const withPolicies = (orders: Place["orders"], policies: Recording): Place["orders"] => ({
+  ...orders,
+  async refresh() {
+    await orders.refresh();
+    await policies.refresh();
+  },
+});
 
 function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
   const map = new Map<string, Agent>();
@@ -801,7 +821,6 @@ const absentModel = ({ name }: Agent): Model => ({
   id: "absent/absent",
   ask: () => Promise.reject(new FaultError({ kind: "agent-missing", agent: name, known: [] })),
 });
-const CANCELS: ReadonlySet<Wish["kind"]> = new Set(["cancel", "cancel-all"]);
 
 function missing(agent: string, known: readonly string[]): never {
   throw new FaultError({ kind: "agent-missing", agent, known });

@@ -203,6 +203,27 @@ function dismiss({ id, by }: Intent, { call, note }: Extract<Wish, { kind: "dism
 
 // ── untrusted: whoever can write a row can write anything into it ──
 
+/** Q560 of two answers that wait, a later refusal by the same person takes back their earlier yes: the yes has not counted yet. */
+export const takesBack = (later: Intent, earlier: Intent): boolean =>
+  isPrincipal(later.by) &&
+  isPrincipal(earlier.by) &&
+  isWish(later.wish) &&
+  isWish(earlier.wish) &&
+  later.wish.kind === "answer" &&
+  earlier.wish.kind === "answer" &&
+  later.wish.approval === earlier.wish.approval &&
+  nameOf(later.by) === nameOf(earlier.by) &&
+  isRefusal(later.wish.answer) &&
+  !isRefusal(earlier.wish.answer);
+
+export const refusalOf = (intent: Intent, reason: string): JournalEvent => ({
+  kind: "intent.refused",
+  intent: intent.id,
+  by: senderOf(intent),
+  wish: wishName(intent),
+  reason,
+});
+
 /** Who it says it is from; a refusal has to be written down whatever that is. */
 export const senderOf = ({ by }: Intent): Principal => (isPrincipal(by) ? by : { kind: "system", id: "unknown" });
 export function wishName({ wish }: Intent): string {

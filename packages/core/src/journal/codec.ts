@@ -121,6 +121,9 @@ export function checkPayload(kind: string, payload: string): PayloadCheck {
   }
 }
 
+/** False for a kind or a version of one that only a newer program writes. */
+export const isReadableKind = (stored: string): boolean => readKind(stored, UPCASTS) !== null;
+
 function readKind(stored: string, upcasts: Upcasts): { kind: EventKind; steps: readonly Upcast[] } | null {
   const at = stored.indexOf("@");
   const kind = at === -1 ? stored : stored.slice(0, at);

@@ -30,8 +30,11 @@ export type Seen =
   /** Not of others: a sum over the rows of one table that this writer has put and taken away, keyed, so that only the project itself can check it. */
   | Readonly<{ kind: "sum"; name: SummedTable; number: 0; hash: Digest }>;
 
-/** Tables beside the entries whose rows are summed: open unknowns, and approval requests that wait for a person. */
-export type SummedTable = "unknowns" | "questions";
+/**
+ * Tables beside the entries whose rows are summed: open unknowns, approval requests that wait for a person, and counters. Of counters it says only that
+ * there is a sum: it moves with what the transaction finds, so it lies beside the seal, bound to the commit by the project's key.
+ */
+export type SummedTable = "unknowns" | "questions" | "counts";
 
 export const FULL_EVERY = 32;
 
@@ -52,7 +55,7 @@ export function parseSeen(text: string): readonly Seen[] | null {
   if (text === "") return [];
   const all: Seen[] = [];
   for (const part of text.split(",")) {
-    const sum = /^(unknowns|questions)=0:([0-9a-f]{64})$/.exec(part);
+    const sum = /^(unknowns|questions|counts)=0:([0-9a-f]{64})$/.exec(part);
     if (sum?.[2] !== undefined) {
       all.push({ kind: "sum", name: sum[1] as SummedTable, number: 0, hash: digest(sum[2]) });
       continue;

@@ -44,6 +44,27 @@ describe("the attack table", () => {
     expect(refusals(w)).toEqual([expect.stringMatching(/answered already|no open question/)]);
   });
 
+  test("Q560 a no takes back the same person's yes that has not counted yet; nobody else's, and no later yes", async () => {
+    const back = stage(twoTurns, asks());
+    await back.w.run("go");
+    await say(back.w, APPROVE, ANN);
+    await say(back.w, { kind: "deny", reason: "changed my mind" }, ANN);
+    await back.w.go();
+    expect([back.ran, refusals(back.w), open(back.w)]).toEqual([[], ["the same person has taken it back since"], []]);
+    const again = stage(twoTurns, asks());
+    await again.w.run("go");
+    await say(again.w, { kind: "deny", reason: "no" }, ANN);
+    await say(again.w, APPROVE, ANN);
+    await again.w.go();
+    expect(again.ran).toEqual([]);
+    const other = stage(twoTurns, asks({ approvers: ["finance"] }), { groups: { ann: ["finance"] } });
+    await other.w.run("go");
+    await say(other.w, APPROVE, ANN);
+    await say(other.w, { kind: "deny", reason: "no" }, EVE); // may not answer it
+    await other.w.go();
+    expect(other.ran).toEqual(["a"]);
+  });
+
   test("Q7 somebody who is not among the approvers is refused", async () => {
     const { w, ran } = stage(twoTurns, asks({ approvers: ["finance"] }), { groups: { bob: ["finance"] } });
     await w.run("go");

@@ -4,8 +4,7 @@
  * Where a hook takes its time the word stays in the inbox until it has: a lost process neither loses nor doubles it (I2). Words are heard in order.
  */
 import { messageOf } from "../act/act.ts";
-import type { Admitted } from "../inbox/admit.ts";
-import { senderOf, wishName } from "../inbox/admit.ts";
+import { type Admitted, refusalOf } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { observeOutcome } from "../observe/observe.ts";
 import { DELEGATE, type IntentId, type JournalEvent, type Limits, type Middleware, type Wish } from "../vocab/index.ts";
@@ -83,13 +82,7 @@ export function ears(c: Listening): Ears {
     return onResult(p.middleware, { ...at, call: event.call }, { call, outcome, text, limit });
   };
 
-  const refused = ({ intent }: Arrived, reason: string): JournalEvent => ({
-    kind: "intent.refused",
-    intent: intent.id,
-    by: senderOf(intent),
-    wish: wishName(intent),
-    reason,
-  });
+  const refused = ({ intent }: Arrived, reason: string): JournalEvent => refusalOf(intent, reason);
   const outright = (one: Arrived, admitted: Admitted): readonly JournalEvent[] =>
     admitted.kind === "event" ? c.consequences(admitted.event, one.intent.wish) : [refused(one, admitted.reason)];
 

@@ -74,7 +74,7 @@ import { openSeals, UNPROVED } from "./sqlite-seals.ts";
 import { type Moves, openSums, type Sums } from "./sqlite-sums.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite-unknowns.ts";
-import { type Erased, type Owner, openWriter, type SealedAppend } from "./sqlite-writer.ts";
+import { type Erased, noKey, type Owner, openWriter, type SealedAppend } from "./sqlite-writer.ts";
 
 export type StoreOptions = Readonly<{
   /** `journal.db`, `writers/` and `blobs/` lie in it. Made when it is not there. */
@@ -168,7 +168,7 @@ export function openReadStore({ directory, create = false, trust = null, blobKey
   raiseStrange(db, alarms);
   const seals = (records: Records) => (trust === null ? UNPROVED : openSeals({ db, trust, records, alarms, hash: sha256 }));
   const reader = openReader(db, places, { seals, key: trust === null ? null : blobKey });
-  const writer = openWriter(db, places);
+  const writer = openWriter(db, places, null);
   const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
   return {
     journal: { ...readingPart(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
@@ -198,7 +198,8 @@ export function openStore(options: StoreOptions): Store {
     const seals = (records: Records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 });
     const reader = openReader(db, places, { seals, key: options.blobKey });
     const owner: Owner = { writer: taken.writer, incarnation: writing(() => nextIncarnation(db, taken.writer)), pid: process.pid };
-    const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
+    const counting = { key: options.blobKey, start: reader.countProof?.partOf(owner.writer) ?? noKey() };
+    const writer: AnyWriter = thread === "main" ? openWriter(db, places, counting) : openWriterThread({ places, open, counting });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
     const confirm = guardFiles([taken.file]).check;
@@ -215,6 +216,7 @@ export function openStore(options: StoreOptions): Store {
         }),
       };
       opened.sums.check();
+      reader.countProof?.check();
       return opened;
     });
     const journal = openJournal({
@@ -559,7 +561,11 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
         stop();
       };
     },
-    keepCounts: async (names, now) => writer.keepCounts(names, now),
+    async keepCounts(names, now) {
+      check();
+      reader.proveToBeCounted(names, now);
+      await writer.keepCounts(names, now);
+    },
     holds: (hold: Hold) => stopped === null && held.get(hold.session) === hold.epoch && alarms.standing().length === 0,
     async close() {
       while (busy || queue.length > 0) await nextTurn();

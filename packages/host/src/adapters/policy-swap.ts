@@ -19,6 +19,9 @@ export function mendPolicies(root: string): void {
   if (!existsSync(policies) && existsSync(before)) renameSync(before, policies);
 }
 
+/** Somebody is at it, or was killed at it. `policies`: the folder itself. */
+export const areBeingReplaced = (policies: string): boolean => [NEXT, BEFORE].some((name) => existsSync(join(dirname(policies), name)));
+
 export type StagedPolicies = Readonly<{
   /** Puts them in place. */
   swap(): void;

@@ -43,9 +43,11 @@ import {
   type WriterId,
   writerId,
 } from "@orgate/core/vocab";
+import { alteredEntries } from "./sqlite-altered.ts";
 import { readBlobFile } from "./sqlite-blobs.ts";
 import { externalReader, mendClaims } from "./sqlite-claims.ts";
-import { countReader, mendCounts } from "./sqlite-counts.ts";
+import { type CountProof, countKeys, openCountProof } from "./sqlite-count-proof.ts";
+import { countReader, mendCounts, mustBeProved, toBeCounted } from "./sqlite-counts.ts";
 import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
 import { type KnownReader, knownProof, knownReader, mendKnown } from "./sqlite-known.ts";
 import { openQuestionProof, type QuestionProof, questionMacs } from "./sqlite-question-proof.ts";
@@ -88,6 +90,8 @@ export type SqliteReader = Readonly<{
   questions: QuestionReader;
   unknowns: UnknownReader;
   counted(sought: CountSought): Lately;
+  /** Throws `entry-bad` unless all entries that will be counted, when these names are kept, are proved. */
+  proveToBeCounted(names: readonly string[], now: number): void;
   known: KnownReader;
   deadLetters: DeadLetterReader;
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
@@ -100,6 +104,7 @@ export type SqliteReader = Readonly<{
   sealedSums: SealedSums;
   /** Null without the project's key. */
   questionProof: QuestionProof | null;
+  countProof: Pick<CountProof, "check" | "partOf"> | null;
 }>;
 /** How what is read is proved: entries by their seals, rows of approval requests with the project's blob key. */
 export type Proving = Readonly<{ seals: (records: Records) => Seals; key: string | Uint8Array | null }>;
@@ -222,10 +227,19 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
   mendKnown(db, () => records);
   const sessionWith = externalReader(db, safely);
   const seals = proving.seals(records);
+  const hashOrNull = (name: StreamId, at: Seq): Digest | null => {
+    const row = safely(() => hashAt.get(name, at));
+    return row === undefined ? null : digest(String(row.entry_hash));
+  };
+  const entryAt = (name: StreamId, at: Seq): StoredEntry | null =>
+    safely(() => storedAfter(name, seq(at - 1), 1)).find((e) => e.seq === at) ?? null;
+  const raiseIfAltered = alteredEntries({ entryAt, hashAt: hashOrNull, snapshot, seals, ports: { hash: sha256, getBlob } });
   const macs = proving.key === null ? null : questionMacs(proving.key);
   mendQuestions(db, macs, waitingIn);
   const sealedSums = openSealedSums(db, seals.trust);
   const questionProof = macs === null ? null : openQuestionProof({ db, macs, sealed: sealedSums, alarms: seals.alarms });
+  const countProof =
+    proving.key === null ? null : openCountProof({ db, keys: countKeys(proving.key), sealed: sealedSums, alarms: seals.alarms });
 
   function session(name: SessionId): SessionSummary | null {
     const row = safely(() => summaryOf.get(name));
@@ -245,35 +259,45 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
       throw new FaultError({ kind: "entry-bad", stream: name, seq: after, detail: "it is missing" });
     }
     const start = { seq: after, hash: digest(String(before)) };
-    const entries = unseal(name, start, stored, { hash: sha256, getBlob });
     const ended = stored.length < limit;
     const last = stored.at(-1);
-    if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
+    let entries: readonly Entry[] = [];
+    try {
+      entries = unseal(name, start, stored, { hash: sha256, getBlob });
+      if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
+    } catch (error) {
+      if (error instanceof FaultError && error.fault.kind === "entry-bad") raiseIfAltered(error.fault);
+      throw error;
+    }
     if (last !== undefined) safely(() => seals.prove(last)); // and so all that it is chained to
     return { entries, end: ended };
   }
 
-  /** Made from all entries of the session, proved; nothing where they cannot be read. */
+  /** All entries of a session, proved. Throws `entry-bad` or `entry-erased`. */
+  function* allOf(name: SessionId): Iterable<Entry> {
+    for (let [after, isEnd] = [seq(0), false]; !isEnd; ) {
+      const part = chunk(name, after, CHUNK);
+      yield* part.entries;
+      after = part.entries.at(-1)?.seq ?? after;
+      isEnd = part.end;
+    }
+  }
+  /** Nothing where they cannot be read. */
   function waitingIn(name: SessionId): Waiting {
-    const entries: Entry[] = [];
     try {
-      for (let [after, isEnd] = [seq(0), false]; !isEnd; after = entries.at(-1)?.seq ?? after) {
-        const part = chunk(name, after, CHUNK);
-        entries.push(...part.entries);
-        isEnd = part.end;
-      }
+      const entries = [...allOf(name)];
+      const line = entries.reduce<SessionSummary | null>(summarise, null);
+      return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
     } catch (error) {
       if (error instanceof FaultError) return NOTHING_WAITS;
       throw error;
     }
-    const line = entries.reduce<SessionSummary | null>(summarise, null);
-    return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
   }
 
   /** One entry by itself, proved; null where there is none, or it cannot be read. */
   function eventAt(name: StreamId, place: Seq): JournalEvent | null {
-    const [stored] = storedAfter(name, seq(place - 1), 1);
-    if (stored?.seq !== place) return null;
+    const stored = entryAt(name, place);
+    if (stored === null) return null;
     const read = unsealOne(stored, stored.previous, { hash: sha256, getBlob });
     if (read.kind !== "entry") return null;
     seals.prove(stored);
@@ -299,10 +323,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     stream,
     held,
     chunk,
-    hashAt(name, at) {
-      const row = safely(() => hashAt.get(name, at));
-      return row === undefined ? null : digest(String(row.entry_hash));
-    },
+    hashAt: hashOrNull,
     writerHead(writer) {
       const row = safely(() => lastCommit.get(writer));
       return row === undefined ? FIRST_COMMIT : { number: Number(row.number), hash: digest(String(row.hash)) };
@@ -313,7 +334,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
       const name = sessionWith(external);
       return name === null ? null : session(name);
     },
-    tail: tailReader({ db, snapshot, seals, ports: { hash: sha256, getBlob } }),
+    tail: tailReader({ db, snapshot, seals, raiseIfAltered, ports: { hash: sha256, getBlob } }),
     position: () => Number(safely(() => lastPosition.get())?.last ?? 0),
     tally: () => safely(() => tallied.all()).map((row) => ({ agent: String(row.agent), state: stateOf(row.state), count: Number(row.n) })),
     sessions({ state, agent, before, most }) {
@@ -326,7 +347,10 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     },
     questions: questionReader(db, snapshot, questionProof),
     unknowns: unknownReader(db, safely),
-    counted: countReader(db, safely),
+    counted: countReader(db, snapshot, countProof),
+    proveToBeCounted(names, now) {
+      for (const name of safely(() => toBeCounted(db, names, now))) mustBeProved(name, allOf(name), seals.alarms);
+    },
     known,
     deadLetters: deadLetterReader(db, safely),
     streams: (prefix) =>
@@ -341,14 +365,15 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     },
     stored: (name, place) =>
       snapshot(() => {
-        const [entry] = storedAfter(name, seq(place - 1), 1);
+        const entry = entryAt(name, place);
         const row = commitOf.get(name, place);
-        return entry?.seq !== place || row === undefined ? null : { entry, commit: toCommit(row) };
+        return entry === null || row === undefined ? null : { entry, commit: toCommit(row) };
       }),
     records,
     seals,
     sealedSums,
     questionProof,
+    countProof: countProof === null ? null : { ...countProof, check: () => snapshot(countProof.check) },
   };
 }
 
@@ -363,7 +388,7 @@ export function sessionsSql(byState: boolean, byAgent: boolean): string {
 
 // The decoders of our own rows: STRICT tables hold what the types say.
 
-const toCommit = (row: Row): StoredCommit => ({ ...row }) as unknown as StoredCommit;
+const toCommit = ({ counts: _, ...row }: Row): StoredCommit => row as unknown as StoredCommit;
 /** One that was written before there were ids of one's own, or delegates, has neither. */
 const toSummary = (row: Row): SessionSummary =>
   ({ external: null, title: null, parent: null, children: [], ...JSON.parse(String(row.summary)) }) as SessionSummary;

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { FORMAT } from "@orgate/core/journal";
 import { FaultError } from "@orgate/core/vocab";
 import { CLAIMS_SCHEMA } from "./sqlite-claims.ts";
-import { COUNTS_SCHEMA } from "./sqlite-counts.ts";
+import { COUNTS_SCHEMA, upgradeCounts } from "./sqlite-counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./sqlite-dead-letters.ts";
 import { KNOWN_SCHEMA } from "./sqlite-known.ts";
 import { QUESTIONS_SCHEMA } from "./sqlite-questions.ts";
@@ -34,7 +34,8 @@ CREATE TABLE entries (
 ) STRICT;
 CREATE TABLE commits (
   writer TEXT NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, previous TEXT NOT NULL, ranges TEXT NOT NULL,
-  root TEXT NOT NULL, hash TEXT NOT NULL, key TEXT NOT NULL, signature TEXT NOT NULL, seen TEXT NOT NULL DEFAULT '', PRIMARY KEY (writer, number)
+  root TEXT NOT NULL, hash TEXT NOT NULL, key TEXT NOT NULL, signature TEXT NOT NULL, seen TEXT NOT NULL DEFAULT '',
+  counts TEXT NOT NULL DEFAULT '', PRIMARY KEY (writer, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE streams (
   stream TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, at INTEGER NOT NULL,
@@ -108,7 +109,9 @@ function prepareSchema(db: DatabaseSync, places: Places): void {
   const version = db.prepare("SELECT version FROM format").get()?.version;
   if (version !== FORMAT)
     throw unreadable(places.database, `its format is ${version ?? "not given"}, and this version knows ${FORMAT} only`);
-  addSeen(db);
+  addColumn(db, "seen");
+  addColumn(db, "counts");
+  upgradeCounts(db);
 }
 
 /** Every table there is in a journal of this version; whoever wrote a commit that names others had them all. */
@@ -136,13 +139,13 @@ function saysWhatItSaw(db: DatabaseSync): boolean {
   return false;
 }
 
-/** A journal whose commits say nothing of others yet. */
-function addSeen(db: DatabaseSync): void {
-  const isThere = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('commits') WHERE name = 'seen'").get() !== undefined;
+/** A journal whose commits say nothing of others yet, or nothing of counters. */
+function addColumn(db: DatabaseSync, name: "seen" | "counts"): void {
+  const isThere = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('commits') WHERE name = ?").get(name) !== undefined;
   if (isThere()) return;
   db.exec("BEGIN IMMEDIATE");
   try {
-    if (!isThere()) db.exec("ALTER TABLE commits ADD COLUMN seen TEXT NOT NULL DEFAULT ''");
+    if (!isThere()) db.exec(`ALTER TABLE commits ADD COLUMN ${name} TEXT NOT NULL DEFAULT ''`);
     db.exec("COMMIT");
   } finally {
     if (db.isTransaction) db.exec("ROLLBACK");

@@ -6,7 +6,7 @@
 import { createHmac } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { FULL_EVERY, type OpenUnknowns, parseSeen, type Seen, type StoredCommit, type SummedTable, type Trust } from "@orgate/core/journal";
-import { digest, FaultError, type WriterId } from "@orgate/core/vocab";
+import { digest, FaultError, type WriterId, ZERO } from "@orgate/core/vocab";
 import type { Alarms } from "./sqlite-alarms.ts";
 
 const MODULUS = 1n << 256n;
@@ -15,8 +15,10 @@ export const wrap = (sum: bigint): bigint => ((sum % MODULUS) + MODULUS) % MODUL
 export const toSum = (hash: string): bigint => BigInt(`0x${hash}`);
 
 /** By how much changes move the sums of whoever writes them. */
-export type Moves = Readonly<Record<SummedTable, bigint>>;
-const TABLES: readonly SummedTable[] = ["questions", "unknowns"];
+export type Moves = Readonly<Record<MovedTable, bigint>>;
+type MovedTable = Exclude<SummedTable, "counts">;
+const MOVED: readonly MovedTable[] = ["questions", "unknowns"];
+const TABLES: readonly SummedTable[] = [...MOVED, "counts"];
 
 export type SealedSums = Readonly<{
   /** The sum that all writers have sealed for this table, together; null where none of them has ever said anything of it. */
@@ -131,7 +133,7 @@ export function openSums({ db, owner, key, sealed, sumOfQuestions, alarms }: Nee
     }
   }
   /** A journal from before there were sums: what is there now is where they begin. */
-  const begin = (table: SummedTable, now: () => bigint): bigint =>
+  const begin = (table: MovedTable, now: () => bigint): bigint =>
     sealed.of(table) === null ? wrap(now()) : (sealed.by(owner, table) ?? 0n);
   const ownNow = (): Moves =>
     (own ??= snapshot(() => ({ questions: begin("questions", sumOfQuestions), unknowns: begin("unknowns", sumOfRows) })));
@@ -140,8 +142,10 @@ export function openSums({ db, owner, key, sealed, sumOfQuestions, alarms }: Nee
     delta: (before, after) => (before === after ? 0n : sumOfAll(after) - sumOfAll(before)),
     toSay(number, moves) {
       const before = ownNow();
-      const due = TABLES.filter((table) => isFirst || moves[table] !== 0n || number % FULL_EVERY === 0);
-      return due.map((name) => ({ kind: "sum", name, number: 0, hash: toHash(before[name] + moves[name]) }));
+      const isFull = isFirst || number % FULL_EVERY === 0;
+      const due = MOVED.filter((table) => isFull || moves[table] !== 0n);
+      const said = due.map((name): Seen => ({ kind: "sum", name, number: 0, hash: toHash(before[name] + moves[name]) }));
+      return isFull ? [...said, { kind: "sum", name: "counts", number: 0, hash: ZERO }] : said; // that its commits carry their part (J640)
     },
     said(moves) {
       const before = ownNow();

@@ -6,16 +6,23 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { EMPTY_STREAM, type Position, type StoredEntry, type UnsealPorts, unsealOne, type Written } from "@orgate/core/journal";
 import { type Digest, digest, isFault, millis, type Seq, type StreamId, streamId } from "@orgate/core/vocab";
+import type { alteredEntries } from "./sqlite-altered.ts";
 import type { Seals } from "./sqlite-seals.ts";
 
 /** Rows per look: few enough to let others run in between. */
 const CHUNK = 1_000;
 
-type Needs = Readonly<{ db: DatabaseSync; snapshot: <T>(look: () => T) => T; seals: Seals; ports: UnsealPorts }>;
+type Needs = Readonly<{
+  db: DatabaseSync;
+  snapshot: <T>(look: () => T) => T;
+  seals: Seals;
+  raiseIfAltered: ReturnType<typeof alteredEntries>;
+  ports: UnsealPorts;
+}>;
 type Row = Readonly<{ position: Position; stored: StoredEntry; before: Digest | null }>;
 
 /** In the order in which it became durable, fewer than asked for when there is much. */
-export function tailReader({ db, snapshot, seals, ports }: Needs): (after: Position, most: number) => readonly Written[] {
+export function tailReader({ db, snapshot, seals, raiseIfAltered, ports }: Needs): (after: Position, most: number) => readonly Written[] {
   // Writers take turns, entries are never removed, and the rowid of a new row is one more than the last: the order in which commits became durable.
   const writtenAfter = db.prepare(
     "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload, stream, rowid FROM entries WHERE rowid > ? ORDER BY rowid LIMIT ?",
@@ -58,6 +65,7 @@ export function tailReader({ db, snapshot, seals, ports }: Needs): (after: Posit
       .map(({ position, stored, before }): Written => {
         const { stream, seq, at } = stored;
         const read = unsealOne(stored, before, ports);
+        if (read.kind === "bad") raiseIfAltered({ stream, seq, detail: read.detail });
         const why = read.kind === "bad" || chained.get(stream) === stored.entryHash ? null : snapshot(() => whyNot(stored));
         if (read.kind === "bad" || why !== null) chained.delete(stream);
         else chained.set(stream, stored.previous);

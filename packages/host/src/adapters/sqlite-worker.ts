@@ -2,9 +2,9 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type Fault, FaultError } from "@orgate/core/vocab";
 import { type OpenOptions, openDatabase, type Places } from "./sqlite-schema.ts";
-import { openWriter, type SqliteWriter } from "./sqlite-writer.ts";
+import { type Counting, openWriter, type SqliteWriter } from "./sqlite-writer.ts";
 
-export type WorkerSetup = Readonly<{ places: Places; open: OpenOptions }>;
+export type WorkerSetup = Readonly<{ places: Places; open: OpenOptions; counting: Counting }>;
 export type Request = {
   [Name in keyof SqliteWriter]: Readonly<{ id: number; name: Name; args: Parameters<SqliteWriter[Name]> }>;
 }[keyof SqliteWriter];
@@ -14,8 +14,8 @@ export type Reply = Readonly<
 
 if (parentPort !== null) serve(workerData as WorkerSetup, parentPort);
 
-function serve({ places, open }: WorkerSetup, port: NonNullable<typeof parentPort>): void {
-  const writer = openWriter(openDatabase(places, open), places);
+function serve({ places, open, counting }: WorkerSetup, port: NonNullable<typeof parentPort>): void {
+  const writer = openWriter(openDatabase(places, open), places, counting);
   port.on("message", (request: Request) => {
     port.postMessage(answer(writer, request));
     if (request.name === "close") port.close();

@@ -29,7 +29,8 @@ import {
 } from "@orgate/core/vocab";
 import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
 import { type Claims, claimWriter } from "./sqlite-claims.ts";
-import { type AppendCounts, countWriter, mendCounts } from "./sqlite-counts.ts";
+import { type CountPart, countKeys, openCountLedger } from "./sqlite-count-proof.ts";
+import { type AppendCounts, type CountWriter, countWriter, mendCounts } from "./sqlite-counts.ts";
 import { deadLetterWriter } from "./sqlite-dead-letters.ts";
 import { guardDatabase } from "./sqlite-files.ts";
 import { knownWriter, mendKnown } from "./sqlite-known.ts";
@@ -91,10 +92,16 @@ export type SqliteWriter = Readonly<{
   close(): void;
 }>;
 
-export function openWriter(db: DatabaseSync, places: Places, records: () => Records = () => openReader(db, places).records): SqliteWriter {
+/** What a writer that commits needs to seal counters: the project's blob key, and where its own commits end. */
+export type Counting = Readonly<{ key: string | Uint8Array; start: CountPart }>;
+
+/** `counting` is null for whoever only puts intents. */
+export function openWriter(db: DatabaseSync, places: Places, counting: Counting | null): SqliteWriter {
   const files = guardDatabase(places.database);
   mendCounts(db);
-  const counts = countWriter(db);
+  const records = (): Records => openReader(db, places).records;
+  const counter = counting === null ? null : openCounter(db, counting);
+  const counts = (): CountWriter => counter ?? noKey();
   const blobs = openBlobs(db, places.blobs);
   let questions: QuestionWriter | null = null; // whoever only puts intents may have no table of this form (`mendQuestions`)
   const questionRows = (): QuestionWriter => (questions ??= questionWriter(db));
@@ -113,11 +120,14 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
   const newStream = db.prepare("INSERT OR IGNORE INTO streams (stream, seq, hash, at, epoch) VALUES (?, ?, ?, ?, 0)");
   const addEntry = db.prepare("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const addCommit = db.prepare(
-    "INSERT INTO commits (writer, number, at, previous, ranges, root, hash, key, signature, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO commits (writer, number, at, previous, ranges, root, hash, key, signature, seen, counts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
   const consume = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE id = ? AND session = ? AND taken = 0");
   const listSession = db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)");
-  const dropTitle = db.prepare("UPDATE sessions SET summary = json_set(summary, '$.title', NULL) WHERE session = ?");
+  const endErased = db.prepare(
+    `UPDATE sessions SET state = 'closed', summary = json_set(summary, '$.title', NULL, '$.state', 'closed', '$.openQuestions', 0,
+     '$.openUnknowns', 0, '$.children', json('[]')) WHERE session = ?`,
+  );
   const touchSession = db.prepare("UPDATE sessions SET summary = ? WHERE session = ?");
   const takeHold = db.prepare(
     `INSERT INTO streams (stream, seq, hash, at, epoch, holder, incarnation, pid) VALUES (?, 0, '${ZERO}', 0, 1, ?, ?, ?)
@@ -180,7 +190,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
     }
     const taken = claim(a.stream, a.claims);
     if (taken !== null) throw new Refused(index, taken);
-    const overtaken = a.counts === null ? null : counts.add(a.counts);
+    const overtaken = a.counts === null ? null : counts().add(a.counts);
     if (overtaken !== null) throw new Refused(index, overtaken);
     for (const { scope, on } of a.halts) on ? halt.run(scope) : letGoOn.run(scope, scope);
     for (const id of a.consumes) {
@@ -220,11 +230,14 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
   return {
     commit(batch) {
       try {
+        const { ledger } = counts();
         transaction(() => {
+          ledger.begin();
           for (const [index, append] of batch.appends.entries()) writeAppend(append, index, batch);
           const c = batch.commit;
-          addCommit.run(c.writer, c.number, c.at, c.previous, c.ranges, c.root, c.hash, c.key, c.signature, c.seen);
+          addCommit.run(c.writer, c.number, c.at, c.previous, c.ranges, c.root, c.hash, c.key, c.signature, c.seen, ledger.settle(c));
         });
+        ledger.done();
         return { kind: "done" };
       } catch (error) {
         if (error instanceof Refused) return { kind: "refused", index: error.index, fault: error.fault };
@@ -246,7 +259,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
         if (isSessionStream(stream)) {
           // it cannot go on, and what it would touch is content too; its unknowns and approval requests went with the record of the erasure
           deadLetters.forget(stream);
-          dropTitle.run(stream); // what was said is content, whichever entry it came from
+          endErased.run(stream); // what was said is content, whichever entry it came from; and nothing of it waits or runs any more (J686)
         }
         known.forget(stream);
         const entries = Number(erasePayloads.run(stream, first, last).changes);
@@ -257,7 +270,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       return { ...rows, files, truncated: scrub(db, waitMs) };
     },
     keepCounts(names, now) {
-      writing(() => counts.keep(names, records, now));
+      writing(() => counts().keep(names, records, now));
       confirm();
     },
     probe: () => void transaction(() => db.exec("UPDATE format SET version = version")),
@@ -266,6 +279,14 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       db.close();
     },
   };
+}
+
+function openCounter(db: DatabaseSync, { key, start }: Counting): CountWriter {
+  const keys = countKeys(key);
+  return countWriter(db, keys, openCountLedger(db, keys, start));
+}
+export function noKey(): never {
+  throw new Error("whoever commits has the project's keys");
 }
 
 function rescue(db: DatabaseSync): void {

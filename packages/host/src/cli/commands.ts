@@ -31,6 +31,7 @@ const SCHEDULE = { name: "SCHEDULE", required: true, help: "its name" } as const
 const BREAKER = { name: "BREAKER", required: true, help: "tool:NAME, model:PROVIDER/NAME or mcp:SERVER" } as const;
 const BREAKER_ANYWAY: OptionSpec = { type: "boolean", help: "also for a name that this project does not have (yet)" };
 const LETTER = { name: "CALL", required: true, help: "SESSION/CALL as `orgate dead-letters list` shows it" } as const;
+const MANIFESTS_ONLY = "For tools of manifests (tools/*.clad.toml) only. Tools that code or an MCP server defines: `orgate tools list`.";
 const TOOL = { name: "TOOL", required: true, help: "its name" } as const;
 const ARG: OptionSpec = { type: "string", value: "NAME=VALUE", help: "an argument", many: true };
 const ARGS: OptionSpec = { type: "string", value: "JSON", help: "all arguments, as JSON" };
@@ -358,9 +359,10 @@ export const COMMANDS: readonly CommandSpec[] = [
       session: { type: "string", value: "ID", help: "whose content" },
       entries: { type: "string", value: "A-B", help: "only these entries" },
       reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" },
+      anyway: { type: "boolean", help: "also while an approval request in it is open: the request goes with it" },
       as: AS,
     },
-    notes: ["The erasure is journalled first. A session with erased entries cannot go on."],
+    notes: ["The erasure is journalled first. A session with erased entries cannot go on, and is closed."],
     examples: ['orgate journal erase --session s_0mh3k2 --reason "request 4711 of the customer"'],
     load: async () => (await import("../commands/journal-erase.ts")).erase,
   },
@@ -641,7 +643,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "a manifest's tool: what it runs, its arguments, what it needs",
     args: [TOOL],
     options: {},
-    notes: [],
+    notes: [MANIFESTS_ONLY],
     examples: ["orgate tools show whois"],
     load: async () => (await import("../commands/tools.ts")).show,
   },
@@ -650,7 +652,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "what the model is shown of a tool, as JSON",
     args: [TOOL],
     options: {},
-    notes: [],
+    notes: [MANIFESTS_ONLY],
     examples: ["orgate tools schema whois"],
     load: async () => (await import("../commands/tools.ts")).schema,
   },
@@ -659,7 +661,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "everything that is wrong with the manifests, with its place",
     args: [{ name: "FILE", required: false, help: "only this manifest" }],
     options: {},
-    notes: ["Exits 1 when anything is wrong. toolclad.toml and scope/scope.toml are looked at too."],
+    notes: [
+      "Exits 1 when anything is wrong, or when a program or an MCP server that a manifest needs is not on this machine.",
+      "toolclad.toml and scope/scope.toml are looked at too.",
+    ],
     examples: ["orgate tools validate", "orgate tools validate tools/whois.clad.toml --json"],
     load: async () => (await import("../commands/tools.ts")).validate,
   },
@@ -668,7 +673,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "what a call would run, as JSON; nothing is run, no secret is read",
     args: [TOOL],
     options: { arg: ARG, args: ARGS },
-    notes: [],
+    notes: [MANIFESTS_ONLY],
     examples: [
       "orgate tools test whois --arg target=example.com",
       `orgate tools test scan --args '{"target": "10.0.0.2", "port": 22}' --json`,
@@ -685,7 +690,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       agent: { type: "string", value: "NAME", help: "as which agent, where several have the tool" },
       as: AS,
     },
-    notes: [EXITS],
+    notes: [MANIFESTS_ONLY, EXITS],
     examples: ["orgate tools run whois --arg target=example.com"],
     load: async () => (await import("../commands/tools.ts")).run,
   },

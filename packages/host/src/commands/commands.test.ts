@@ -104,7 +104,7 @@ describe("a run", () => {
     expect(await desk.orgate("journal", "head")).toMatchObject({ code: 0, stdout: head.stdout });
   });
 
-  test("J30 the journal verifies, exports, and a flipped byte, an older head and a cut file are found", async () => {
+  test("J30 A681 the journal verifies, exports, and a flipped byte, an older head and a cut file are found", async () => {
     const verified = (await desk.json("journal", "verify")) as { verified: boolean; head: string };
     expect(verified).toMatchObject({ verified: true, head: (await desk.orgate("journal", "head")).stdout.trim() });
     expect((await desk.orgate("journal", "verify", "--head", verified.head)).code).toBe(0);
@@ -122,7 +122,16 @@ describe("a run", () => {
     const bad = (await desk.orgate("journal", "verify", "bad.jsonl", "--json")) as { code: number; stdout: string };
     expect([bad.code, JSON.parse(bad.stdout).verified]).toEqual([1, false]);
     desk.write("torn.jsonl", desk.read("all.jsonl").slice(0, -200));
-    expect((await desk.orgate("journal", "verify", "torn.jsonl")).stdout).toContain("the end of the file is missing");
+    const torn = await desk.orgate("journal", "verify", "torn.jsonl");
+    expect([torn.code, torn.stdout.trimEnd().split("\n").at(-1)]).toEqual([
+      1,
+      "not verified: the end of the file is missing; what is there is as it was written",
+    ]);
+    expect([torn.stdout.includes("a whole journal"), torn.stdout.includes("part of")]).toEqual([false, true]);
+    expect(JSON.parse((await desk.orgate("journal", "verify", "torn.jsonl", "--json")).stdout)).toMatchObject({
+      verified: false,
+      torn: true,
+    });
     await expectRefusals(desk, [
       [["journal", "verify", "none.jsonl"], 1, "cannot be read as a journal"],
       [["journal", "verify", "--key", "ed25519:x"], 2, "--key is not a public key"],

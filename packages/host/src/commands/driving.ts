@@ -30,9 +30,11 @@ export async function withRuntime<T>(
   const keys = { env: given.env, folder: config.root, ...(embedding === null ? {} : { embedding }) };
   const own = model === null ? {} : { model };
   const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told, ...own });
+  const untold = gate.onTakenUp(tellReload(given, screen));
   try {
     return await work(runtime);
   } finally {
+    untold();
     await runtime.close();
     await mcp?.hub.close();
   }
@@ -62,6 +64,11 @@ export function tellReload(given: Given, screen: Screen): Parameters<typeof watc
       case "refused": {
         const [first] = told.problems;
         return tell(given, screen, `policies not reloaded, those before go on: ${first === undefined ? "" : problemLine(first)}`);
+      }
+      case "closed": {
+        const [first] = told.problems;
+        const why = first === undefined ? "" : `: ${problemLine(first)} (${first.hint})`;
+        return tell(given, screen, `policies were applied that are not in force here, so everything is denied${why}`);
       }
       case "failed":
         return tell(given, screen, `policies not reloaded: ${told.error instanceof Error ? told.error.message : String(told.error)}`);
@@ -198,9 +205,15 @@ export function adviseOnTrust({ agents }: Desk, name: string, given: Given, scre
 }
 
 /** It is there, and has what it names, or `model` in place of its own: found before anything is said or opened. */
-export function knownAgent({ agents, config }: Desk, name: string, env: Given["env"], model: string | null = null): void {
+export function knownAgent({ agents, config }: Desk, name: string, env: Given["env"], model: string | null = null, session?: string): void {
   const found = agents.find((agent) => agent.name === name);
-  if (found === undefined) throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map((agent) => agent.name) });
+  if (found === undefined)
+    throw new FaultError({
+      kind: "agent-missing",
+      agent: name,
+      known: agents.map((agent) => agent.name),
+      ...(session === undefined ? {} : { session }),
+    });
   mustHaveSkills(found);
   modelsWith(settingsOf(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
 }

@@ -29,22 +29,24 @@ const ofProject = async (given: Given, screen: Screen): Promise<number> =>
   lookingIfAny(
     given,
     (look, config) => verifiedIn(look, config, given, screen),
-    () => nothingYet(given, screen),
+    () => {
+      throw noJournal(given);
+    },
   );
 
-/** A project that never ran has nothing to prove; one that should reach a head which was kept elsewhere has lost what it had. */
-function nothingYet(given: Given, screen: Screen): number {
-  if (headGiven(given) !== null)
-    throw new FaultError({
-      kind: "usage",
-      detail: "there is no journal, and a head to compare it with",
-      hint: "look in the project that the head is of, or restore its journal",
-    });
-  const counts = { streams: 0, entries: 0, commits: 0, writers: 0, blobs: 0, erased: 0 };
-  const none = { verified: true, counts, head: "", firstBad: null, problems: [], stillThere: 0, alarms: [] };
-  screen.line(given.json ? JSON.stringify(none) : "there is no journal yet, and nothing to verify: it begins with the first run");
-  return EXIT.success;
-}
+/** A682 Nothing was verified, so nothing is called verified: a project that never ran, or one whose whole `.orgate` is gone. Nobody can tell the two apart here. */
+const noJournal = (given: Given): FaultError =>
+  headGiven(given) === null
+    ? new FaultError({
+        kind: "usage",
+        detail: `there is no journal in \`${projectOf(given).journal.directory}\`: nothing was verified`,
+        hint: "`orgate run` makes one; if this project has run before, restore the folder from a copy",
+      })
+    : new FaultError({
+        kind: "usage",
+        detail: "there is no journal, and a head to compare it with",
+        hint: "look in the project that the head is of, or restore its journal",
+      });
 
 async function verifiedIn(look: Look, config: Config, given: Given, screen: Screen): Promise<number> {
   const root = keyOf(given, () => rootPublicKey(config.journal.directory));
@@ -97,7 +99,7 @@ async function verifiedIn(look: Look, config: Config, given: Given, screen: Scre
     tellTextless(screen, found.textless);
     for (const { what, detail } of alarms)
       screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));
-    printVerdict(screen, firstBad, found.problems.length);
+    printVerdict(screen, firstBad, { problems: found.problems.length, torn: false });
   }
   return firstBad === null ? EXIT.success : EXIT.failure;
 }
@@ -113,8 +115,12 @@ function tellTextless(screen: Screen, textless: readonly Textless[]): void {
   screen.line(screen.paint("warn", `${visible(what)}. It was recorded before texts were stored, or the gate is a program's own code`));
 }
 
-function printVerdict(screen: Screen, firstBad: { readonly name: string; readonly reason: string } | null, problems: number): void {
-  if (firstBad === null) screen.line(screen.paint("good", "verified: everything is as it was written"));
+type Bad = Readonly<{ name: string; reason: string }>;
+const TORN = "not verified: the end of the file is missing; what is there is as it was written";
+
+/** A681 The last line tells the outcome: `verified` stands there only when the exit code is 0. */
+function printVerdict(screen: Screen, firstBad: Bad | null, { problems, torn }: Readonly<{ problems: number; torn: boolean }>): void {
+  if (firstBad === null) screen.line(torn ? screen.paint("bad", TORN) : screen.paint("good", "verified: everything is as it was written"));
   else
     screen.line(
       `${screen.paint("bad", `not verified: ${firstBad.name} is bad`)}: ${visible(firstBad.reason)}${problems > 1 ? ` (and ${problems - 1} more)` : ""}`,
@@ -130,15 +136,16 @@ async function ofFile(given: Given, screen: Screen, file: string): Promise<numbe
   const firstBad = first === undefined ? null : { name: first.line === 0 ? "the file" : `line ${first.line}`, ...first };
   if (given.json) {
     const { what, stream, torn, counts, head, textless } = read;
-    screen.line(JSON.stringify({ verified: firstBad === null, what, stream, torn, counts, head, textless, firstBad, problems }));
+    screen.line(JSON.stringify({ verified: firstBad === null && !torn, what, stream, torn, counts, head, textless, firstBad, problems }));
   } else {
     const { entries, commits, blobs, erased } = read.counts;
-    const of = read.what === "session" ? `session ${visible(read.stream ?? "?")}` : "a whole journal";
+    const whole = read.torn ? "part of a journal" : "a whole journal";
+    const of = read.what === "session" ? `${read.torn ? "part of " : ""}session ${visible(read.stream ?? "?")}` : whole;
     screen.line(`${of}: ${count(entries, "entry", "entries")}, ${count(commits, "commit")}, ${count(blobs, "blob")}, ${erased} erased`);
     if (read.head !== null) screen.line(`head ${visible(read.head)}`);
-    if (read.torn) screen.line(screen.paint("warn", "the end of the file is missing: what is there was checked"));
     tellTextless(screen, read.textless);
-    printVerdict(screen, firstBad, problems.length);
+    if (read.torn && firstBad !== null) screen.line(screen.paint("warn", "the end of the file is missing: what is there was checked"));
+    printVerdict(screen, firstBad, { problems: problems.length, torn: read.torn });
   }
   return firstBad === null && !read.torn ? EXIT.success : EXIT.failure;
 }

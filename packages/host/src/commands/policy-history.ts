@@ -6,8 +6,9 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { readPolicyFolder } from "../compose.ts";
-import { digestsOf, type PolicyOptions, type SetFile, tryFolder, tryRead } from "../policies.ts";
+import { type PolicyOptions, type SetFile, tryFolder, tryRead } from "../policies.ts";
 import { folderOf, readFiles } from "../policy-changes.ts";
+import { digestsOf } from "../policy-digests.ts";
 import {
   appliable,
   changesOf,

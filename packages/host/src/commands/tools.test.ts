@@ -182,10 +182,10 @@ describe("tools", () => {
 
   test("T65 T47 T172 validate and doctor tell everything that is wrong, the rest is used, and init writes what is not", async () => {
     const other = shop();
-    expect(await other.json("tools", "validate")).toEqual({ manifests: 1, problems: [] });
-    for (const kind of ["command", "http", "mcp"]) {
+    expect(await other.json("tools", "validate")).toEqual({ manifests: 1, problems: [], missing: [] });
+    for (const kind of ["command", "http"]) {
       expect(await other.json("tools", "init", `own_${kind}`, "--kind", kind)).toMatchObject({ isRead: true });
-      expect(await other.json("tools", "validate", `tools/own_${kind}.clad.toml`)).toEqual({ manifests: 1, problems: [] });
+      expect(await other.json("tools", "validate", `tools/own_${kind}.clad.toml`)).toEqual({ manifests: 1, problems: [], missing: [] });
     }
     expectRefusal(await other.orgate("tools", "init", "own_http"), 2, "is there already");
     other.write("tools/bad.clad.toml", '[tool]\nname = "bad"\nverson = "1"\n');
@@ -198,6 +198,36 @@ describe("tools", () => {
     expect([doctor.code, JSON.parse(doctor.stdout).tools.length]).toEqual([1, 3]);
     expect(await other.json("tools", "test", "say", "--arg", "text=a")).toMatchObject({ args: { text: "a" } });
   });
+});
+
+test("T697 a manifest that `tools init` writes counts as running a program, and is not repeated", async () => {
+  const desk = shop();
+  await desk.json("tools", "init", "own");
+  expect(await desk.json("tools", "show", "own")).toMatchObject({ effects: ["execute"], repeat: "once" });
+});
+
+test("T699 validate and doctor tell programs and MCP servers that are not on this machine, and exit 1", async () => {
+  const desk = shop();
+  await desk.json("tools", "init", "remote", "--kind", "mcp");
+  desk.write("tools/gone.clad.toml", ECHO.replace('"say"', '"gone"').replaceAll("echo", "no-such-program-here"));
+  const told = await desk.orgate("tools", "validate", "--json");
+  const { manifests, problems, missing } = JSON.parse(told.stdout) as { manifests: number; problems: unknown[]; missing: unknown[] };
+  expect([told.code, manifests, problems]).toEqual([1, 3, []]);
+  expect(missing).toMatchObject([
+    { line: 18, detail: expect.stringContaining("`no-such-program-here` is not installed (looked in /usr/local/bin:") },
+    { detail: "there is no MCP server `everything`", hint: expect.stringContaining(".mcp.json") },
+  ]);
+  const text = await desk.orgate("tools", "validate", "tools/gone.clad.toml");
+  expect([text.code, text.stdout]).toEqual([1, expect.stringContaining("1 manifest valid, 1 of them not on this machine, 0 problems")]);
+  const doctor = await desk.orgate("doctor");
+  expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(/no +tool gone +tools\/gone\.clad\.toml:18:/)]);
+});
+
+test("T700 tools that code defines are said not to be a manifest's, by message and help", async () => {
+  const desk = shop();
+  for (const verb of ["show", "schema", "test"])
+    expectRefusal(await desk.orgate("tools", verb, "look"), 2, "none that code or an MCP server defines");
+  expect((await desk.orgate("tools", "show", "--help")).stdout).toContain("For tools of manifests");
 });
 
 test("T68 an MCP manifest calls a real server of the project, once its tools were accepted; before that nothing is started", async () => {

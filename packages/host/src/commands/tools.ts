@@ -28,6 +28,7 @@ import { operatorModel } from "../operator-model.ts";
 import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
 import { problemFault } from "../project-manifests.ts";
 import { starterManifest } from "../starter/manifest.ts";
+import { missingNeeds } from "../tool-needs.ts";
 import { driven, printResult, withRuntime } from "./driving.ts";
 import { notePrograms } from "./programs-note.ts";
 import { certified, deskOf, personOf, projectOf } from "./project.ts";
@@ -102,7 +103,7 @@ function manifestNamed(given: Given, name: string): ManifestFile {
   const names = [...tools.keys()];
   throw new FaultError({
     kind: "usage",
-    detail: `no manifest describes a tool \`${name}\``,
+    detail: `no manifest describes a tool \`${name}\`: this command knows tools of manifests (tools/*.clad.toml), none that code or an MCP server defines`,
     hint:
       names.length > 0
         ? `there are: ${names.sort().join(", ")}`
@@ -194,22 +195,25 @@ export const validate: Run = async (given, screen) => {
   const all = manifestsOf(config, given.env, null);
   const one = file === undefined ? null : oneFile(resolve(given.cwd, file), all.read.types);
   const problems = (one ?? all).problems.map(({ tool: _, ...problem }) => problem);
-  const good = one === null ? all.tools.size : one.contract === null ? 0 : 1;
-  if (given.json) screen.line(JSON.stringify({ manifests: good, problems }));
+  const read = one?.manifests ?? [...all.tools.values()].map(({ manifest }) => manifest);
+  const missing = missingNeeds(read, all.ground, { root: config.root, env: given.env }).map(({ tool: _, ...problem }) => problem);
+  if (given.json) screen.line(JSON.stringify({ manifests: read.length, problems, missing }));
   else {
-    for (const { file: at, line, column, detail, hint } of problems) {
+    for (const { file: at, line, column, detail, hint } of [...problems, ...missing]) {
       screen.line(`${visible(at)}:${line}:${column} ${screen.paint("bad", visible(detail))}`);
       screen.line(`  ${screen.paint("dim", visible(hint))}`);
     }
-    screen.line(`${count(good, "manifest")} can be used, ${count(problems.length, "problem")}`);
+    const lacking = missing.length === 0 ? "" : `, ${missing.length} of them not on this machine`;
+    screen.line(`${count(read.length, "manifest")} valid${lacking}, ${count(problems.length, "problem")}`);
   }
-  return problems.length === 0 ? EXIT.success : EXIT.failure;
+  return problems.length + missing.length === 0 ? EXIT.success : EXIT.failure;
 };
 
 function oneFile(file: string, types: Parameters<typeof readManifest>[1]) {
   if (!existsSync(file))
     throw new FaultError({ kind: "usage", detail: `there is no file ${file}`, hint: "name a manifest, or none for all of the project's" });
-  return readManifest(file, types);
+  const { contract, text, problems } = readManifest(file, types);
+  return { problems, manifests: contract === null ? [] : [{ file, shown: file, text, contract }] };
 }
 
 export const test: Run = async (given, screen) => {

@@ -1,6 +1,7 @@
 /** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
 import {
   checkAttachments,
+  endsWithoutAgent,
   FaultError,
   type Gate,
   type Intent,
@@ -66,11 +67,19 @@ async function gateHere(given: Given, look: Look, config: Config, session: Sessi
   }
 }
 
-export type Addressee = Readonly<{ look: Look; config: Config; session: Intent["session"]; agent: string; person: Person }>;
+export type Addressee = Readonly<{
+  look: Look;
+  config: Config;
+  session: Intent["session"];
+  agent: string;
+  person: Person;
+  /** Says what is about to be sent, once nothing speaks against sending it. */
+  announce?(): void;
+}>;
 
 /** Signed, delivered, and told what became of it. */
 export async function sendWish(given: Given, screen: Screen, to: Addressee, wanted: Wish): Promise<number> {
-  return told(given, screen, to.look, await deliverWish(given, screen, to, wanted));
+  return tellSent(given, screen, to.look, await deliverWish(given, screen, to, wanted));
 }
 
 export type Sent = Readonly<{ became: Exclude<Delivered, { kind: "refused" }>; intent: Intent; drove: RunResult | null }>;
@@ -79,17 +88,23 @@ export type Sent = Readonly<{ became: Exclude<Delivered, { kind: "refused" }>; i
 export async function deliverWish(
   given: Given,
   screen: Screen,
-  { look, config, session, agent, person }: Addressee,
+  { look, config, session, agent, person, announce }: Addressee,
   wanted: Wish,
 ): Promise<Sent> {
   await known(given, screen, look, config, person);
   const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
   let drove: RunResult | null = null;
   const before = await look.journal.session(session);
+  const runnable = async () => {
+    const desk = await deskOf(config, given.env);
+    if (!endsWithoutAgent(wanted)) knownAgent(desk, agent, given.env, null, session);
+    return desk;
+  };
+  if (look.holder(session) === null) await runnable(); // Q561 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
+  announce?.();
   const takeOver = async (): Promise<"drove" | "held"> => {
     if (look.holder(session) !== null) return "held";
-    const desk = await deskOf(config, given.env);
-    if (wanted.kind !== "cancel" && wanted.kind !== "cancel-all") knownAgent(desk, agent, given.env); // to end a turn its agent is not needed
+    const desk = await runnable();
     try {
       drove = await withRuntime(given, screen, desk, intent.by, (runtime) =>
         driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
@@ -126,12 +141,13 @@ async function known(given: Given, screen: Screen, look: Look, config: Config, p
   await writing(config, (place) => certified(given, screen, place, person));
 }
 
-function told(given: Given, screen: Screen, look: Look, sent: Sent): number {
+/** `more`: what else goes into the JSON. */
+export function tellSent(given: Given, screen: Screen, look: Look, sent: Sent, more: Readonly<Record<string, unknown>> = {}): number {
   const { became, intent, drove } = sent;
   if (given.json) {
     const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
     const state = became.kind === "became" ? "taken" : "pending";
-    screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove }));
+    screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove, ...more }));
     return drove !== null ? exitOf(drove) : became.kind === "pending" ? EXIT.waiting : EXIT.success;
   }
   if (drove !== null) return printResult(given, screen, look.head(), drove);

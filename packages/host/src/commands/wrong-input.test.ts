@@ -100,7 +100,7 @@ describe("wrong input", () => {
     expect((await damaged.orgate("journal", "verify")).code).toBe(0);
   });
 
-  test("J3 a session with a flipped byte is named and not driven on; others go on", async () => {
+  test("J3 J680 a session with a flipped byte is named and not driven on, and the project is read-only until somebody has looked; then others go on", async () => {
     const flipped = newDesk();
     const { session } = (await flipped.json("run", "desk", "--input", "a canary")) as { session: string };
     const database = join(flipped.root, ".orgate", "journal.db");
@@ -112,15 +112,32 @@ describe("wrong input", () => {
       1,
       `of stream \`${session}\` is bad: its hash does not match its payload`,
     );
-    const said = await flipped.orgate("sessions", "say", session, "go on");
-    expect([said.code, said.stderr.includes("is bad: its hash does not match its payload")]).toEqual([1, true]);
+    const doubted = await flipped.orgate("run", "desk", "--input", "look");
+    expect([doubted.code, doubted.stderr]).toEqual([1, expect.stringContaining("the project is read-only")]);
+    const doctor = await flipped.orgate("doctor");
+    expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining("the project is read-only")]);
+    expect((await flipped.orgate("journal", "acknowledge", "--reason", "a bad disk", "--as-is")).code).toBe(0);
     expect((await flipped.orgate("run", "desk", "--input", "look")).code).toBe(0);
+    const said = await flipped.orgate("sessions", "say", session, "go on");
+    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("is bad: its hash does not match its payload")]);
     const verified = await flipped.orgate("journal", "verify");
     expect([verified.code, verified.stdout.includes(`of \`${session}\` is bad`)]).toEqual([1, true]);
   });
 });
 
-test("A521 in a project that never ran, what lists says that there is nothing, and so does verifying; a journal that is gone is no empty one", async () => {
+test("A682 `journal verify` without a journal verifies nothing and exits 2, whether the project never ran or its folder is gone", async () => {
+  const desk = newDesk();
+  const refused = await desk.orgate("journal", "verify");
+  expectRefusal(refused, 2, "nothing was verified");
+  expect(refused.stderr).toContain("`orgate run` makes one");
+  await desk.json("run", "desk", "--input", "look");
+  expect((await desk.orgate("journal", "verify")).code).toBe(0);
+  rmSync(join(desk.root, ".orgate"), { recursive: true });
+  const gone = await desk.orgate("journal", "verify", "--json");
+  expect([gone.code, gone.stdout, gone.stderr]).toEqual([2, "", expect.stringContaining("nothing was verified")]);
+});
+
+test("A521 in a project that never ran, what lists says that there is nothing; a journal that is gone is no empty one", async () => {
   const desk = newDesk();
   for (const words of [
     ["approvals", "grants"],
@@ -129,8 +146,6 @@ test("A521 in a project that never ran, what lists says that there is nothing, a
     ["sessions", "list"],
   ])
     expect([words, await desk.json(...words)]).toEqual([words, []]);
-  expect(await desk.json("journal", "verify")).toMatchObject({ verified: true, counts: { entries: 0 } });
-  expect((await desk.orgate("journal", "verify")).stdout).toContain("there is no journal yet, and nothing to verify");
   const head = `w1@1:${"0".repeat(64)}`;
   expectRefusal(await desk.orgate("journal", "verify", "--head", head), 2, "there is no journal, and a head to compare it with");
   await desk.json("run", "desk", "--input", "read");

@@ -4,7 +4,8 @@
  * W71 live: the process answers, and its journal can be read. Ready: beside that, the journal takes what is written and the disk has room, the policies are loaded, and the server
  *     is not about to go. Both are for anybody, and tell no more than which check failed.
  */
-import { isFault } from "@orgate/core";
+import { type Gate, isFault } from "@orgate/core";
+import { isPolicies } from "../policies.ts";
 import { programWarnings } from "../program-warnings.ts";
 import type { Runtime } from "../runtime.ts";
 import { errorText, type Log } from "./logs.ts";
@@ -56,8 +57,14 @@ export function probesOf({ runtime, isLeaving, log, patienceMs = 2_000, freshMs 
     ready: async () => [
       await reading(),
       await writing(),
-      await check("policies", async () => runtime.inspect.policies()),
+      await check("policies", async () => mustDecide(runtime.inspect.gate)),
       { name: "taking-turns", ok: !isLeaving(), detail: isLeaving() ? "the server is about to go" : "" },
     ],
   };
+}
+
+/** A server whose applied policies are not in force denies everything: it is of no use until that is mended (G650). */
+function mustDecide(gate: Gate): void {
+  const closed = isPolicies(gate) ? gate.current().closed : undefined;
+  if (closed !== undefined) throw new Error(closed);
 }

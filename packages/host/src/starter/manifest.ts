@@ -28,10 +28,11 @@ template = "echo {text}"
 [output]
 format = "text"
 
-# What Orgate wants to know beside the format; left out, the strictest that it could mean.
-[tool.orgate]
-repeat = "read"
-effects = ["read"]
+# Left out, Orgate assumes the strictest: running it counts as "execute", it may do harm, and it is never repeated after a crash.
+# Say less only where it is true of every argument: policies that permit reading then permit running this program.
+# [tool.orgate]
+# effects = ["read"]
+# repeat = "read"
 `;
     case "http":
       return `${head(name, "Sends a text.", "human_approval = true\n")}

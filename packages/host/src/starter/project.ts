@@ -60,7 +60,10 @@ orgate approvals approve ID
 
 const readme = ({ kind, name, group, first, second }: About): string => `# ${name}
 
-A project for [Orgate](https://www.npmjs.com/package/orgate): agents propose, policies permit, the journal proves.
+A project for Orgate: agents propose, policies permit, the journal proves.
+
+Orgate is not in a public registry yet: do not run \`npx orgate\` here, it would fetch a stranger's package. From a checkout of Orgate, install the command with
+\`npm run release -- --out /tmp/orgate && npm install -g /tmp/orgate/*.tgz\`, or run it there with \`npx orgate … --project\` and this folder.
 
 \`\`\`sh
 orgate policy check
@@ -77,45 +80,40 @@ ${second === null ? "" : asking(kind, second)}orgate journal verify
 - \`.orgate/\`: the journal and its keys. Not for git; back it up.
 
 No tool of an agent, the shell's \`save_artifact\` aside, can write \`policies/\`, \`agents/\`, \`tools/\`, \`orgate.toml\`, \`.orgate/\`, \`AGENTS.md\`, \`skills/\` or \`.agents/skills/\`:
-\`orgate policy apply DIR\` changes policies. For types in your editor, \`npm install --save-dev orgate\`.
+\`orgate policy apply DIR\` changes policies. For types in your editor, \`npm install --save-dev /tmp/orgate/*.tgz\`.
 `;
 
-const fileTools = (
-  folder: string,
-  read: readonly [string, string],
-  write: readonly [string, string],
-) => `import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { defineTool, pathGuard } from "orgate";
+type ToolText = Readonly<{ name: string; about: string }>;
+type FileToolsText = Readonly<{ folder: string; argument: "name" | "path"; read: ToolText; write: ToolText }>;
+
+const fileTools = ({ folder, argument, read, write }: FileToolsText): string => `import { join } from "node:path";
+import { defineTool, folderFiles } from "orgate";
 import * as z from "zod";
 
-const root = join(import.meta.dirname, "..");
-/** Refuses what no tool may write: policies, agents, tools, the journal. */
-const guard = pathGuard({ root, also: [] });
-const fileOf = (path: string) => join(${JSON.stringify(folder)}, path);
+// Nothing outside of ${folder}/ is read or written: a name that leads out of it is refused before anybody is asked.
+const files = folderFiles({ root: join(import.meta.dirname, ".."), folder: ${JSON.stringify(folder)} });
 
-export const ${camel(read[0])} = defineTool({
-  name: ${JSON.stringify(read[0])},
-  description: ${JSON.stringify(read[1])},
-  input: z.strictObject({ path: z.string().regex(/^[\\w./-]+$/) }),
+export const ${camel(read.name)} = defineTool({
+  name: ${JSON.stringify(read.name)},
+  description: ${JSON.stringify(read.about)},
+  input: z.strictObject({ ${argument}: z.string().refine(files.mayRead, files.rule) }),
   effects: ["read"],
   repeat: "read",
-  resource: ({ path }) => ({ type: "File", id: fileOf(path) }),
+  resource: ({ ${argument} }) => ({ type: "File", id: files.path(${argument}) }),
   resourceTypes: ["File"],
-  run: ({ path }) => readFileSync(join(root, fileOf(path)), "utf8"),
+  run: ({ ${argument} }) => files.read(${argument}),
 });
 
-export const ${camel(write[0])} = defineTool({
-  name: ${JSON.stringify(write[0])},
-  description: ${JSON.stringify(write[1])},
-  input: z.strictObject({ path: z.string().regex(/^[\\w./-]+$/), text: z.string() }),
+export const ${camel(write.name)} = defineTool({
+  name: ${JSON.stringify(write.name)},
+  description: ${JSON.stringify(write.about)},
+  input: z.strictObject({ ${argument}: z.string().refine(files.mayWrite, files.rule), text: z.string() }),
   effects: ["write"],
-  resource: ({ path }) => ({ type: "File", id: fileOf(path) }),
+  resource: ({ ${argument} }) => ({ type: "File", id: files.path(${argument}) }),
   resourceTypes: ["File"],
-  run({ path, text }) {
-    guard.makeFolder(${JSON.stringify(folder)});
-    guard.write(fileOf(path), text);
-    return \`written: \${fileOf(path)}\`;
+  run({ ${argument}, text }) {
+    files.write(${argument}, text);
+    return \`written: \${files.path(${argument})}\`;
   },
 });
 `;
@@ -194,19 +192,24 @@ type Starter = Readonly<{
   second: string;
 }>;
 
-export const NOTES = fileTools("notes", ["read_note", "Reads a note of the person."], ["save_note", "Saves a note for the person."])
-  .replaceAll("path: z.string()", "name: z.string()")
-  .replaceAll("({ path })", "({ name })")
-  .replaceAll("({ path, text })", "({ name, text })")
-  .replaceAll("fileOf(path)", "fileOf(name)");
-const FILES = fileTools("src", ["read_file", "Reads a file of the work tree."], ["write_file", "Writes a file of the work tree."]);
+export const NOTES = fileTools({
+  folder: "notes",
+  argument: "name",
+  read: { name: "read_note", about: "Reads a note of the person." },
+  write: { name: "save_note", about: "Saves a note for the person." },
+});
+const FILES = fileTools({
+  folder: "src",
+  argument: "path",
+  read: { name: "read_file", about: "Reads a file in src/." },
+  write: { name: "write_file", about: "Writes a file in src/." },
+});
 
-const OPERATIONS = `import { appendFileSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { defineTool } from "orgate";
+const OPERATIONS = `import { join } from "node:path";
+import { defineTool, folderFiles } from "orgate";
 import * as z from "zod";
 
-const root = join(import.meta.dirname, "..");
+const logs = folderFiles({ root: join(import.meta.dirname, ".."), folder: "logs" });
 const service = z.string().regex(/^[a-z][a-z0-9-]*$/);
 
 export const readLog = defineTool({
@@ -217,7 +220,7 @@ export const readLog = defineTool({
   repeat: "read",
   resource: ({ service }) => ({ type: "File", id: \`logs/\${service}.log\` }),
   resourceTypes: ["File"],
-  run: ({ service }) => readFileSync(join(root, "logs", \`\${service}.log\`), "utf8"),
+  run: ({ service }) => logs.read(\`\${service}.log\`),
 });
 
 /** An example: it only writes a line into the log. Put your own way to restart a service here. */
@@ -229,24 +232,19 @@ export const restartService = defineTool({
   resource: ({ service }) => ({ type: "Host", id: service }),
   resourceTypes: ["Host"],
   run({ service }) {
-    appendFileSync(join(root, "logs", \`\${service}.log\`), "restarted\\n");
+    logs.append(\`\${service}.log\`, "restarted\\n");
     return \`\${service} was restarted\`;
   },
 });
 `;
 
-const MAIL = `import { appendFileSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { defineTool, pathGuard } from "orgate";
+const MAIL = `import { join } from "node:path";
+import { defineTool, folderFiles } from "orgate";
 import * as z from "zod";
 
-const root = join(import.meta.dirname, "..");
-const guard = pathGuard({ root, also: [] });
+const desk = folderFiles({ root: join(import.meta.dirname, ".."), folder: "desk" });
 /** Examples: they only write a line into a file. Put your own mail, calendar and bank here; the definitions are what matters. */
-const note = (file: string, line: string) => {
-  guard.makeFolder("desk");
-  appendFileSync(join(root, "desk", file), \`\${line}\\n\`);
-};
+const note = (file: string, line: string) => desk.append(file, \`\${line}\\n\`);
 
 /** Strangers write what stands in it: untrusted, as every output is unless its definition says otherwise. */
 export const readInbox = defineTool({
@@ -255,7 +253,7 @@ export const readInbox = defineTool({
   input: z.strictObject({}),
   effects: ["read"],
   repeat: "read",
-  run: () => readFileSync(join(root, "desk", "inbox"), "utf8"),
+  run: () => desk.read("inbox"),
 });
 
 export const sendMail = defineTool({
@@ -339,7 +337,7 @@ const STARTERS: Readonly<Record<Kind, Starter>> = {
       [
         rule('{ when: { says: "read (?<file>[\\\\w./-]+)" }, calls: [{ tool: "read_file", args: { path: "{{file}}" } }] }'),
         rule(
-          '{ when: { says: "write (?<file>[\\\\w./-]+)" }, calls: [{ tool: "write_file", args: { path: "{{file}}", text: "Hello, world.\\\\n" } }] }',
+          '{ when: { says: "write (?<file>[\\\\w./-]+)" }, calls: [{ tool: "write_file", args: { path: "{{file}}", text: "Hello, world.\\n" } }] }',
         ),
         rule('{ when: { called: ["read_file"] }, say: "It says: {{result}}" }'),
         rule('{ when: { called: ["write_file"], failed: false }, say: "I have written it." }'),

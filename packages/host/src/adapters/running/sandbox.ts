@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { ProcessInvocation, Ran, RunOptions } from "@orgate/core/contracts";
+import { PROGRAM_PATH } from "./program-path.ts";
 import type { Resolve } from "./reaching.ts";
 import {
   closeAll,
@@ -34,7 +35,7 @@ import {
 import { endAll, endGroup, gone } from "./sandbox-ending.ts";
 import { type Held, type Holding, hold } from "./sandbox-holding.ts";
 import { type Gateway, openGateway } from "./sandbox-network.ts";
-import { findProgram, PATH } from "./sandbox-program.ts";
+import { programSeen } from "./sandbox-program.ts";
 import { type Proven, prove } from "./sandbox-proof.ts";
 import { seccompFilter } from "./sandbox-seccomp.ts";
 import { type Machine, type Ready, thisMachine, whatIsHere } from "./sandbox-standing.ts";
@@ -117,7 +118,7 @@ async function bare(invocation: ProcessInvocation, options: RunOptions): Promise
   const start: Start = {
     file,
     args,
-    env: { PATH: process.env.PATH ?? PATH, ...invocation.env },
+    env: { PATH: process.env.PATH ?? PROGRAM_PATH, ...invocation.env },
     cwd: invocation.cwd ?? tmpdir(),
     more: [],
     detached: true,
@@ -159,7 +160,7 @@ async function boxed(invocation: ProcessInvocation, options: RunOptions, box: Bo
     const cwd = invocation.cwd ?? "/tmp";
     const objection = checkCwd(cwd, mounts);
     if (objection !== null) return refused(objection);
-    const program = findProgram(invocation.argv[0] ?? "", cwd, mounts);
+    const program = programSeen(invocation.argv[0] ?? "", cwd, mounts);
     if (program.kind === "none") return refused(program);
     const room = gateway === null ? invocation.limits : gateway.widened(invocation.limits);
     held = hold(box.holding, room, box.ready, FIRST_MOUNT_FD + mounts.length);
@@ -202,7 +203,7 @@ function ownArgs(
   cwd: string,
   { system, memoryBytes, env }: Surroundings,
 ): readonly string[] {
-  const environment = { PATH, HOME: "/tmp", TMPDIR: "/tmp", LANG: "C.UTF-8", USER: "tool", ...env, ...invocation.env };
+  const environment = { PATH: PROGRAM_PATH, HOME: "/tmp", TMPDIR: "/tmp", LANG: "C.UTF-8", USER: "tool", ...env, ...invocation.env };
   const numbers = new Map(mounts.flatMap(fdOf).map((fd, i) => [fd, FIRST_MOUNT_FD + i]));
   return [
     ...FIXED,
