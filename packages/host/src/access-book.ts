@@ -18,7 +18,7 @@ import {
   type SystemEvent,
   seq,
 } from "@orgate/core";
-import { type Access, foldAccess, isPersonName, lapsed } from "@orgate/core/journal";
+import { type Access, foldAccess, isPersonName, lapsed, USED_LINK } from "@orgate/core/journal";
 
 export type SecretPort = Readonly<{ newSecret(): string; newName(): string; hashSecret(secret: string): Promise<string> }>;
 
@@ -129,7 +129,7 @@ export function accessBook({ journal, secrets, now }: BookPorts): AccessBook {
       const { person, agents, actions, note } = found;
       const by: Principal = { kind: "user", id: person };
       const { event, given } = await prepare({ means: "sign-in", person, agents, actions, note, until, by }, link);
-      const usedUp: SystemEvent = { kind: "access.revoked", access: link, by, reason: "used" };
+      const usedUp: SystemEvent = { kind: "access.revoked", access: link, by, reason: USED_LINK };
       return (await change(() => (lapsed(must(link), now()) === null ? [event, usedUp] : []))) ? given() : null;
     },
   };

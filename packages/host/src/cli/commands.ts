@@ -121,8 +121,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       state: {
         type: "string",
         value: "STATE",
-        help: "only these: idle, running, waiting or closed",
-        choices: ["idle", "running", "waiting", "closed"],
+        help: "only these: idle, running, waiting, interrupted, halted or closed",
+        choices: ["idle", "running", "waiting", "interrupted", "halted", "closed"],
       },
       agent: { type: "string", value: "NAME", help: "only those of this agent" },
       most: { type: "string", value: "N", help: "at most so many (default 50)" },

@@ -128,7 +128,9 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     const given = known();
     if (found === false || found === "wrong" || given === null) return unknown();
     const why = lapsed(given, now());
-    return why === null ? given : wireProblem("unauthenticated", `this ${given.means} is ${why}`, HINT);
+    return why === null
+      ? given
+      : wireProblem("unauthenticated", `this ${given.means} ${why === "used" ? "was used: it is good once" : `is ${why}`}`, HINT);
   }
 
   async function enter(given: Given | Problem): Promise<Caller | Problem> {
