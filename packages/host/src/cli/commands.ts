@@ -575,7 +575,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     args: [{ name: "DIR", required: false, help: "the folder that is to replace policies/" }],
     options: {
       set: { type: "string", value: "DIGEST", help: "apply an earlier set again, from the journal, in place of a folder" },
-      reason: { type: "string", value: "WHY", help: "recorded with the change: `orgate policy history` shows it" },
+      reason: { type: "string", value: "WHY", help: "needed unless --dry-run: recorded with the change, `orgate policy history` shows it" },
       "dry-run": { type: "boolean", help: "show what would change, and change nothing" },
       as: AS,
     },
