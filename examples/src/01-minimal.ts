@@ -1,6 +1,8 @@
 /** The smallest run: one agent, one policy that permits, no key, no network. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createRuntime, defineAgent, sha256, tableGate } from "orgate";
-import { temporaryFolder } from "./temporary-folder.ts";
 
 const greeter = defineAgent({
   name: "greeter",
@@ -10,7 +12,7 @@ const greeter = defineAgent({
 });
 
 const runtime = await createRuntime({
-  directory: temporaryFolder(),
+  directory: mkdtempSync(join(tmpdir(), "orgate-")),
   agents: [greeter],
   gate: tableGate([{ id: "talk", action: "*", verdict: "allow" }], sha256),
   principal: { kind: "user", id: "ada" },

@@ -11,6 +11,7 @@ import {
   drive,
   type Embedder,
   type Entry,
+  endsWithoutAgent,
   type Fault,
   FaultError,
   type Fold,
@@ -378,12 +379,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
   }
 
-  /** Whoever drives was told to stop, or a person wishes it. */
+  /** Whoever drives was told to stop, or a person cancels the turn or refuses what it waits for. */
   async function isToEnd(session: SessionId, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return true;
     await place.keyring.refresh();
     const wishes = (await inbox.pending(session)).map(({ intent }) => intent);
-    return wishes.some((one) => CANCELS.has(one.wish.kind) && place.keyring.authenticate(one).kind === "genuine");
+    return wishes.some((one) => endsWithoutAgent(one.wish) && place.keyring.authenticate(one).kind === "genuine");
   }
 
   /** As the journal knows it: nothing is noted as changed, and nothing of it can be run. */
@@ -814,7 +815,6 @@ const absentModel = ({ name }: Agent): Model => ({
   id: "absent/absent",
   ask: () => Promise.reject(new FaultError({ kind: "agent-missing", agent: name, known: [] })),
 });
-const CANCELS: ReadonlySet<Wish["kind"]> = new Set(["cancel", "cancel-all"]);
 
 function missing(agent: string, known: readonly string[]): never {
   throw new FaultError({ kind: "agent-missing", agent, known });

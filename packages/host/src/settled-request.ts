@@ -6,6 +6,7 @@ import { type ApprovalId, approvalId, type Entry, FaultError, isFault, type Jour
 import { foldQuestions, NOTHING_WAITS, type WaitingQuestion } from "@orgate/core/journal";
 import { type Settled, sessionViewOf, settledApproval } from "@orgate/core/journal/view";
 import { newestEntry } from "./delivery.ts";
+import { haltOnSession, standingHalts } from "./halted.ts";
 
 export type SettledRequest = Settled & Pick<WaitingQuestion, "approval" | "session" | "agent" | "tool">;
 type Reads = Pick<Journal, "read" | "session" | "tail" | "position">;
@@ -66,7 +67,8 @@ async function settledBy(journal: Reads, asked: Entry, approval: ApprovalId, me:
   const question = foldQuestions(NOTHING_WAITS, session, summary.agent, upTo).get(approval);
   if (question === undefined) return null;
   if (question.resource === null && /^\d/.test(question.action)) return null; // its tool is not known: a policy about it must not be passed by
-  const settled = settledApproval(sessionViewOf(session, entries), approval, me);
+  const halt = await haltOnSession({ journal, halts: await standingHalts(journal), isHeld: false }, summary);
+  const settled = settledApproval(sessionViewOf(session, entries), approval, me, halt);
   return settled === null ? null : { ...settled, approval, session, agent: question.agent, tool: question.tool };
 }
 

@@ -7,6 +7,7 @@ import { escapeHidden } from "@orgate/core/vocab";
 import { useEffect, useRef } from "react";
 import css from "./CodeView.module.css";
 import type { CodeMark, CodeProps } from "./CodeView.tsx";
+import { editorKeys } from "./editor-keys.ts";
 
 const WORDS = /^(?:permit|forbid|when|unless|principal|action|resource|context|in|is|has|like|if|then|else|true|false)\b/;
 
@@ -141,6 +142,7 @@ export default function CodeMirror({ text, language, label, marks = NO_MARKS, li
           COLOURS,
           LOOK,
           marked(marks, line),
+          editorKeys,
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorState.readOnly.of(!isOpen),

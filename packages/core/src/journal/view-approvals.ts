@@ -1,7 +1,18 @@
 /** What waits for people, as an inbox shows it. */
 import { type ApprovalId, escapeHidden, type Millis } from "../vocab/index.ts";
+import type { StandingHalt } from "./orders.ts";
 import type { WaitingQuestion } from "./questions.ts";
-import { type AskView, askView, type CallItem, type QuestionItem, type SessionView } from "./view-items.ts";
+import { haltText, liftText } from "./view-halts.ts";
+import {
+  type AskView,
+  askView,
+  type CallItem,
+  missingOf,
+  type QuestionItem,
+  type Quorum,
+  quorumOf,
+  type SessionView,
+} from "./view-items.ts";
 import { resourceText } from "./view-lines.ts";
 import { age, count } from "./view-words.ts";
 
@@ -17,6 +28,7 @@ export type ApprovalRow = Readonly<{
   approvers: string;
   /** How many more people have to say yes, to the question that wants the most. */
   missing: number;
+  quorum: Quorum;
   votes: readonly string[];
   again: string | null;
   askedAt: Millis;
@@ -26,9 +38,7 @@ export type ApprovalRow = Readonly<{
 export function approvalRow(q: WaitingQuestion): ApprovalRow {
   const asks = q.asks.map(askView);
   const groups = [...new Set(asks.flatMap(({ approvers }) => approvers))];
-  const missing = q.asks.map(
-    ({ policy, terms }) => terms.quorum - new Set(q.votes.filter((v) => v.counts.includes(policy)).map((v) => v.by)).size,
-  );
+  const quorum = quorumOf(q.asks, q.votes);
   return {
     approval: q.approval,
     session: q.session,
@@ -38,7 +48,8 @@ export function approvalRow(q: WaitingQuestion): ApprovalRow {
     digest: q.digest,
     asks,
     approvers: groups.length === 0 ? "anybody whom the policies let approve" : groups.join(" or "),
-    missing: Math.max(0, ...missing),
+    quorum,
+    missing: missingOf(quorum),
     votes: q.votes.map(({ by }) => escapeHidden(by)),
     again: q.again === null ? null : escapeHidden(q.again),
     askedAt: q.askedAt,
@@ -57,12 +68,19 @@ export const missingText = (missing: number): string => (missing <= 1 ? "one yes
 /** What became of an approval request that is not open any more: who answered it and how, and what the call came to. */
 export type Settled = Readonly<{ says: string; at: Millis | null }>;
 
-/** Q370 `me`: whoever looks, as principals are written; null where that is not known. Null while it is open, or not in this session. */
-export function settledApproval(view: Pick<SessionView, "items">, approval: ApprovalId, me: string | null): Settled | null {
+/** Q370 Q684 `halt`: the one that its session waits with. `me`: whoever looks, as principals are written; null where that is not known. Null while it is open, or not in this session. */
+export function settledApproval(
+  view: Pick<SessionView, "items">,
+  approval: ApprovalId,
+  me: string | null,
+  halt: StandingHalt | null,
+): Settled | null {
   const item = view.items.find((one): one is QuestionItem => one.kind === "question" && one.approval === approval);
   if (item === undefined || item.state === "open") return null;
   const call = view.items.find((one): one is CallItem => one.kind === "call" && one.call === item.call);
-  const became = call === undefined ? "" : ` ${OUTCOME[call.status]}`;
+  const outcome = call === undefined ? null : OUTCOME[call.status];
+  const held = outcome === NOT_YET && halt !== null ? ` It waits: ${escapeHidden(haltText(halt))}. ${liftText(halt)} lets it run.` : "";
+  const became = outcome === null ? "" : ` ${outcome}${held}`;
   return { says: `${answeredText(item, me)}${became}`, at: item.answers.at(-1)?.at ?? null };
 }
 
@@ -84,11 +102,12 @@ const DID: Readonly<Record<string, string>> = {
   denied: "denied it",
   withdrawn: "withdrew it",
 };
+const NOT_YET = "The call has not run yet.";
 const OUTCOME: Readonly<Record<CallItem["status"], string>> = {
-  proposed: "The call has not run yet.",
-  allowed: "The call has not run yet.",
-  asking: "The call has not run yet.",
-  deferred: "The call has not run yet.",
+  proposed: NOT_YET,
+  allowed: NOT_YET,
+  asking: NOT_YET,
+  deferred: NOT_YET,
   running: "The call is running.",
   recovering: "The call failed, and is being recovered.",
   done: "The call ran.",

@@ -8,10 +8,13 @@ import { oneLine } from "./view-summary.ts";
 import { addCounts, type Counts, hourly, NOTHING_COUNTED, type UsageRow, usageIn } from "./view-usage.ts";
 
 export type RunningTurn = Readonly<{ session: SessionId; agent: string; turn: number; since: Millis; doing: string; waits: boolean }>;
+type Halts = readonly Readonly<{ scope: string }>[];
 export type AgentRow = Readonly<{
   agent: string;
   running: readonly RunningTurn[];
   waiting: number;
+  /** Turns that neither work nor wait for a person: a halt keeps them. */
+  halted: number;
   counts: Counts;
   /** Of turns that ended in any way. */
   success: number | null;
@@ -21,12 +24,12 @@ export type AgentRow = Readonly<{
   turnMs: number | null;
   series: Readonly<{ turns: readonly number[]; micros: readonly number[]; ms: readonly number[]; denials: readonly number[] }>;
 }>;
-export type FleetView = Readonly<{ agents: readonly AgentRow[]; running: number; waiting: number }>;
+export type FleetView = Readonly<{ agents: readonly AgentRow[]; running: number; waiting: number; halted: number }>;
 
 export type FleetFold = Readonly<{
   add(entry: Entry): void;
-  /** `now` says which hours there are. */
-  view(now: Millis): FleetView;
+  /** `now` says which hours there are; `halts` are those in force: a turn under one is not at work (V683). */
+  view(now: Millis, halts: Halts): FleetView;
 }>;
 type Known = Pick<SessionSummary, "session" | "agent" | "state" | "turns" | "lastAt" | "openQuestions">;
 
@@ -55,6 +58,7 @@ export function fleetFold(agents: readonly string[], sessions: readonly Known[],
   };
 
   function add({ stream: session, at, event: e }: Entry): void {
+    if (e.kind === "content.erased" && isSessionStream(e.stream)) turns.delete(e.stream); // it cannot go on
     if (!isSessionStream(session)) return;
     if (e.kind === "session.opened" || e.kind === "agent.changed") agentOf.set(session, e.agent.name);
     const agent = agentOf.get(session);
@@ -93,36 +97,40 @@ export function fleetFold(agents: readonly string[], sessions: readonly Known[],
     }
   }
 
-  function view(now: Millis): FleetView {
+  function view(now: Millis, halts: Halts): FleetView {
+    const isHalted = ({ agent, waits }: RunningTurn): boolean =>
+      !waits && halts.some(({ scope }) => scope === "all" || scope === `agent:${agent}`);
     const all = [...rows, ...more.values()];
     const first = Math.floor(now / 3_600_000) - FLEET_HOURS + 1;
     const names = new Set([...agents, ...[...turns.values()].map(({ agent }) => agent)]);
     const shown = [...names].sort().map((agent) =>
       rowOf(
-        agent,
-        [...turns.values()],
+        { agent, turns: [...turns.values()].filter((turn) => turn.agent === agent), isHalted },
         all.filter((row) => row.agent === agent && row.hour >= first),
         first,
       ),
     );
     return {
       agents: shown,
-      running: [...turns.values()].filter(({ waits }) => !waits).length,
+      running: [...turns.values()].filter((turn) => !turn.waits && !isHalted(turn)).length,
       waiting: [...turns.values()].filter(({ waits }) => waits).length,
+      halted: [...turns.values()].filter(isHalted).length,
     };
   }
   return { add, view };
 }
 
-function rowOf(agent: string, turns: readonly RunningTurn[], rows: readonly UsageRow[], first: number): AgentRow {
+type Open = Readonly<{ agent: string; turns: readonly RunningTurn[]; isHalted(turn: RunningTurn): boolean }>;
+
+function rowOf({ agent, turns, isHalted }: Open, rows: readonly UsageRow[], first: number): AgentRow {
   const counts = rows.reduce<Counts>(addCounts, NOTHING_COUNTED);
-  const running = turns.filter((turn) => turn.agent === agent);
   const series = (of: (one: Counts) => number): readonly number[] => hourly(rows, first, FLEET_HOURS, of);
   const [ended, ms] = [series((one) => one.turns), series((one) => one.activeMs)];
   return {
     agent,
-    running: running.filter(({ waits }) => !waits),
-    waiting: running.filter(({ waits }) => waits).length,
+    running: turns.filter((turn) => !turn.waits && !isHalted(turn)),
+    waiting: turns.filter(({ waits }) => waits).length,
+    halted: turns.filter(isHalted).length,
     counts,
     success: rate(counts.completed, counts.turns),
     denial: rate(counts.denials, counts.decisions),

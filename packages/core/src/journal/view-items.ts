@@ -19,6 +19,7 @@ import {
   type Surface,
   type Usage,
   type Verdict,
+  type Vote,
 } from "../vocab/index.ts";
 import type { DiffLine } from "./view-diff.ts";
 import type { Tone } from "./view-lines.ts";
@@ -143,11 +144,34 @@ export type QuestionItem = Placed &
     /** What an answer is bound to. */
     digest: Digest;
     asks: readonly AskView[];
+    quorum: Quorum;
     again: string | null;
     expiresAt: Millis | null;
     state: QuestionState;
     answers: readonly Readonly<{ by: string; answer: string; reason: string | null; at: Millis }>[];
   }>;
+/** Of the policy that still wants the most: how many different people have to say yes, and who has. */
+export type Quorum = Readonly<{ needed: number; given: readonly string[] }>;
+
+export function quorumOf(asks: readonly Pick<Ask, "policy" | "terms">[], votes: readonly Vote[]): Quorum {
+  const all = asks.map(({ policy, terms }): Quorum => {
+    const given = [...new Set(votes.filter((v) => v.counts.includes(policy)).map((v) => escapeHidden(v.by)))];
+    return { needed: terms.quorum, given };
+  });
+  return all.reduce((most, one) => (missingOf(one) > missingOf(most) ? one : most), all[0] ?? { needed: 1, given: [] });
+}
+export const missingOf = ({ needed, given }: Quorum): number => Math.max(0, needed - given.length);
+
+/** `1 of 2 have said yes (user:ana); one more is needed`; null where one yes is enough. */
+export function quorumText(quorum: Quorum): string | null {
+  const { needed, given } = quorum;
+  if (needed <= 1) return null;
+  const who = given.length === 0 ? "" : ` (${given.join(", ")})`;
+  const missing = missingOf(quorum);
+  const more = missing === 0 ? "" : `; ${missing === 1 ? "one more is" : `${missing} more are`} needed`;
+  return `${given.length} of ${needed} have said yes${who}${more}`;
+}
+
 export type AskView = Readonly<{
   policy: PolicyRef;
   question: string;

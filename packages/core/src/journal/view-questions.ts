@@ -11,7 +11,7 @@ import {
   type Vote,
 } from "../vocab/index.ts";
 import { callItem, closeCall, type Ground, placed, push, questionItem, replace, setCall, withOne, without } from "./view-ground.ts";
-import { askView, type QuestionState } from "./view-items.ts";
+import { askView, type QuestionState, quorumOf } from "./view-items.ts";
 import { resourceText } from "./view-lines.ts";
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
@@ -52,6 +52,7 @@ function asked(ground: Ground, e: Of<"approval.asked">): void {
     resource: resource === undefined ? null : resourceText(resource),
     digest: e.digest,
     asks: e.asks.map(askView),
+    quorum: quorumOf(e.asks, []),
     again: e.again === null ? null : escapeHidden(e.again),
     expiresAt: e.expiresAt,
     state: "open",
@@ -82,7 +83,8 @@ function answered(ground: Ground, { approval, by, answer, counts, digest, about 
   const answers = [...item.answers, { by: escapeHidden(principalName(by)), answer: STATES[answer.kind], reason, at: ground.entry.at }];
   const resource = about === null ? item.resource : resourceText(about);
   const isOver = isRefusal(answer) || isAnswered(before.asks, before.votes);
-  replace(ground, { ...item, answers, digest, resource, state: isOver ? STATES[answer.kind] : "open" });
+  const quorum = quorumOf(before.asks, before.votes);
+  replace(ground, { ...item, answers, quorum, digest, resource, state: isOver ? STATES[answer.kind] : "open" });
   if (isRefusal(answer)) refuse(ground, approval, `${principalName(by)}: ${answer.reason}`);
   if (isOver) gone(ground, approval);
 }

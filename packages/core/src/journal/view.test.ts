@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { itemLine, spanLine, VIEW_CASES } from "../testing/view-cases.ts";
 import * as j from "../testing/view-journals.ts";
-import { approvalId, digest, type Entry, type JournalEvent, millis, POLICY, policyId, seq } from "../vocab/index.ts";
+import { approvalId, digest, type Entry, type JournalEvent, millis, POLICY, policyId, seq, sessionId } from "../vocab/index.ts";
 import { foldQuestions, NOTHING_WAITS } from "./questions.ts";
 import {
   approvalRow,
@@ -21,7 +21,7 @@ import {
   usageIn,
 } from "./view.ts";
 import { answeredText, settledApproval } from "./view-approvals.ts";
-import type { QuestionItem } from "./view-items.ts";
+import { type QuestionItem, quorumOf, quorumText } from "./view-items.ts";
 
 describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks, labels, shown, hidden }) => {
   test("V22 V24 the conversation is told as the table says", () => {
@@ -272,18 +272,77 @@ test("V29 the fleet shows turns while they run, with what they do, and rates of 
   const now = millis(j.START + 61_000);
   const at = (n: number) => {
     for (const entry of entries.splice(0, n)) fold.add(entry);
-    const [clerk] = fold.view(now).agents;
+    const [clerk] = fold.view(now, []).agents;
     return { doing: clerk?.running.map(({ doing }) => doing), waiting: clerk?.waiting };
   };
   expect(at(6)).toEqual({ doing: ["asks offline/clerk"], waiting: 0 });
   expect(at(6)).toEqual({ doing: ["runs look_up"], waiting: 0 });
   expect(at(100)).toEqual({ doing: [], waiting: 0 });
-  const { agents } = fold.view(now);
+  const { agents } = fold.view(now, []);
   expect(agents.map(({ agent, success, denial, turnMs }) => ({ agent, success, denial, turnMs }))).toEqual([
     { agent: "clerk", success: 1, denial: 0.25, turnMs: 900 },
     { agent: "idler", success: null, denial: null, turnMs: null },
   ]);
   expect(agents[0]?.series.turns.at(-1)).toBe(1);
+});
+
+test("V683 a turn under a halt is not at work: it is counted as halted, and as running again once the halt is lifted", () => {
+  const one = { turns: 1, lastAt: millis(j.START), openQuestions: 0, state: "running" } as const;
+  const fold = fleetFold(
+    ["clerk", "other"],
+    [
+      { ...one, session: sessionId("s_00000001"), agent: "clerk" },
+      { ...one, session: sessionId("s_00000002"), agent: "other" },
+      { ...one, session: sessionId("s_00000003"), agent: "clerk", state: "waiting", openQuestions: 1 },
+    ],
+    [],
+  );
+  const seen = (...scopes: readonly string[]) => {
+    const { running, waiting, halted, agents } = fold.view(
+      millis(j.START),
+      scopes.map((scope) => ({ scope })),
+    );
+    return [running, waiting, halted, agents.map((row) => [row.running.length, row.waiting, row.halted])];
+  };
+  expect(seen("agent:clerk")).toEqual([
+    1,
+    1,
+    1,
+    [
+      [0, 1, 1],
+      [1, 0, 0],
+    ],
+  ]);
+  expect(seen("all")).toEqual([
+    0,
+    1,
+    2,
+    [
+      [0, 1, 1],
+      [0, 0, 1],
+    ],
+  ]);
+  expect(seen("tool:pay")).toEqual([
+    2,
+    1,
+    0,
+    [
+      [1, 1, 0],
+      [1, 0, 0],
+    ],
+  ]);
+});
+
+test("Q685 votes are counted by policy and person, and told in words where one yes is not enough", () => {
+  const ask = (id: string, quorum: number) => ({ policy: policyId(id), terms: { quorum } }) as Parameters<typeof quorumOf>[0][number];
+  const vote = (by: string, ...counts: readonly string[]) => ({ by, counts: counts.map(policyId), grant: null });
+  const told = (...votes: readonly ReturnType<typeof vote>[]) => quorumText(quorumOf([ask("a", 1), ask("b", 3)], votes));
+  expect(told()).toBe("0 of 3 have said yes; 3 more are needed");
+  expect(told(vote("user:ana", "a", "b"), vote("user:ana", "b"))).toBe("1 of 3 have said yes (user:ana); 2 more are needed");
+  expect(told(vote("user:ana", "b"), vote("user:bo", "b"), vote("user:cy", "a"))).toBe(
+    "2 of 3 have said yes (user:ana, user:bo); one more is needed",
+  );
+  expect(quorumText(quorumOf([ask("a", 1)], []))).toBeNull();
 });
 
 test("V22 what waits is told with who may answer, and how many more have to", () => {
@@ -294,6 +353,7 @@ test("V22 what waits is told with who may answer, and how many more have to", ()
     tool: "write_file",
     touches: 'File::"a.txt"',
     missing: 1,
+    quorum: { needed: 2, given: ["user:ben"] },
     votes: ["user:ben"],
     approvers: "anybody whom the policies let approve",
   });
@@ -332,8 +392,11 @@ test("Q370 what became of an approval request is said: who answered it, you or s
         { ...question, state },
       ],
     }) as unknown as Parameters<typeof settledApproval>[0];
-  expect(settledApproval(view("done"), approval, null)).toEqual({ says: "Bo approved it. The call ran.", at });
-  expect(settledApproval(view("asking"), approval, "user:bo")).toEqual({ says: "You approved it. The call has not run yet.", at });
-  expect(settledApproval(view("failed"), approval, null)?.says).toContain("The call ran and failed.");
-  expect(settledApproval(view("asking", "open"), approval, null)).toBeNull();
+  expect(settledApproval(view("done"), approval, null, null)).toEqual({ says: "Bo approved it. The call ran.", at });
+  expect(settledApproval(view("asking"), approval, "user:bo", null)).toEqual({ says: "You approved it. The call has not run yet.", at });
+  const halt = { scope: "agent:clerk", by: { kind: "user", id: "ana" }, reason: "look first", at } as const;
+  expect(settledApproval(view("asking"), approval, null, halt)?.says).toContain("It waits: agent clerk is halted by user:ana (look first)");
+  expect(settledApproval(view("done"), approval, null, halt)?.says).toBe("Bo approved it. The call ran.");
+  expect(settledApproval(view("failed"), approval, null, null)?.says).toContain("The call ran and failed.");
+  expect(settledApproval(view("asking", "open"), approval, null, null)).toBeNull();
 });

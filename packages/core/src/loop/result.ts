@@ -1,8 +1,8 @@
 /** What came of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
 
-import type { Orders, StandingHalt } from "../journal/orders.ts";
+import { haltText, liftText, type Orders, type StandingHalt } from "../journal/orders.ts";
 import type { Message } from "../reason/port.ts";
-import { ENDINGS, type Ending, type Json, NO_USAGE, principalName, type SessionId, type Usage } from "../vocab/index.ts";
+import { ENDINGS, type Ending, type Json, NO_USAGE, type SessionId, type Usage } from "../vocab/index.ts";
 import { costOfTurn } from "./budgets.ts";
 import { haltWaitedFor } from "./halting.ts";
 import type { Question, State, Unknown } from "./state.ts";
@@ -87,13 +87,9 @@ const inCurrency = (micros: number | null): number | null => (micros === null ? 
 const openQuestions = ({ session, agent, turn }: State): readonly OpenQuestion[] =>
   [...(turn?.questions.values() ?? [])].filter((q) => q.answer === null).map((q) => ({ ...q, session, agent: agent.name }));
 
-/** A halt in words: what, by whom, why. */
-export const haltText = ({ scope, by, reason }: StandingHalt): string =>
-  `${scope === "all" ? "all work" : scope.replace(":", " ")} is halted by ${principalName(by)} (${reason}), and what is approved waits with it`;
-
-const heldWords = ({ scope }: StandingHalt) => ({
+const heldWords = (halt: StandingHalt) => ({
   sentence: "The turn waits until a halt is lifted.",
-  next: `Lift it with \`orgate resume-work ${scope.replace(":", " ")} --reason "…"\`: what was approved then runs, once.`,
+  next: `Lift it with ${liftText(halt)}: what was approved then runs, once.`,
 });
 
 const WAITING = {

@@ -58,7 +58,8 @@ export type Fault =
     }
   | { readonly kind: "path-protected"; readonly path: string; readonly what: string }
   | { readonly kind: "agent-invalid"; readonly where: string; readonly detail: string; readonly hint: string }
-  | { readonly kind: "agent-missing"; readonly agent: string; readonly known: readonly string[] }
+  /** `session`: the one that cannot go on without it. */
+  | { readonly kind: "agent-missing"; readonly agent: string; readonly known: readonly string[]; readonly session?: string }
   | { readonly kind: "not-permitted"; readonly user: string; readonly what: string; readonly reason: string }
   | { readonly kind: "policies-missing"; readonly folder: string }
   | { readonly kind: "policies-refused"; readonly problems: readonly [PolicyTrouble, ...PolicyTrouble[]] }
@@ -205,7 +206,11 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
     case "agent-missing":
       return line(
         `there is no agent \`${f.agent}\``,
-        f.known.length === 0 ? "look at the list of agents: it has those that you may see" : `known agents: ${f.known.join(", ")}`,
+        f.session !== undefined
+          ? `put its file back, or end the session without it: \`orgate sessions cancel ${f.session}\` or \`orgate approvals deny\`, then \`orgate sessions close ${f.session}\``
+          : f.known.length === 0
+            ? "look at the list of agents: it has those that you may see"
+            : `known agents: ${f.known.join(", ")}`,
       );
     case "not-permitted":
       return line(`\`${f.user}\` may not ${f.what}: ${f.reason}`, "policies/ says who may, and orgate.toml who is in which group");

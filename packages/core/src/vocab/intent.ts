@@ -68,6 +68,9 @@ export type Answer = Readonly<
 /** A no, whoever says it: it ends the approval request at once. */
 export const isRefusal = (answer: Answer): answer is Extract<Answer, { kind: "deny" | "withdraw" }> =>
   answer.kind === "deny" || answer.kind === "withdraw";
+/** What a person may wish of a turn whose agent is gone: it runs nothing. */
+export const endsWithoutAgent = (wish: Wish): boolean =>
+  wish.kind === "cancel" || wish.kind === "cancel-all" || (wish.kind === "answer" && isRefusal(wish.answer));
 /** What a person does by it, as the policies call it. */
 export const actOfAnswer = ({ kind }: Answer): "approve" | "deny" | "withdraw" =>
   kind === "deny" || kind === "withdraw" ? kind : "approve";

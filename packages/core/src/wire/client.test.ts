@@ -51,7 +51,7 @@ test("W40 what its own decoders do not take is not sent", async () => {
 });
 
 test("W41 what changes something is sent with a key, the caller's own or a fresh one; what only reads is not", async () => {
-  const { client, asked } = answering(202, { session, entry: null });
+  const { client, asked } = answering(202, { session, entry: null, halted: null });
   const input = { params: { session: session as never }, body: { reason: "enough" } };
   await client.call("cancel", input);
   await client.call("cancel", input);

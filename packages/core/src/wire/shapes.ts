@@ -146,6 +146,10 @@ export const sessionSummary = z
   })
   .readonly();
 
+export const standingHalt = z.strictObject({ scope: z.string(), by: principal, reason: z.string(), at: millis }).readonly();
+/** `halted`: the halt that keeps its turn from going on; null where there is none, or no turn. */
+export const listedSession = z.strictObject({ ...sessionSummary.unwrap().shape, halted: standingHalt.nullable() }).readonly();
+
 const terms = z
   .strictObject({
     approvers: z.array(z.string()).readonly(),
@@ -267,8 +271,6 @@ export const breakerView = z
   })
   .readonly();
 
-export const standingHalt = z.strictObject({ scope: z.string(), by: principal, reason: z.string(), at: millis }).readonly();
-
 /** One that was to work for a turn. `agent`: null for whom may not be seen. `session`: null when it was not begun. `ending`: null while it is at work. `tokens` were used; `lost` were reserved for model calls that were cut off. */
 export const member = z
   .strictObject({
@@ -305,5 +307,5 @@ export const runResult = z
   })
   .readonly();
 
-/** What became of a wish: the entry, or null while whoever holds the session has not taken it. */
-export const became = z.strictObject({ session: sessionId, entry: entry.nullable() }).readonly();
+/** What became of a wish: the entry, or null while whoever holds the session has not taken it; `halted`: the halt that the session waits with. */
+export const became = z.strictObject({ session: sessionId, entry: entry.nullable(), halted: standingHalt.nullable() }).readonly();

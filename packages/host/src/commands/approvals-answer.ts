@@ -6,15 +6,15 @@
  * A42 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
 import { type Answer, actOfAnswer, canonical, coverageText, isRefusal, type JsonObject, readJson } from "@orgate/core";
-import { resourceText } from "@orgate/core/journal/view";
+import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
 import { grantWish, mayAct, type QuestionView } from "../approvals.ts";
-import type { Given, Run } from "../cli/command.ts";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE } from "../compose.ts";
 import { questionOf, usage } from "./approvals.ts";
 import { deskOf, looking, personOf } from "./project.ts";
-import { sendWish } from "./wishes.ts";
+import { deliverWish, tellSent } from "./wishes.ts";
 
 export const approve: Run = (given, screen) => {
   const [scope, lifetime] = [given.text("grant"), given.text("for")];
@@ -68,12 +68,15 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
     const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
     mayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
     const announce = () => (given.json ? undefined : printAnswer(screen, view, chosen));
-    return sendWish(
-      given,
-      screen,
-      { look, config, session, agent, person, announce },
-      { kind: "answer", approval, digest, answer: chosen },
-    );
+    const wish = { kind: "answer", approval, digest, answer: chosen } as const;
+    const sent = await deliverWish(given, screen, { look, config, session, agent, person, announce }, wish);
+    const [still] = isRefusal(chosen) ? [] : await look.journal.question(approval);
+    const quorum = still === undefined ? null : quorumOf(still.asks, still.votes);
+    const code = tellSent(given, screen, look, sent, { quorum });
+    const voted = quorum === null ? null : quorumText(quorum);
+    if (voted === null || sent.became.kind === "pending") return code;
+    if (!given.json) screen.line(screen.paint("warn", voted));
+    return EXIT.waiting; // Q685 the vote counts, and the call still waits for people
   });
 }
 

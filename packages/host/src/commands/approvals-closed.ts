@@ -1,11 +1,13 @@
 /** Approval requests that are not open any more: who answered, when, and what the call came to, read from the session's journal. */
 import { type ApprovalId, type Entry, FaultError, isFault, type Millis, type SessionId, seq } from "@orgate/core";
+import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
 import { answeredText, type QuestionItem, sessionViewOf, settledApproval } from "@orgate/core/journal/view";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { visible } from "../cli/visible.ts";
 import type { Look } from "../compose.ts";
 import { personsOf } from "../compose-look.ts";
+import { haltOnSession, standingHalts } from "../halted.ts";
 
 export type ClosedRequest = Readonly<{
   approval: ApprovalId;
@@ -30,11 +32,13 @@ export async function closedRequest(look: Look, given: Given, text: string): Pro
       before,
       most: PAGE,
     });
-    for (const { session, agent } of page) {
+    for (const summary of page) {
+      const { session } = summary;
       const entries = await entriesOf(look, session);
       const asked = entries.findLast(({ event }) => event.kind === "approval.asked" && isMeant(event.approval))?.event;
       if (asked?.kind !== "approval.asked") continue;
-      return closedIn(entries, session, agent, asked.approval, meOf(given));
+      const needs = { journal: look.journal, halts: await standingHalts(look.journal), isHeld: look.holder(session) !== null };
+      return closedIn(entries, summary, { approval: asked.approval, me: meOf(given), halt: await haltOnSession(needs, summary) });
     }
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return null;
@@ -44,13 +48,11 @@ export async function closedRequest(look: Look, given: Given, text: string): Pro
 
 function closedIn(
   entries: readonly Entry[],
-  session: SessionId,
-  agent: string,
-  approval: ApprovalId,
-  me: string | null,
+  { session, agent }: SessionSummary,
+  { approval, me, halt }: Readonly<{ approval: ApprovalId; me: string | null; halt: StandingHalt | null }>,
 ): ClosedRequest | null {
   const view = sessionViewOf(session, entries);
-  const settled = settledApproval(view, approval, me);
+  const settled = settledApproval(view, approval, me, halt);
   const request = view.items.find((one): one is QuestionItem => one.kind === "question" && one.approval === approval);
   if (settled === null || request === undefined) return null;
   return { approval, session, agent, state: request.state, says: settled.says, answeredAt: settled.at, request };

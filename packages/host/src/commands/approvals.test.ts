@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { ASKING_AGENT, ASKING_POLICIES, askingDesk, parked, waitingIn, withPeople } from "./fixtures/asking.ts";
-import { type Desk, expectRefusal, expectRefusals, until } from "./fixtures/desk.ts";
+import { AGENT, type Desk, expectRefusal, expectRefusals, makeDesk, until } from "./fixtures/desk.ts";
 
 const desks: Desk[] = [];
 const newDesk = async (...given: Parameters<typeof askingDesk>): Promise<Desk> => {
@@ -128,10 +128,14 @@ describe("one question", () => {
     expect(desk.has("paid.txt")).toBe(false);
   });
 
-  test("Q41 two people have to say yes: who has is shown, one of them twice is refused", async () => {
+  test("Q41 Q685 two people have to say yes: how many and who is shown to the one who answers and in lists, one of them twice is refused", async () => {
     const desk = await newDesk(ASKING_POLICIES.replace('@expires("15m")', '@quorum("2")'));
     const q = await parked(desk, "pay");
-    expect((await desk.orgate("approvals", "approve", q.approval, "--as", "ana")).code).toBe(3);
+    expect((await desk.orgate("approvals", "list")).stdout).toContain("0 of 2");
+    const first = await desk.orgate("approvals", "approve", q.approval, "--as", "ana");
+    expect([first.code, first.stdout]).toEqual([3, expect.stringContaining("1 of 2 have said yes (user:ana); one more is needed")]);
+    expect((await desk.orgate("approvals", "list")).stdout).toContain("1 of 2: user:ana");
+    expect((await desk.orgate("approvals", "show", q.approval)).stdout).toContain("1 of 2 have said yes (user:ana); one more is needed");
     expect(await waitingIn(desk)).toMatchObject([{ approval: q.approval, votes: [{ by: "user:ana" }] }]);
     const shown = await desk.orgate("approvals", "show", q.approval);
     expect(shown.stdout).toContain("answered by 2 different people: somebody of ops; yes so far: user:ana");
@@ -217,4 +221,39 @@ test("A40 watch shows what waits, then each new question as it is asked, and end
   expect(watch.stdout()).toMatch(/^\? a_\w+ clerk wants pay Account::"ben": May it pay this\?, 14 min left\n\? a_/);
   const lines = (await json.ended).stdout.trimEnd().split("\n");
   expect(lines.map((line) => (JSON.parse(line) as { approval: string }).approval)).toEqual([first.approval, second.approval]);
+});
+
+const ASKS_TO_SEND = `permit(principal, action in [Action::"model", Action::"respond"], resource);
+@ask("May it send?")
+permit(principal, action == Action::"tool:send", resource);
+permit(principal is User, action, resource);
+`;
+test("Q701 a question of an agent that is gone is denied, withdrawn or cancelled without it, and nothing is run", async () => {
+  const desk = makeDesk();
+  try {
+    desk.write("policies/desk.cedar", ASKS_TO_SEND);
+    for (const how of ["deny", "withdraw", "cancel"] as const) {
+      desk.write("agents/desk.ts", AGENT);
+      const asked = JSON.parse((await desk.orgate("run", "desk", "--input", "send", "--json")).stdout) as {
+        session: string;
+        questions: { approval: string }[];
+      };
+      const approval = asked.questions[0]?.approval ?? "";
+      desk.write("agents/desk.ts", AGENT.replace('name: "desk"', 'name: "another"'));
+      const yes = await desk.orgate("approvals", "approve", approval);
+      expect([yes.code, yes.stderr]).toEqual([1, expect.stringContaining(`then \`orgate sessions close ${asked.session}\``)]);
+      const no = await (how === "cancel"
+        ? desk.orgate("sessions", "cancel", asked.session, "--reason", "gone", "--json")
+        : desk.orgate("approvals", how, approval, "--reason", "gone", "--json"));
+      expect([no.stderr, JSON.parse(no.stdout)]).toMatchObject([
+        expect.not.stringContaining("error"),
+        { state: "taken", result: { ending: "cancelled", calls: 0 } },
+      ]);
+      expect(await desk.json("approvals", "list")).toEqual([]);
+      expect((await desk.orgate("sessions", "close", asked.session)).code).toBe(0);
+    }
+    expect(desk.has("effects.txt")).toBe(false);
+  } finally {
+    desk.remove();
+  }
 });

@@ -6,7 +6,7 @@
  */
 import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
 import type { ListedQuestion } from "@orgate/core/journal";
-import { resourceText } from "@orgate/core/journal/view";
+import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
 import { isExpired, type QuestionView, viewQuestion, widestText } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { folded } from "../cli/fold.ts";
@@ -31,7 +31,10 @@ export const list: Run = async (given, screen) => {
     return EXIT.success;
   }
   if (open.length === 0) screen.line("nothing waits for an answer");
-  else for (const line of table(HEAD, open.map(rowOf(now)), screen.paint)) screen.line(line);
+  else {
+    const voted = open.some(({ asks }) => asks.some(({ terms }) => terms.quorum > 1));
+    for (const line of table(headOf(voted), open.map(rowOf(now, voted)), screen.paint)) screen.line(line);
+  }
   if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
   if (open.length > 0)
     screen.line(screen.paint("dim", "`orgate approvals show ID` shows all of one; `approve`, `edit`, `deny` and `withdraw` answer it"));
@@ -40,20 +43,26 @@ export const list: Run = async (given, screen) => {
 
 const asJson = (q: ListedQuestion, now: Millis) => ({ ...q, expired: isExpired(q, now) });
 
-const HEAD = ["id", "agent", "wants", "question", "of", "expires", "asked", "session"];
+const headOf = (voted: boolean) => ["id", "agent", "wants", "question", "of", ...(voted ? ["yes"] : []), "expires", "asked", "session"];
 const WIDE = 60;
 const rowOf =
-  (now: Millis) =>
+  (now: Millis, voted: boolean) =>
   (q: ListedQuestion): readonly Cell[] => [
     q.approval,
     q.agent,
     shortened(wants(q), WIDE),
     shortened(q.asks.map((a) => visible(a.question)).join(" / "), WIDE),
     [...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ") || "who may approve",
+    ...(voted ? [quorumCell(q)] : []),
     isExpired(q, now) ? { text: "expired", tone: "bad" } : q.expiresAt === null ? "-" : `in ${age(q.expiresAt - now)}`,
     `${age(now - q.askedAt)} ago`,
     q.session,
   ];
+/** Q685 */
+function quorumCell({ asks, votes }: Pick<ListedQuestion, "asks" | "votes">): string {
+  const { needed, given } = quorumOf(asks, votes);
+  return needed <= 1 ? "-" : `${given.length} of ${needed}${given.length === 0 ? "" : `: ${given.join(", ")}`}`;
+}
 const wants = ({ tool, resource }: Pick<ListedQuestion, "tool" | "resource">): string =>
   `${visible(tool)}${resource === null ? "" : ` ${resourceText(resource)}`}`;
 
@@ -134,6 +143,8 @@ export function printQuestion(screen: Screen, q: QuestionView, now: Millis): voi
     const need = terms.quorum === 1 ? who : `${terms.quorum} different people: ${who}`;
     line("answered by", `${need}${yes.length === 0 ? "" : `; yes so far: ${yes.join(", ")}`}`);
   }
+  const voted = quorumText(quorumOf(q.asks, q.votes));
+  if (voted !== null) line("votes", voted);
   if (q.again !== null) line("again", `an earlier answer does not count: ${q.again}`);
   line("expires", expiryText(q, now));
   if (q.halted !== null) line("halted", q.halted);

@@ -12,6 +12,7 @@ import {
   modelsWith,
   nameOfHolding,
   onModel,
+  openCalendar,
   openLook,
   PROVIDERS,
   probe,
@@ -21,8 +22,8 @@ import {
   silenceAt,
 } from "../compose.ts";
 import type { Config } from "../config.ts";
-import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
-import type { Env } from "../secrets.ts";
+import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../project-agents.ts";
+import { schedulesIn, webhooksIn } from "../schedules/declaring.ts";
 import { missingNeeds } from "../tool-needs.ts";
 import { hasRun, projectOf } from "./project.ts";
 
@@ -32,10 +33,19 @@ type Report = Readonly<{
   node: Found;
   project: Found;
   /** By the project's agents: on which model each one runs, who named it, and whether it can be used. */
-  agents: readonly (Named & Readonly<{ model: string; modelSource: ModelSource | null; models: readonly string[] }>)[];
+  agents: readonly (Named &
+    Readonly<{
+      model: string;
+      modelSource: ModelSource | null;
+      models: readonly string[];
+      /** Every provider of its models has answered, and lists the model where it was asked for its list. */
+      tried: boolean;
+    }>)[];
   /** `tried`: its answer was seen, or it needs none. A key that is only there may be wrong. */
   providers: readonly (Named & Readonly<{ variable: string | null; tried: boolean }>)[];
   journal: Found;
+  /** M704 schedules and webhooks that `orgate up` would refuse. */
+  declared: readonly Named[];
   /** T172 manifests that cannot be used, each with its place; their agents are not run, the others are. */
   tools: readonly Named[];
   /** T100 whether programs of tools can be run here, and who holds their limits; no reason to fail, as only they need it. */
@@ -48,29 +58,38 @@ export const doctor: Run = async (given, screen) => {
   const { config, project } = projectIn(given);
   const settings = settingsOf(given.env, config?.root ?? null);
   const providers = await providersWith(settings, given.flag("online"));
+  const loaded = config === null ? null : await loadProjectAgents(config, "wanted", given.env).catch((error: unknown) => ({ error }));
   const report: Report = {
     node: nodeFound(),
     project,
-    agents: config === null ? [] : await agentsIn(config, settings, providers, given.env),
+    agents: loaded === null ? [] : agentsIn(loaded, settings, providers),
+    declared: config === null || loaded === null || "error" in loaded ? [] : badDeclarations(config, loaded),
     providers: [OFFLINE, ...providers.map(({ models: _, ...told }) => told)],
-    journal: config === null ? { ok: true, detail: "no project here" } : await journalIn(config),
+    journal: config === null ? noJournal(project) : await journalIn(config),
     tools: config === null ? [] : brokenTools(config, given),
     sandbox: await sandboxFound(),
   };
-  const healthy = [report.node, report.project, report.journal, ...report.agents, ...report.tools].every(({ ok }) => ok);
+  const healthy = [report.node, report.project, report.journal, ...report.agents, ...report.declared, ...report.tools].every(
+    ({ ok }) => ok,
+  );
   if (given.json) {
     screen.line(JSON.stringify({ healthy, ...report }));
     return healthy ? EXIT.success : EXIT.failure;
   }
   const sign = (ok: boolean, bad: "bad" | "dim"): Cell => (ok ? { text: "ok", tone: "good" } : { text: "no", tone: bad });
+  const problems = [...report.declared.map((one) => ["", one] as const), ...report.tools.map((one) => ["tool ", one] as const)];
   const named = new Set(report.agents.flatMap(({ models }) => models.map((model) => model.split("/")[0] ?? "")));
   const others = report.providers.filter((provider) => providerRow(provider, named).length === 0).map(({ name }) => name);
   const rows: (readonly Cell[])[] = [
     [sign(report.node.ok, "bad"), "node", report.node.detail],
     [sign(report.project.ok, "bad"), "project", visible(report.project.detail)],
     [sign(report.journal.ok, "bad"), "journal", visible(report.journal.detail)],
-    ...report.agents.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "bad"), `agent ${visible(name)}`, visible(detail)]),
-    ...report.tools.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "bad"), `tool ${visible(name)}`, visible(detail)]),
+    ...report.agents.map(({ name, ok, tried, detail }): readonly Cell[] => [
+      triedSign(ok, tried),
+      `agent ${visible(name)}`,
+      visible(detail),
+    ]),
+    ...problems.map(([kind, { name, ok, detail }]): readonly Cell[] => [sign(ok, "bad"), `${kind}${visible(name)}`, visible(detail)]),
     ...report.providers.flatMap((provider) => providerRow(provider, named)),
     [
       sign(report.sandbox.ok, "dim"),
@@ -92,9 +111,26 @@ const NO_MODEL =
 /** A provider is worth a row where it is set up, or where an agent names it. A key that nobody has tried is not called good. */
 function providerRow({ name, ok, detail, tried }: Report["providers"][number], named: ReadonlySet<string>): readonly (readonly Cell[])[] {
   if (!ok && !named.has(name)) return [];
-  const sign: Cell = !ok ? { text: "no", tone: "bad" } : tried ? { text: "ok", tone: "good" } : { text: "?", tone: "warn" };
+  const sign = triedSign(ok, tried);
   const untried = ok && !tried ? "; not tried: `orgate doctor --online` asks the provider" : "";
   return [[sign, `provider ${name}`, visible(`${detail}${untried}`)]];
+}
+
+const triedSign = (ok: boolean, tried: boolean): Cell =>
+  !ok ? { text: "no", tone: "bad" } : tried ? { text: "ok", tone: "good" } : { text: "?", tone: "warn" };
+
+/** M704 a project that cannot be read is no project whose journal is well. */
+const noJournal = (project: Found): Found =>
+  project.ok ? { ok: true, detail: "no project here" } : { ok: false, detail: "not looked at: the project cannot be read" };
+
+/** M704 all that `orgate up` would refuse to begin with. */
+function badDeclarations(config: Config, { agents, sources }: ProjectAgents): readonly Named[] {
+  const found: Named[] = [];
+  const trouble = (error: FaultError): void => void found.push({ name: "orgate up", ok: false, detail: why(error) });
+  const all = { config, agents, symbi: sources.map(({ symbi }) => symbi), owner: "nobody" };
+  schedulesIn(all, openCalendar(), trouble);
+  webhooksIn(all, trouble);
+  return found;
 }
 
 function nodeFound(): Found {
@@ -113,32 +149,28 @@ function projectIn(given: Given): Readonly<{ config: Config | null; project: Fou
   }
 }
 
-async function agentsIn(config: Config, settings: Settings, providers: readonly Known[], env: Env): Promise<Report["agents"]> {
+function agentsIn(loaded: ProjectAgents | Readonly<{ error: unknown }>, settings: Settings, providers: readonly Known[]): Report["agents"] {
+  if ("error" in loaded)
+    return [{ name: "(all)", model: "", modelSource: null, models: [], ok: false, tried: false, detail: why(loaded.error) }];
   const modelOf = modelsWith(settings);
-  try {
-    const { agents } = await loadProjectAgents(config, "wanted", env);
-    return agents.map(({ agent }) => {
-      const { name, model, modelSource, warnings } = agent;
-      const all = [model, ...agent.fallbacks.map((fallback) => fallback.model)];
-      const found = (ok: boolean, detail: string) => ({ name, model, modelSource, models: all, ok, detail });
-      try {
-        const [lack] = agent.missingTools;
-        if (lack !== undefined) return found(false, `it is not run: tool \`${lack.tool}\` cannot be used`);
-        for (const one of all) modelOf(onModel(agent, one));
-        const down = all.flatMap((one) => troubleWith(one, providers));
-        if (down.length > 0) return found(false, down.join("; "));
-        const rest = all.slice(1).map((one) => `then ${one}`);
-        return found(
-          true,
-          [`${model} (${MODEL_SOURCES[modelSource]})`, ...rest, ...all.flatMap((one) => unlisted(one, providers)), ...warnings].join("; "),
-        );
-      } catch (error) {
-        return found(false, why(error));
-      }
-    });
-  } catch (error) {
-    return [{ name: "(all)", model: "", modelSource: null, models: [], ok: false, detail: why(error) }];
-  }
+  return loaded.agents.map(({ agent }) => {
+    const { name, model, modelSource, warnings } = agent;
+    const all = [model, ...agent.fallbacks.map((fallback) => fallback.model)];
+    const strange = all.flatMap((one) => unlisted(one, providers));
+    const tried = strange.length === 0 && all.every((one) => ofModel(one, providers)?.tried ?? true);
+    const found = (ok: boolean, detail: string) => ({ name, model, modelSource, models: all, ok, tried, detail });
+    try {
+      const [lack] = agent.missingTools;
+      if (lack !== undefined) return found(false, `it is not run: tool \`${lack.tool}\` cannot be used`);
+      for (const one of all) modelOf(onModel(agent, one));
+      const down = all.flatMap((one) => troubleWith(one, providers));
+      if (down.length > 0) return found(false, down.join("; "));
+      const rest = all.slice(1).map((one) => `then ${one}`);
+      return found(true, [`${model} (${MODEL_SOURCES[modelSource]})`, ...rest, ...strange, ...warnings].join("; "));
+    } catch (error) {
+      return found(false, why(error));
+    }
+  });
 }
 
 function brokenTools(config: Config, given: Given): Report["tools"] {
@@ -162,7 +194,7 @@ function troubleWith(model: string, providers: readonly Known[]): readonly strin
   const provider = ofModel(model, providers);
   return provider === undefined || provider.ok ? [] : [`${model}: ${provider.detail}`];
 }
-/** An alias need not be in a list: told, and no reason to fail. */
+/** An alias need not be in a list: marked as untried, and no reason to fail. */
 function unlisted(model: string, providers: readonly Known[]): readonly string[] {
   const listed = ofModel(model, providers)?.models ?? null;
   return listed === null || listed.includes(model.slice(model.indexOf("/") + 1))

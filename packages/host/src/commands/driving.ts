@@ -213,9 +213,15 @@ export function adviseOnTrust({ agents }: Desk, name: string, given: Given, scre
 }
 
 /** It is there, and has what it names, or `model` in place of its own: found before anything is said or opened. */
-export function knownAgent({ agents, config }: Desk, name: string, env: Given["env"], model: string | null = null): void {
+export function knownAgent({ agents, config }: Desk, name: string, env: Given["env"], model: string | null = null, session?: string): void {
   const found = agents.find((agent) => agent.name === name);
-  if (found === undefined) throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map((agent) => agent.name) });
+  if (found === undefined)
+    throw new FaultError({
+      kind: "agent-missing",
+      agent: name,
+      known: agents.map((agent) => agent.name),
+      ...(session === undefined ? {} : { session }),
+    });
   mustHaveSkills(found);
   modelsWith(settingsOf(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
 }

@@ -81,7 +81,7 @@ test("Q480 a halt of a name that the project does not have is refused with what 
 });
 
 test.each([["all"], ["agent", "clerk"], ["tool", "pay"]])(
-  "Q362 approved while %s is halted: the command says that it waits, resume-work names the session, and there it runs once",
+  "Q362 Q683 Q684 approved while %s is halted: the command, lists and a late answer say that it waits and with what, resume-work names the session, and there it runs once",
   async (...scope) => {
     const desk = await newDesk();
     await desk.orgate("run", "clerk", "--input", "pay", "--as", "eve");
@@ -97,6 +97,15 @@ test.each([["all"], ["agent", "clerk"], ["tool", "pay"]])(
     expect(approved.stdout).toContain(`The turn waits until a halt is lifted. ${says}.`);
     expect(approved.stdout).toContain(`orgate resume-work ${scope.join(" ")} --reason`);
     expect(desk.has("paid.txt")).toBe(false);
+    const halted = { scope: scope.join(":"), reason: "look first", by: { kind: "user", id: "ana" } };
+    expect(await desk.json("sessions", "list")).toMatchObject([{ session, state: "running", shown: "halted", halted }]);
+    expect((await desk.orgate("sessions", "list")).stdout).toMatch(
+      new RegExp(`${session} +halted [\\s\\S]*orgate resume-work ${scope.join(" ")} --reason`),
+    );
+    expect((await desk.orgate("sessions", "show", session)).stdout).toContain(`${session} halted`);
+    const why = `The call has not run yet. It waits: ${says}. \`orgate resume-work ${scope.join(" ")} --reason "…"\` lets it run.`;
+    expect((await desk.orgate("approvals", "show", approval, "--as", "ana")).stdout).toContain(`You approved it. ${why}`);
+    expect((await desk.orgate("approvals", "approve", approval, "--as", "ana")).stderr).toContain(why);
     const lifted = await desk.orgate("resume-work", ...scope, "--reason", "looked", "--as", "ana");
     expect(lifted.stdout).toContain(
       `1 session can go on: a running server takes them up by itself; without one, \`orgate sessions resume ID\`: ${session}`,

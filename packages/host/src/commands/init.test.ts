@@ -145,3 +145,22 @@ test("S118 a new project has the shell's agent and its policies, which load; one
   expect((await orgate("fresh", "init", "--shell")).code).not.toBe(0);
   expect(readFileSync(join(folder, "fresh/agents/shell.symbi"), "utf8")).toBe("// mine");
 });
+
+test("A707 no page and no file of a new project says that orgate is in a public registry", async () => {
+  await json(".", "init", "fresh", "--yes");
+  const repository = join(import.meta.dirname, "../../../..");
+  const pages = ["README.md", "packages/host/README.md", "packages/core/README.md", "docs/guide/library.md"].map((page) =>
+    join(repository, page),
+  );
+  const made = readFileSync(join(folder, "fresh", "README.md"), "utf8");
+  expect(made).toContain("Orgate is not in a public registry yet");
+  for (const text of [made, ...pages.map((page) => readFileSync(page, "utf8"))])
+    expect(text).not.toMatch(/npmjs\.com|npm (?:install|i)(?: -\S+| --\S+)* orgate\b/);
+});
+
+test("A707 the smallest program of the library's page is whole: it is the example that runs", () => {
+  const repository = join(import.meta.dirname, "../../../..");
+  const page = readFileSync(join(repository, "docs/guide/library.md"), "utf8");
+  const example = readFileSync(join(repository, "examples/src/01-minimal.ts"), "utf8");
+  expect(/```ts\n([\s\S]*?)```/.exec(page)?.[1]).toBe(example.slice(example.indexOf("import")));
+});

@@ -17,6 +17,7 @@ import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { type Look, NODE, type Person, secretPort } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { runningServerAddress } from "../server-address.ts";
 import { certified, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
 
 const DAYS = "90d";
@@ -54,12 +55,15 @@ export async function give(given: Given, screen: Screen): Promise<number> {
     const giving: Giving = { means: isLink ? "link" : "key", person: to, agents, actions, until, note, by };
     mayAct(desk.gate, person, { kind: "give-access", to }, `give access to \`${to}\``);
     const { access, token } = await book.give(giving);
-    const shown = isLink ? `${addressOf(given.text("url") ?? hereOf(desk.config))}/sign-in#${token}` : token;
+    const running = given.text("url") ?? runningServerAddress(desk.config.journal.directory);
+    const shown = isLink ? `${addressOf(running ?? hereOf(desk.config))}/sign-in#${token}` : token;
     if (given.json) screen.line(JSON.stringify({ ...accessOf(access), [isLink ? "link" : "token"]: shown }));
     else {
       screen.line(shown);
       screen.aside(screen.paintAside("dim", `${access.access} stands for ${visible(to)}, ${limitsText(access)}, ${untilText(access)}`));
       screen.aside(screen.paintAside("dim", isLink ? "it is good once" : "it is shown this once: keep it where secrets are kept"));
+      if (isLink && running === null)
+        screen.aside(screen.paintAside("warn", "no server of this project runs here: if yours has another address, say it with --url"));
     }
     return EXIT.success;
   });

@@ -57,6 +57,7 @@ describe("M53 M56 what is there to use", () => {
           modelSource: "agent",
           models: ["anthropic/claude-sonnet-4-5"],
           ok: false,
+          tried: false,
           detail: expect.stringContaining("$ANTHROPIC_API_KEY is not set"),
         },
         expect.objectContaining({ name: "plain", ok: true }),
@@ -162,6 +163,41 @@ describe("M130 whether somebody is there", () => {
     const bad = await doctor("canary-another-key", url, "--online");
     expect(bad).toMatchObject({ code: 1, stdout: expect.stringContaining("it refuses the key (401)") });
     for (const { stdout, stderr } of [good, bad]) expect(`${stdout}${stderr}`).not.toContain("canary");
+  });
+
+  test("M703 an agent is no better than its provider: not tried, or a model that is not listed, is marked and not called ok", async () => {
+    const url = await models(LIST);
+    const desk = deskWith({
+      claude: agent("claude", 'model = "anthropic/claude-opus-5"'),
+      next: agent("next", 'model = "anthropic/claude-next"'),
+    });
+    const env = { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url };
+    const untried = await desk.within(env, ["doctor"]);
+    expect(untried.stdout).toMatch(/\? +agent claude[\s\S]*\? +agent next/);
+    const tried = await desk.within(env, ["doctor", "--online"]);
+    expect(tried.stdout).toMatch(/ok +agent claude[\s\S]*\? +agent next +.*is not among the models/);
+  });
+
+  test("M704 schedules that `up` would refuse, and a project that cannot be read, are not called ok", async () => {
+    const desk = deskWith({});
+    const toml = desk.read("orgate.toml");
+    desk.write(
+      "orgate.toml",
+      `${toml}\n[schedules.a]\nagent = "nobody"\ncron = "0 2 * * *"\n[schedules.b]\nagent = "desk"\ncron = "61 2 * * *"\n`,
+    );
+    const told = await desk.orgate("doctor", "--json");
+    const { healthy, declared } = JSON.parse(told.stdout) as { healthy: boolean; declared: unknown[] };
+    expect([told.code, healthy, declared]).toMatchObject([
+      1,
+      false,
+      [
+        { ok: false, detail: expect.stringContaining("there is no agent `nobody`") },
+        { ok: false, detail: expect.stringContaining("61") },
+      ],
+    ]);
+    desk.write("orgate.toml", "[project\n");
+    const broken = await desk.orgate("doctor");
+    expect([broken.code, broken.stdout]).toEqual([1, expect.stringMatching(/no +project[\s\S]*no +journal +not looked at/)]);
   });
 
   test.each([

@@ -1,20 +1,23 @@
-import type { SessionSummary } from "@orgate/core/journal";
+import { haltText, liftText, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
 import { FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
 import type { Screen } from "../cli/screen.ts";
 import { age, count, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
 import type { Look } from "../compose-look.ts";
+import { type HaltNeeds, haltOnSession, standingHalts } from "../halted.ts";
 import { lookingIfAny, positive } from "./looking.ts";
 
 /** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
-export type Shown = SessionSummary["state"] | "interrupted";
+export type Shown = SessionSummary["state"] | "interrupted" | "halted";
 /** One whose delegate waits for a person, or is driven by somebody, waits itself. */
-export async function shownState(look: Look, s: SessionSummary): Promise<Shown> {
+export async function shownState(look: Look, s: SessionSummary, halt: StandingHalt | null): Promise<Shown> {
   if (s.state !== "running" || look.holder(s.session) !== null) return s.state;
+  if (halt !== null) return "halted";
   for (const id of s.children) {
     const child = await look.journal.session(id);
-    const below = child === null ? "interrupted" : await shownState(look, child);
+    const below = child === null ? "interrupted" : await shownState(look, child, null);
     if (below === "waiting" || below === "running") return "waiting";
   }
   return "interrupted";
@@ -24,6 +27,7 @@ export const TONES: Readonly<Record<Shown, Tone>> = {
   running: "accent",
   waiting: "warn",
   interrupted: "warn",
+  halted: "bad",
   closed: "dim",
 };
 
@@ -40,9 +44,8 @@ const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';
 async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
   const most = positive(given.text("most") ?? "50", "--most");
   const page = { state: stateOf(given.text("state")), agent: given.text("agent"), before: null, most };
-  const found = await Promise.all(
-    (await look.journal.sessions(page)).map(async (s) => ({ ...s, holder: look.holder(s.session), shown: await shownState(look, s) })),
-  );
+  const halts = await standingHalts(look.journal);
+  const found = await Promise.all((await look.journal.sessions(page)).map((s) => shownIn(look, s, halts)));
   if (page.agent !== null && found.length === 0) await mustHaveSessions(look, page.agent);
   if (given.json) {
     screen.line(JSON.stringify(found));
@@ -80,7 +83,16 @@ async function listIn(look: Look, given: Given, screen: Screen): Promise<number>
     "title",
   ];
   for (const line of found.length === 0 ? [] : table(head, rows, screen.paint)) screen.line(line);
+  const held = new Set(found.flatMap(({ halted }) => (halted === null ? [] : [halted])));
+  for (const halt of held) screen.line(screen.paint("warn", visible(`${haltText(halt)}: ${liftText(halt)}`)));
   return EXIT.success;
+}
+
+/** With who holds it and which halt it waits with. */
+export async function shownIn(look: Look, s: SessionSummary, halts: HaltNeeds["halts"]) {
+  const holder = look.holder(s.session);
+  const halted = await haltOnSession({ journal: look.journal, halts, isHeld: holder !== null }, s);
+  return { ...s, holder, halted, shown: await shownState(look, s, halted) };
 }
 
 /** A624 a name that is typed wrong must not read as an agent that has done nothing. */

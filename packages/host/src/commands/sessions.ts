@@ -11,7 +11,7 @@ import {
   seq,
   toResult,
 } from "@orgate/core";
-import { decodePayload, type SessionSummary } from "@orgate/core/journal";
+import { decodePayload, haltText, liftText } from "@orgate/core/journal";
 import { filesText, narrator, tokensText } from "@orgate/core/journal/view";
 import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
 import { mayAct } from "../approvals.ts";
@@ -21,9 +21,10 @@ import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { type Look, NODE, tokenizers } from "../compose.ts";
+import { standingHalts } from "../halted.ts";
 import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
 import { certified, deskOf, looking, personOf, positive, projectOf, sessionOf, writing } from "./project.ts";
-import { type Shown, shownState, TONES } from "./sessions-list.ts";
+import { shownIn, TONES } from "./sessions-list.ts";
 
 type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
 
@@ -34,14 +35,15 @@ export const show: Run = (given, screen) =>
     const entries = stored.flatMap((s) => (s.kind === "entry" ? [s.entry] : []));
     const erased = stored.length - entries.length;
     const state = erased > 0 ? null : fold(entries);
-    const holder = look.holder(summary.session);
-    const shown = await shownState(look, summary);
+    const { holder, halted, shown } = await shownIn(look, summary, await standingHalts(look.journal));
     if (given.json) {
       const { questions = [], unknowns = [] } = state === null ? {} : toResult(state);
-      screen.line(JSON.stringify({ ...summary, shown, holder, erased, questions, unknowns: withEvidence(unknowns, entries), entries }));
+      screen.line(
+        JSON.stringify({ ...summary, shown, halted, holder, erased, questions, unknowns: withEvidence(unknowns, entries), entries }),
+      );
       return EXIT.success;
     }
-    printHead(screen, summary, holder, shown, lostIn(entries));
+    printHead(screen, { ...summary, holder, shown, halted }, lostIn(entries));
     printTimeline(screen, stored, summary.openedAt);
     printOpen(screen, state, entries);
     if (erased > 0) screen.line(`\n${count(erased, "entry was", "entries were")} erased on request: this session cannot go on`);
@@ -73,8 +75,9 @@ async function storedOf(look: Look, session: SessionId): Promise<readonly Stored
 const lostIn = (entries: readonly Entry[]): Usage =>
   entries.reduce((sum, { event }) => (event.kind === "turn.ended" ? addUsage(sum, event.lost) : sum), NO_USAGE);
 
-function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["holder"]>, state: Shown, lost: Usage): void {
+function printHead(screen: Screen, s: Awaited<ReturnType<typeof shownIn>>, lost: Usage): void {
   const { paint } = screen;
+  const { holder, halted, shown: state } = s;
   const by = holder === null ? "" : `, held by ${holder.writer} (process ${holder.pid ?? "?"})`;
   screen.line(`${paint("strong", s.session)} ${paint(TONES[state], state)}${by}`);
   if (s.title !== null) screen.line(visible(s.title));
@@ -83,6 +86,7 @@ function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["h
   );
   if (s.parent !== null) screen.line(`works for ${s.parent}: \`orgate sessions show ${s.parent}\``);
   if (s.children.length > 0) screen.line(`at work for it: ${s.children.join(", ")}`);
+  if (halted !== null) screen.line(paint("warn", visible(`${haltText(halted)}: ${liftText(halted)}`)));
   if (state === "interrupted")
     screen.line(paint("warn", `its process ended in the middle of a turn: \`orgate sessions resume ${s.session}\``));
   screen.line();
@@ -212,7 +216,7 @@ export const resume: Run = async (given, screen) => {
     return { summary: found, pending: (await look.inbox.pending(found.session)).length };
   });
   const desk = await deskOf(config, given.env);
-  knownAgent(desk, summary.agent, given.env);
+  knownAgent(desk, summary.agent, given.env, null, summary.session);
   return withRuntime(given, screen, desk, summary.principal, async (runtime) => {
     if (pending === 0 && (summary.state === "idle" || summary.state === "closed")) {
       const state = await runtime.inspect.state(summary.session);

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -105,6 +105,20 @@ test("W86 SIGTERM with a turn running: it is finished, answered, and the process
   expect(await (await answer).json()).toMatchObject({ ending: "completed", output: "pay answered: paid" });
   expect(await server.ended).toBe(0);
   expect(at.effects()).toEqual(["began", "ended"]);
+}, 60_000);
+
+test("W706 a link to sign in leads to the server that runs; where none does, it is said that --url names another", async () => {
+  const at = project();
+  const server = await up(at);
+  const keys = ["keys", "create", "guest", "--link"];
+  expect(await orgate(at, ...keys)).toContain(`${server.url}/sign-in#`);
+  server.child.kill("SIGKILL");
+  await server.ended;
+  expect(await orgate(at, ...keys)).toContain("http://127.0.0.1:4680/sign-in#");
+  const second = await up(at, "--link");
+  second.child.kill("SIGTERM");
+  await second.ended;
+  expect(existsSync(join(at.root, ".orgate", "server.json"))).toBe(false);
 }, 60_000);
 
 test("T580 a server whose machine has no sandbox says so in its health, with what to do, where a tool needs one; it is well all the same", async () => {

@@ -19,6 +19,7 @@ import type { Policies } from "../policies.ts";
 import { problemLine, watchPolicies } from "../policy-record.ts";
 import { programWarnings } from "../program-warnings.ts";
 import { hookSecretsIn } from "../schedules/webhook-secrets.ts";
+import { tellServerAddress } from "../server-address.ts";
 import { tellReload } from "./driving.ts";
 import { personOf, positive, projectOf } from "./project.ts";
 import { declaredIn, loadedFor, openServing } from "./serving.ts";
@@ -37,6 +38,7 @@ export const up: Run = async (given, screen) => {
   }
   const served = await openServing(given, screen, { loaded, person, declared, host, port, log });
   const { at, identity } = served;
+  const untell = tellServerAddress(config.journal.directory, at.url);
   try {
     const unwatch = given.flag("watch") ? watchPolicies(loaded.gate, tellReload(given, screen)) : () => {};
     await announce(given, screen, { at, identity, person: person.name, config });
@@ -44,6 +46,7 @@ export const up: Run = async (given, screen) => {
     unwatch();
     if (!landed) {
       await served.letGo();
+      untell();
       process.exit(EXIT.failure); // what is in flight ends with the process, and is dealt with at the next start
     }
     await served.close();
@@ -51,6 +54,8 @@ export const up: Run = async (given, screen) => {
   } catch (error) {
     await served.close();
     throw error;
+  } finally {
+    untell();
   }
 };
 
@@ -100,8 +105,7 @@ async function announce(given: Given, screen: Screen, { at, identity, person, co
   if (given.json) return screen.line(JSON.stringify({ url: at.url, port: at.port, signIn: link, pid: process.pid }));
   screen.line(`${screen.paint("strong", config.name)} is up at ${at.url}`);
   if (link !== null) screen.line(`sign in as ${person}, once, within 15 minutes: ${link}`);
-  const elsewhere = at.port === config.server.port ? "" : ` --url ${at.url}`;
-  const another = link === null ? ` · a link to sign in: orgate keys create ${person} --link${elsewhere}` : "";
+  const another = link === null ? ` · a link to sign in: orgate keys create ${person} --link` : "";
   screen.line(
     screen.paint(
       "dim",

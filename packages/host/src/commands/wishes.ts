@@ -1,6 +1,7 @@
 /** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
 import {
   checkAttachments,
+  endsWithoutAgent,
   FaultError,
   type Intent,
   isFault,
@@ -60,7 +61,7 @@ export type Addressee = Readonly<{
 
 /** Signed, delivered, and told what became of it. */
 export async function sendWish(given: Given, screen: Screen, to: Addressee, wanted: Wish): Promise<number> {
-  return told(given, screen, to.look, await deliverWish(given, screen, to, wanted));
+  return tellSent(given, screen, to.look, await deliverWish(given, screen, to, wanted));
 }
 
 export type Sent = Readonly<{ became: Exclude<Delivered, { kind: "refused" }>; intent: Intent; drove: RunResult | null }>;
@@ -78,7 +79,7 @@ export async function deliverWish(
   const before = await look.journal.session(session);
   const runnable = async () => {
     const desk = await deskOf(config, given.env);
-    if (wanted.kind !== "cancel" && wanted.kind !== "cancel-all") knownAgent(desk, agent, given.env); // to end a turn its agent is not needed
+    if (!endsWithoutAgent(wanted)) knownAgent(desk, agent, given.env, null, session);
     return desk;
   };
   if (look.holder(session) === null) await runnable(); // Q561 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
@@ -122,12 +123,13 @@ async function known(given: Given, screen: Screen, look: Look, config: Config, p
   await writing(config, (place) => certified(given, screen, place, person));
 }
 
-function told(given: Given, screen: Screen, look: Look, sent: Sent): number {
+/** `more`: what else goes into the JSON. */
+export function tellSent(given: Given, screen: Screen, look: Look, sent: Sent, more: Readonly<Record<string, unknown>> = {}): number {
   const { became, intent, drove } = sent;
   if (given.json) {
     const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
     const state = became.kind === "became" ? "taken" : "pending";
-    screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove }));
+    screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove, ...more }));
     return drove !== null ? exitOf(drove) : became.kind === "pending" ? EXIT.waiting : EXIT.success;
   }
   if (drove !== null) return printResult(given, screen, look.head(), drove);

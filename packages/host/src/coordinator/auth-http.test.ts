@@ -242,7 +242,7 @@ async function say(who: string, kind: ClientFrame["kind"], of: Things): Promise<
     floor: {
       async send({ session }) {
         wishes += 1;
-        return { session, entry: null };
+        return { session, entry: null, halted: null };
       },
     },
     open: async () => sessionId(of.session),

@@ -26,7 +26,7 @@ function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Par
     fanout: ground.fanout,
     journal: ground.journal,
     whose: whoseOf(ground.journal),
-    floor: { send: ({ session }) => Promise.resolve({ session, entry: null }) },
+    floor: { send: ({ session }) => Promise.resolve({ session, entry: null, halted: null }) },
     open: () => Promise.resolve(S1),
     unknownTool: async () => null,
     position: ground.journal.position,

@@ -24,9 +24,10 @@ import {
   seq,
   type Wish,
 } from "@orgate/core";
-import type { SessionSummary } from "@orgate/core/journal";
+import { haltOf, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
 import { NODE, type Person, signIntent } from "../compose.ts";
 import { intentOf, newestEntry } from "../delivery.ts";
+import { haltOnSession } from "../halted.ts";
 import type { Runtime } from "../runtime.ts";
 import { openLifting } from "./lifting.ts";
 
@@ -43,8 +44,8 @@ export type Drove = Readonly<
   { kind: "drove"; session: SessionId; result: RunResult } | { kind: "failed"; session: SessionId | null; error: unknown }
 >;
 
-/** `entry` is null while whoever holds the session has not taken it. */
-export type Sent = Readonly<{ session: SessionId; entry: Entry | null }>;
+/** `entry` is null while whoever holds the session has not taken it. `halted`: the halt that the session waits with (Q683). */
+export type Sent = Readonly<{ session: SessionId; entry: Entry | null; halted: StandingHalt | null }>;
 export type Sending = Readonly<{ session: SessionId; wish: Wish; as: Person /** Makes it once. */; id?: IntentId }>;
 
 export type Floor = Readonly<{
@@ -160,10 +161,19 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     const isNew = (await runtime.wish(intent)) === "new";
     wake(session);
     const taken = await untilTaken(intent);
-    if (!taken) return { session, entry: null };
+    if (!taken) return { session, entry: null, halted: await haltNow(session) };
     const entry = await entryOf(session, id, isNew ? summary.seq : 0);
     if (entry?.event.kind === "intent.refused") throw new FaultError({ kind: "intent-refused", intent: id, detail: entry.event.reason });
-    return { session, entry };
+    return { session, entry, halted: await haltNow(session) };
+  }
+
+  async function haltNow(session: SessionId): Promise<StandingHalt | null> {
+    await runtime.place.orders.refresh();
+    const orders = runtime.place.orders.now();
+    const summary = orders.halts.size === 0 ? null : await journal.session(session);
+    if (summary === null) return null;
+    if (summary.state === "idle") return haltOf(orders, summary.agent); // what was said waits without a turn
+    return haltOnSession({ journal, halts: orders.halts, isHeld: false }, summary);
   }
 
   async function untilTaken({ id, session }: Intent): Promise<boolean> {

@@ -212,6 +212,38 @@ test("Q580 whoever comes too late to a question is told who answered it, when, a
   await expect(late).rejects.toThrow(denied);
 });
 
+test("Q683 under a halt a turn, a session and an answer say which halt it waits with and how to lift it, and nobody is told to answer", async () => {
+  const at = await serve();
+  const asked = (await read("execute", await at.post("/api/v1/agents/clerk/execute", { input: "pay" }))) as {
+    session: string;
+    questions: readonly string[];
+  };
+  const [approval = ""] = asked.questions;
+  await read("halt", await at.post("/api/v1/halt", { scope: "agent:clerk", reason: "look first" }));
+  const halted = { scope: "agent:clerk", reason: "look first" };
+  const said = await read("execute", await at.post("/api/v1/agents/clerk/execute", { input: "hello" }));
+  expect(said).toMatchObject({
+    state: "waiting",
+    questions: [],
+    sentence: "The turn waits until a halt is lifted.",
+    next: expect.stringContaining("orgate resume-work agent clerk --reason"),
+    detail: expect.stringContaining("agent clerk is halted by"),
+  });
+  const session = async () => read("session", await at.get(`/api/v1/sessions/${asked.session}`));
+  expect(await session()).toMatchObject({ state: "waiting", halted });
+  const view = (await read("approval", await at.get(`/api/v1/approvals/${approval}`))) as { digest: string };
+  const answer = await at.post(`/api/v1/approvals/${approval}/answer`, { digest: view.digest, answer: { kind: "approve" } });
+  expect(await read("answer", answer)).toMatchObject({ entry: { event: { kind: "approval.answered" } }, halted });
+  expect(await session()).toMatchObject({ state: "running", halted });
+  const listed = (await read("sessions", await at.get("/api/v1/sessions?state=running"))) as { items: readonly unknown[] };
+  expect(listed.items).toMatchObject([{ session: asked.session, halted }]);
+  const late = await at.get(`/api/v1/approvals/${approval}`);
+  expect(((await late.json()) as { detail: string }).detail).toContain("It waits: agent clerk is halted by");
+  await read("resumeWork", await at.post("/api/v1/resume-work", { scope: "agent:clerk", reason: "looked" }));
+  await idle(at, asked.session);
+  expect(await session()).toMatchObject({ state: "idle", halted: null });
+});
+
 test("W480 Q480 halting, lifting a halt, setting a breaker and revoking a grant take a reason; a halt takes a name that exists", async () => {
   const at = await serve();
   for (const reason of [undefined, "", "  \n"])

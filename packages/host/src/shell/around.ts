@@ -2,6 +2,7 @@
  * What there is around a shell's conversations, as the server tells it: agents, questions that wait, sessions and schedules that can be named. It is asked
  * for again when an entry says that it has changed.
  */
+import { haltText } from "@orgate/core/journal/view";
 import type { Called, Link, RouteOutput } from "@orgate/core/wire";
 import type { Taking } from "./command.ts";
 import type { Offer } from "./complete.ts";
@@ -11,6 +12,7 @@ export type Agents = RouteOutput<"agents">["items"];
 export type Waiting = RouteOutput<"approvals">["items"];
 export type AgentDetail = RouteOutput<"agent">;
 type Sessions = RouteOutput<"sessions">["items"];
+type Halts = RouteOutput<"halts">["items"];
 
 export type Around = Readonly<{
   agents(): Agents;
@@ -18,6 +20,9 @@ export type Around = Readonly<{
   /** Questions, in all sessions that this person may see. */
   waiting(): Waiting;
   countWaiting(): Promise<void>;
+  /** Those in force that this person may see. */
+  halts(): Halts;
+  countHalts(): Promise<void>;
   /** For completion: what is there to be named. */
   lookAgain(): void;
   /** As the server defines it; asked for once. */
@@ -38,6 +43,7 @@ type Ports = Readonly<{
 export function openAround({ client }: Pick<Reach, "client">, { link, asked, changed }: Ports): Around {
   let agents: Agents = [];
   let waiting: Waiting = [];
+  let halts: Halts = [];
   let recent: Sessions = [];
   let schedules: readonly Offer[] = [];
   const details = new Map<string, AgentDetail>();
@@ -47,6 +53,11 @@ export function openAround({ client }: Pick<Reach, "client">, { link, asked, cha
     if (found?.kind === "ok") waiting = found.value.items;
     changed();
   }
+  async function countHalts(): Promise<void> {
+    const found = await client.call("halts", { query: { limit: 500 } }).catch(() => null);
+    if (found?.kind === "ok") halts = found.value.items;
+    changed();
+  }
   async function lookAround(): Promise<void> {
     const found = await client.call("sessions", { query: { limit: 100 } }).catch(() => null);
     if (found?.kind === "ok") recent = found.value.items;
@@ -54,11 +65,12 @@ export function openAround({ client }: Pick<Reach, "client">, { link, asked, cha
     if (planned?.kind === "ok")
       schedules = planned.value.items.map(({ schedule, state, spec }) => ({ word: schedule, about: `${spec.agent}, ${state}` }));
   }
-  const [countAgain, lookAgain] = [again(countWaiting), again(lookAround)];
+  const [countAgain, haltsAgain, lookAgain] = [again(countWaiting), again(countHalts), again(lookAround)];
   link.follow({ kind: "all" }, "now", {
     entries(items) {
       const kinds = items.flatMap((item) => (item.kind === "entry" ? [item.entry.event.kind] : []));
       if (kinds.some((kind) => kind.startsWith("approval."))) countAgain();
+      if (kinds.some((kind) => kind === "work.halted" || kind === "work.resumed")) haltsAgain();
       if (kinds.some((kind) => kind === "session.opened" || kind.startsWith("schedule."))) lookAgain();
     },
   });
@@ -71,6 +83,8 @@ export function openAround({ client }: Pick<Reach, "client">, { link, asked, cha
     },
     waiting: () => waiting,
     countWaiting,
+    halts: () => halts,
+    countHalts,
     lookAgain,
     async detail(agent) {
       const there = known(agent);
@@ -108,6 +122,10 @@ export function openAround({ client }: Pick<Reach, "client">, { link, asked, cha
     },
   };
 }
+
+/** A halt in words, with how this shell lifts it. */
+export const haltWords = (halt: Halts[number]): string =>
+  `${haltText(halt)}; \`/resume-work ${halt.scope.replace(":", " ")} REASON\` lifts it`;
 
 /** One at a time, and once more where something came meanwhile. */
 function again(work: () => Promise<void>): () => void {

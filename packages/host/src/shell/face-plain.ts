@@ -7,6 +7,7 @@
  */
 import { createInterface, type Interface } from "node:readline";
 import type { Readable } from "node:stream";
+import { quorumText } from "@orgate/core/journal/view";
 import type { Paint } from "../cli/paint.ts";
 import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
@@ -70,7 +71,10 @@ export function openPlainFace(
       asked.add(item.approval);
       for (const line of edit?.lines ?? []) write(diffLine(line, look));
       for (const line of edit?.newly ?? []) write(`  ${line}`);
-      write(`? ${agent} asks: ${item.tool}(${item.summary}): ${item.asks.map(({ question }) => question).join(" ")}`);
+      const voted = quorumText(item.quorum);
+      write(
+        `? ${agent} asks: ${item.tool}(${item.summary}): ${item.asks.map(({ question }) => question).join(" ")}${voted === null ? "" : ` (${voted})`}`,
+      );
       write(`  /why ${item.approval} · /approve ${item.approval} · /deny ${item.approval} REASON`);
     }
     quiet();

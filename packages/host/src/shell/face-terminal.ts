@@ -61,6 +61,7 @@ const STARTING: Footer = {
   phase: null,
   micros: null,
   waiting: 0,
+  halts: [],
   isRunning: false,
 };
 

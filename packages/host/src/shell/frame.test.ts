@@ -18,6 +18,7 @@ const footer: Footer = {
   phase: "acts",
   micros: 1_234,
   waiting: 2,
+  halts: [],
   isRunning: true,
 };
 const view = sessionFold(sessionId("s_00000001")).view;
@@ -85,6 +86,7 @@ const item = {
   tool: "save_artifact",
   summary: "agents/x.symbi",
   resource: null,
+  quorum: { needed: 1, given: [] },
   digest: digest("0".repeat(64)),
   asks: [
     {

@@ -3,7 +3,7 @@
  * S26 the region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
  * S211 no row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
  */
-import { count, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
+import { count, quorumText, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
 import { folded } from "../cli/fold.ts";
 import type { Tone } from "../cli/paint.ts";
 import { visible } from "../cli/visible.ts";
@@ -28,6 +28,8 @@ export type Footer = Readonly<{
   micros: number | null;
   /** Questions that wait, in all sessions that this person may see. */
   waiting: number;
+  /** The scopes of the halts in force. */
+  halts: readonly string[];
   isRunning: boolean;
 }>;
 export type Picture = Readonly<{
@@ -163,7 +165,10 @@ function panelRows(panel: Panel, now: number, look: Look, most: number): Paged {
     paint("warn", shortened(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
     shortened(`   ${item.tool}(${item.summary})`, columns - 1),
   ];
-  const asks = item.asks.map(({ question }) => shortened(`   ${question}`, columns - 1));
+  const voted = quorumText(item.quorum);
+  const asks = [...item.asks.map(({ question }) => question), ...(voted === null ? [] : [voted])].map((text) =>
+    shortened(`   ${text}`, columns - 1),
+  );
   const all = granting !== null ? wrapped(granting.says, columns, (row) => paint("warn", row)) : edit === null ? [] : editRows(edit, look);
   const keyed = (left: number): readonly string[] =>
     keyRows(
@@ -249,7 +254,7 @@ const hintRows = (hint: string, { paint, columns }: Look): readonly string[] =>
   hint === "" ? [] : [paint("dim", shortened(`  ${hint}`, columns - 1))];
 
 export function footerRow(footer: Footer, { paint, columns }: Look): string {
-  const { where, state, addressee, model, contextTokens, contextLimit, micros, waiting, isRunning, phase } = footer;
+  const { where, state, addressee, model, contextTokens, contextLimit, micros, waiting, halts, isRunning, phase } = footer;
   if (state === "starting") return paint("dim", "  starting");
   const parts = [
     `${where}${state === "connected" ? "" : ` (${state})`}`,
@@ -261,12 +266,20 @@ export function footerRow(footer: Footer, { paint, columns }: Look): string {
   ];
   const waits = waiting === 0 ? "" : `${count(waiting, "approval")} ${waiting === 1 ? "waits" : "wait"} · `;
   const now = phase === null ? "" : `${phase} · `;
+  const halted = halts.includes("all")
+    ? "all work is halted · "
+    : halts.length === 0
+      ? ""
+      : `halted: ${halts.map((one) => one.replace(":", " ")).join(", ")} · `;
   const room = columns - 3;
-  const first = shortened(waits, room);
-  const second = shortened(now, room - width(first));
-  const rest = shortened(parts.join(" · "), room - width(first) - width(second));
-  return `  ${paint("warn", first)}${paint(phase === null ? "dim" : PHASES[phase], second)}${paint("dim", rest)}`;
+  const kept = shortened(visible(halted), Math.min(room, MOST_HALTED));
+  const first = shortened(waits, room - width(kept));
+  const second = shortened(now, room - width(kept) - width(first));
+  const rest = shortened(parts.join(" · "), room - width(kept) - width(first) - width(second));
+  return `  ${paint("bad", kept)}${paint("warn", first)}${paint(phase === null ? "dim" : PHASES[phase], second)}${paint("dim", rest)}`;
 }
+/** Of the footer, so that many halts leave room for the rest. */
+const MOST_HALTED = 40;
 const PHASES: Readonly<Record<NonNullable<Footer["phase"]>, Tone>> = {
   thinks: "accent",
   answers: "strong",

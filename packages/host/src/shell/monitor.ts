@@ -2,8 +2,9 @@
  * The fleet, live: a fold of everything that happens, drawn below what was said until it is left.
  * S68 `/monitor` follows what happens as the console does, and leaves nothing behind; where nothing can be drawn it is a table, once.
  */
+import { foldOrders, haltOf, NO_ORDERS, type Orders } from "@orgate/core/journal";
 import { type FleetView, fleetFold, shortened } from "@orgate/core/journal/view";
-import { millis } from "@orgate/core/vocab";
+import { HALT, millis } from "@orgate/core/vocab";
 import { age } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { type Look, money } from "./screen.ts";
@@ -14,7 +15,7 @@ const HOUR_MS = 3_600_000;
 const HOURS = 24;
 
 function fleetRows(
-  { agents, running, waiting }: FleetView,
+  { agents, running, waiting, halted: kept }: FleetView,
   halted: ReadonlyMap<string, string>,
   { paint, columns }: Look,
   now: number,
@@ -32,7 +33,7 @@ function fleetRows(
   ]);
   const turns = agents.flatMap((one) => one.running);
   return [
-    paint("strong", `${running} running, ${waiting} waiting`),
+    paint("strong", `${running} running, ${waiting} waiting${kept === 0 ? "" : `, ${kept} halted`}`),
     ...fitted(["agent", "running", "waiting", "turns", "done", "denied", "cost", ""], rows, { paint, columns }),
     ...turns.map(({ agent, session, doing, since }) =>
       paint("dim", shortened(`  ${visible(agent)} ${session.slice(-6)} ${visible(doing)} · ${age(now - since)}`, columns - 1)),
@@ -52,9 +53,12 @@ export async function monitor(_: string, shell: Shell): Promise<void> {
     shell.asked(client.call("halts", { query: { limit: 500 } })),
   ]);
   if (running === null || waiting === null) return;
-  const halted = new Map((halts?.items ?? []).map(({ scope, reason }) => [scope.replace(/^agent:/, ""), reason]));
+  let orders: Orders = { ...NO_ORDERS, halts: new Map((halts?.items ?? []).map((halt) => [halt.scope, halt])) };
+  const halted = (): ReadonlyMap<string, string> =>
+    new Map(shell.agents().flatMap(({ name }) => (haltOf(orders, name) === null ? [] : [[name, haltOf(orders, name)?.reason ?? ""]])));
   const fold = fleetFold(names, [...running.items, ...waiting.items], usage?.rows ?? []);
-  const rows = (look: Look): readonly string[] => fleetRows(fold.view(millis(Date.now())), halted, look, Date.now());
+  const rows = (look: Look): readonly string[] =>
+    fleetRows(fold.view(millis(Date.now()), [...orders.halts.values()]), halted(), look, Date.now());
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
   const isDrawn = shell.face.show({
     rows: (look, most) => [...rows(look).slice(0, Math.max(most - 1, 1)), look.paint("dim", "  q or Esc leaves")],
@@ -66,7 +70,11 @@ export async function monitor(_: string, shell: Shell): Promise<void> {
   if (!isDrawn) return shell.face.print(rows(shell.face.look()));
   const stop = shell.link.follow({ kind: "all" }, "now", {
     entries(items) {
-      for (const item of items) if (item.kind === "entry") fold.add(item.entry);
+      for (const item of items) {
+        if (item.kind !== "entry") continue;
+        fold.add(item.entry);
+        if (item.entry.stream === HALT) orders = foldOrders(orders, [item.entry]);
+      }
       shell.face.changed();
     },
   });

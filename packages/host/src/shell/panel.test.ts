@@ -16,6 +16,7 @@ const item = (n: number): QuestionItem => ({
   tool: "pay",
   summary: "",
   resource: null,
+  quorum: { needed: 1, given: [] },
   digest: digest(String(n).repeat(64)),
   asks: [],
   again: null,

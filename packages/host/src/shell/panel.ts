@@ -16,7 +16,7 @@ import type { Key } from "./keys.ts";
 export type Asked = Readonly<{
   session: SessionId;
   agent: string;
-  item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks">;
+  item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks" | "quorum">;
   edit: EditView | null;
 }>;
 export type Panel = Readonly<{
@@ -66,9 +66,10 @@ export function panelFor(
   open: readonly Asked[],
   at: Readonly<{ now: number; lastKeyAt: number; isLineEmpty: boolean }>,
 ): Panel | null {
-  const isStill =
-    current !== null && open.some(({ item }) => item.approval === current.asked.item.approval && item.digest === current.asked.item.digest);
-  if (isStill) return current;
+  const shown = current?.asked.item;
+  const still = open.find(({ item }) => item.approval === shown?.approval && item.digest === shown.digest);
+  if (current !== null && still !== undefined)
+    return still.item.quorum.given.length === current.asked.item.quorum.given.length ? current : { ...current, asked: still };
   const [next] = open;
   return next === undefined ? null : openPanel(next, at.now, at.lastKeyAt, at.isLineEmpty);
 }

@@ -16,6 +16,7 @@ import {
   duration,
   type EndedItem,
   type QuestionItem,
+  quorumText,
   type SessionView,
   shortened,
   tokenCountText,
@@ -198,6 +199,7 @@ function questionLines(item: QuestionItem, look: Look): readonly string[] {
     ...item.asks.flatMap(({ question, policy }) =>
       wrapped(`${question} (${policy.id})`, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
     ),
+    ...[quorumText(item.quorum)].flatMap((voted) => (voted === null ? [] : [paint("warn", `  ${voted}`)])),
   ];
 }
 

@@ -228,6 +228,25 @@ test("S40 an approval while the turn runs: what was being typed is no answer, a 
   expect(at.stand.runs.pay).toBe(1);
 });
 
+test("S683 a halt stands in the status bar and in `/status`, and whoever approves under it is told that it waits and how to lift it", async () => {
+  const { at, reach } = await served();
+  const { type, sees, shell } = await begun(reach);
+  type("@clerk pay\r");
+  await sees("clerk asks");
+  const [question] = shell.questions();
+  if (question === undefined) throw new Error("nothing waits");
+  await shell.submit("/halt agent clerk look first");
+  await sees("halted: agent clerk ·");
+  await shell.submit("/status");
+  await sees("agent clerk is halted by user:");
+  await shell.submit(`/approve ${question.item.approval}`);
+  await sees("it has not run: agent clerk is halted by");
+  await sees("`/resume-work agent clerk REASON` lifts it");
+  expect(at.stand.runs.pay).toBe(0);
+  await shell.submit("/resume-work agent clerk looked");
+  await sees("pay answered: paid");
+});
+
 test("S177 a question that came while something else had the keys is answered by none of them, nor by the next before it was seen", async () => {
   const { at, reach } = await served();
   const { type, sees, later, terminal, shell } = await begun(reach);

@@ -7,11 +7,11 @@
  * S33 what is cancelled is the turn that runs, really: the model call and its tools.
  */
 import { approvalRow, type QuestionItem } from "@orgate/core/journal/view";
-import type { Answer, SessionId } from "@orgate/core/vocab";
+import { type Answer, isRefusal, type SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
-import { type AgentDetail, type Agents, openAround, type Waiting } from "./around.ts";
+import { type AgentDetail, type Agents, haltWords, openAround, type Waiting } from "./around.ts";
 import { authorsOf, type Consented } from "./authors.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
@@ -191,10 +191,15 @@ export async function openShell(
     }
     return true;
   }
+  /** Q683 what was approved under a halt waits, and whoever approved it is to know why. */
+  async function tellHeld(session: SessionId): Promise<void> {
+    const found = await reach.client.call("session", { params: { session } }).catch(() => null);
+    if (found?.kind === "ok" && found.value.halted !== null) say(`it has not run: ${visible(haltWords(found.value.halted))}`);
+  }
   /** What was said to an agent that is halted waits, and whoever said it is to know why. */
   async function tellHalt(agent: string): Promise<void> {
-    const found = await reach.client.call("halts", { query: { limit: 500 } }).catch(() => null);
-    const halt = found?.kind === "ok" ? found.value.items.find(({ scope }) => scope === "all" || scope === `agent:${agent}`) : undefined;
+    await around.countHalts();
+    const halt = around.halts().find(({ scope }) => scope === "all" || scope === `agent:${agent}`);
     if (halt === undefined) return;
     const what = halt.scope === "all" ? "all work" : visible(agent);
     const why = halt.reason === "" ? "" : ` (${visible(halt.reason)})`;
@@ -269,6 +274,7 @@ export async function openShell(
     async answer({ session, approval, digest }, answer) {
       const reply = await ask({ kind: "answer", session, approval, digest, answer });
       if (reply.kind === "error") problem(reply.problem);
+      else if (!isRefusal(answer)) await tellHeld(session);
       return reply.kind !== "error";
     },
     questions: () => [
@@ -325,6 +331,7 @@ export async function openShell(
         phase: phaseOf(running()),
         micros: talk?.view.totals.micros ?? null,
         waiting: waiting().length,
+        halts: around.halts().map(({ scope }) => scope),
         isRunning: running() !== null,
       };
     },
@@ -357,7 +364,7 @@ export async function openShell(
     },
   };
   me = (await asked(reach.client.call("whoami", {})))?.principal.id ?? null;
-  await Promise.all([around.refreshAgents(), around.countWaiting()]);
+  await Promise.all([around.refreshAgents(), around.countWaiting(), around.countHalts()]);
   around.lookAgain();
   const [only, ...others] = agents();
   addressee = agents().find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
@@ -375,8 +382,8 @@ const editAsked = ({ items }: Talk["view"], { call }: QuestionItem): Asked["edit
 const OFFERS: readonly Offer[] = SHELL_COMMANDS.map(({ name, summary }) => ({ word: name, about: summary }));
 /** A question of a session that is not followed here. */
 function askedIn(question: Waiting[number]): Asked {
-  const { approval, session, agent, tool, touches, digest, asks } = approvalRow(question);
-  return { session, agent, item: { approval, digest, tool, summary: touches ?? "", asks }, edit: null };
+  const { approval, session, agent, tool, touches, digest, asks, quorum } = approvalRow(question);
+  return { session, agent, item: { approval, digest, tool, summary: touches ?? "", asks, quorum }, edit: null };
 }
 /** What the turn that runs is at, in a word. */
 function phaseOf(talk: Talk | null): Footer["phase"] {

@@ -2,6 +2,7 @@
 import { narrator } from "@orgate/core/journal/view";
 import { age, count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
+import { haltWords } from "./around.ts";
 import type { ShellCommand } from "./command.ts";
 import { monitor } from "./monitor.ts";
 import { wrapped } from "./screen.ts";
@@ -161,9 +162,11 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     async run(_, { asked, reach, face }) {
       const found = await asked(reach.client.call("health", {}));
       if (found === null) return;
+      const halts = (await asked(reach.client.call("halts", { query: { limit: 100 } })))?.items ?? [];
       const { paint } = face.look();
       face.print([
         `${found.status === "ok" ? paint("good", "ok") : paint("bad", found.status)} · version ${found.version} · up for ${age(found.uptimeMs)}`,
+        ...halts.map((halt) => `  ${paint("bad", "■")} ${visible(haltWords(halt))}`),
         ...found.warnings.map((warning) => `  ${paint("warn", "!")} ${visible(warning)}`),
         ...found.checks.map(
           ({ name, ok, detail }) =>

@@ -1,5 +1,5 @@
 /** Commands about what waits for people. */
-import { approvalRow, timeLeft } from "@orgate/core/journal/view";
+import { approvalRow, quorumText, timeLeft } from "@orgate/core/journal/view";
 import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { age } from "../cli/table.ts";
@@ -52,13 +52,14 @@ async function questions({ asked, reach, face, review }: Shell): Promise<void> {
       row.agent,
       `${row.tool}${row.touches === null ? "" : ` ${row.touches}`}`,
       row.asks.map(({ question }) => question).join(" / "),
+      row.quorum.needed <= 1 ? "-" : `${row.quorum.given.length} of ${row.quorum.needed}`,
       timeLeft(row.expiresAt, now) ?? "-",
       `${age(now - row.askedAt)} ago`,
     ]);
   if (rows.length === 0) return face.print(["nothing waits for an answer"]);
   await review();
   face.print([
-    ...fitted(["id", "agent", "wants", "question", "expires", "asked"], rows, face.look()),
+    ...fitted(["id", "agent", "wants", "question", "yes", "expires", "asked"], rows, face.look()),
     face.look().paint("dim", "`/why ID` shows all of one; `/approve ID`, `/deny ID REASON`"),
   ]);
 }
@@ -96,6 +97,7 @@ export async function why(id: string, shell: Shell): Promise<void> {
       "dim",
       `  for ${visible(found.requester.id)}${found.lineage.length === 0 ? "" : `, by way of ${found.lineage.map(visible).join(" → ")}`} · may be answered by ${row.approvers}`,
     ),
+    ...[quorumText(row.quorum)].flatMap((voted) => (voted === null ? [] : [paint("warn", `  ${voted}`)])),
     paint(
       "dim",
       `  ${found.halted === null ? "" : `${visible(found.halted)} · `}${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}: ${visible(found.grants.at(-1)?.says ?? "")}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,

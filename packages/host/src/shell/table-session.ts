@@ -2,8 +2,9 @@
 import { count, duration, tokensText } from "@orgate/core/journal/view";
 import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
-import { age } from "../cli/table.ts";
+import { age, type Cell } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
+import { haltWords } from "./around.ts";
 import type { ShellCommand } from "./command.ts";
 import { type Look, money } from "./screen.ts";
 import type { Shell } from "./shell.ts";
@@ -53,13 +54,18 @@ export async function takeNamed(shell: Shell, text: string): Promise<void> {
   );
 }
 
+function stateCell({ state, halted }: Summary): Cell {
+  if (state === "running" && halted !== null) return { text: "halted", tone: "bad" };
+  return { text: state, tone: state === "waiting" ? "warn" : state === "running" ? "accent" : state === "closed" ? "dim" : "plain" };
+}
+
 export function sessionTable(items: readonly Summary[], now: number, look: Pick<Look, "paint" | "columns">): readonly string[] {
   if (items.length === 0) return ["no sessions yet"];
   return fitted(
     ["session", "state", "agent", "age", "turns", "ending", "id", "title"],
     items.map((s) => [
       s.session,
-      { text: s.state, tone: s.state === "waiting" ? "warn" : s.state === "running" ? "accent" : s.state === "closed" ? "dim" : "plain" },
+      stateCell(s),
       s.agent,
       age(now - s.lastAt),
       String(s.turns),
@@ -134,7 +140,10 @@ async function debug(rest: string, shell: Shell): Promise<void> {
     ["session", found.session],
     ["title", found.title ?? "none"],
     ["agent", found.agent],
-    ["state", found.state],
+    [
+      "state",
+      found.halted === null ? found.state : `${found.state === "running" ? "halted" : found.state}: ${visible(haltWords(found.halted))}`,
+    ],
     ["entries", String(found.seq)],
     ["turns", `${found.turns}${found.ending === null ? "" : `, the last ended ${found.ending}`}`],
     ["open", `${count(found.openQuestions, "question")}, ${count(found.openUnknowns, "unknown outcome")}`],

@@ -60,7 +60,10 @@ orgate approvals approve ID
 
 const readme = ({ kind, name, group, first, second }: About): string => `# ${name}
 
-A project for [Orgate](https://www.npmjs.com/package/orgate): agents propose, policies permit, the journal proves.
+A project for Orgate: agents propose, policies permit, the journal proves.
+
+Orgate is not in a public registry yet: do not run \`npx orgate\` here, it would fetch a stranger's package. From a checkout of Orgate, install the command with
+\`npm run release -- --out /tmp/orgate && npm install -g /tmp/orgate/*.tgz\`, or run it there with \`npx orgate … --project\` and this folder.
 
 \`\`\`sh
 orgate policy check
@@ -77,7 +80,7 @@ ${second === null ? "" : asking(kind, second)}orgate journal verify
 - \`.orgate/\`: the journal and its keys. Not for git; back it up.
 
 No tool of an agent, the shell's \`save_artifact\` aside, can write \`policies/\`, \`agents/\`, \`tools/\`, \`orgate.toml\`, \`.orgate/\`, \`AGENTS.md\`, \`skills/\` or \`.agents/skills/\`:
-\`orgate policy apply DIR\` changes policies. For types in your editor, \`npm install --save-dev orgate\`.
+\`orgate policy apply DIR\` changes policies. For types in your editor, \`npm install --save-dev /tmp/orgate/*.tgz\`.
 `;
 
 type ToolText = Readonly<{ name: string; about: string }>;

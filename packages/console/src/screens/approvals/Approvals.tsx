@@ -5,8 +5,9 @@
 import { approvalRow, settledApproval } from "@orgate/core/journal/view";
 import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
-import { useEffect, useRef, useState } from "react";
-import { QUESTION_TOPICS, UNKNOWN_TOPICS } from "../../app/glance.ts";
+import { use, useEffect, useRef, useState } from "react";
+import { GlanceContext, QUESTION_TOPICS, UNKNOWN_TOPICS } from "../../app/glance.ts";
+import { haltOf } from "../../app/halting.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { useCalled, useFeed, useMyName } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -145,8 +146,9 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
 type DoneProps = Readonly<{ approval: ApprovalId; session: SessionId | null; left: number; next: ApprovalId | null }>;
 function Done({ approval, session, left, next }: DoneProps) {
   const me = useMyName();
+  const { halts } = use(GlanceContext);
   const view = useFeed(session)?.view ?? null;
-  const settled = view === null ? null : settledApproval(view, approval, me);
+  const settled = view === null ? null : settledApproval(view, approval, me, haltOf(halts, view.agent));
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (document.activeElement === document.body) box.current?.querySelector("button")?.focus(); // what had the focus has gone

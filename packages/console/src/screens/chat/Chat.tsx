@@ -255,7 +255,11 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
 function Now() {
   const running = useCalled("sessions", { query: { limit: 100, state: "running" } }, SESSION_TOPICS);
   const glance = use(GlanceContext);
-  const { working, waiting, wrong } = figuresNow(running.value?.items.length ?? null, waitingOf(glance), glance);
+  const { working, waiting, wrong } = figuresNow(
+    running.value?.items.filter(({ halted }) => halted === null).length ?? null,
+    waitingOf(glance),
+    glance,
+  );
   return <Figures label="Now" of={[working, waiting, wrong]} />;
 }
 
@@ -315,12 +319,13 @@ function Conversations({ at }: Readonly<{ at: SessionId | null }>) {
     <nav className={css.others} aria-label="Conversations">
       <h2>Conversations</h2>
       <ul>
-        {items.map(({ session, agent, state, lastAt, turns }) => (
+        {items.map(({ session, agent, title, state, lastAt, turns }) => (
           <li key={session}>
             <Link to={chatOf(session)} aria-current={session === at ? "page" : undefined}>
               <span className={css.agent}>
                 <strong>{agent}</strong> {state === "idle" || state === "closed" ? null : <State state={state} agent={agent} />}
               </span>
+              {title === null ? null : <span className={css.title}>{escapeHidden(title)}</span>}
               <span className={css.when}>
                 <Time at={lastAt} /> · {turns} {turns === 1 ? "turn" : "turns"}
               </span>

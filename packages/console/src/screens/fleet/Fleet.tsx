@@ -48,7 +48,7 @@ export default function Fleet() {
   const { stopped } = use(GlanceContext);
   const { standing, problem, uncounted, reload } = useStanding(agents.value);
   const [most, setMost] = useState(FEW);
-  const view = useFleet(standing, now);
+  const view = useFleet(standing, now, halted);
   const isCounted = standing?.isCounted === true;
   const wrong = agents.problem ?? problem;
   const askAgain = (): void => {
@@ -153,7 +153,7 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
   return { standing, problem, uncounted, reload: () => setRound((n) => n + 1) };
 }
 
-function useFleet(standing: Standing | null, now: number): FleetView | null {
+function useFleet(standing: Standing | null, now: number, halts: readonly Halt[]): FleetView | null {
   const hub = useHub();
   const [version, setVersion] = useState(0);
   const fold = useMemo(
@@ -183,7 +183,7 @@ function useFleet(standing: Standing | null, now: number): FleetView | null {
     };
   }, [hub, fold]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that something was folded in
-  return useMemo(() => fold?.view(millis(now)) ?? null, [fold, version, now]);
+  return useMemo(() => fold?.view(millis(now), halts) ?? null, [fold, version, now, halts]);
 }
 
 function figures({ agents, running, waiting }: FleetView, wrong: Parameters<typeof figuresNow>[2], isCounted: boolean): readonly Figure[] {

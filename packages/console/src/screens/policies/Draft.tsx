@@ -58,6 +58,18 @@ export function Draft({ file, files, done }: Props) {
   return (
     <div className={css.draft}>
       <CodeView text={text} language={file.table ? "json" : "cedar"} label={`Draft of ${file.path}`} marks={marks} onChange={typed} />
+      {isChanged ? (
+        <Diff
+          edit={{
+            path: escapeHidden(file.path),
+            added: lines.filter(({ kind }) => kind === "added").length,
+            removed: lines.filter(({ kind }) => kind === "removed").length,
+            whole: true,
+            lines: withContext(lines, 3).map((one) => (one === null ? null : { ...one, text: escapeHiddenLines(one.text) })),
+            newly: [],
+          }}
+        />
+      ) : null}
       <div className={css.doing}>
         <Button onClick={() => void check()} busy={busy === "check"}>
           Check
@@ -109,18 +121,6 @@ export function Draft({ file, files, done }: Props) {
           ))}
         </ul>
       )}
-      {isChanged ? (
-        <Diff
-          edit={{
-            path: escapeHidden(file.path),
-            added: lines.filter(({ kind }) => kind === "added").length,
-            removed: lines.filter(({ kind }) => kind === "removed").length,
-            whole: true,
-            lines: withContext(lines, 3).map((one) => (one === null ? null : { ...one, text: escapeHiddenLines(one.text) })),
-            newly: [],
-          }}
-        />
-      ) : null}
     </div>
   );
 }

@@ -105,7 +105,11 @@ const SessionRow = memo(function SessionRow({ of }: Readonly<{ of: Summary }>) {
   return (
     <Link className={css.row} to={sessionAt(of.session as SessionId)}>
       <span className={css.state}>
-        <Tag tone={STATE_TONES[of.state]}>{of.openQuestions > 0 ? `${of.openQuestions} waiting` : of.state}</Tag>
+        {of.halted !== null && of.state === "running" ? (
+          <Tag tone="bad">halted</Tag>
+        ) : (
+          <Tag tone={STATE_TONES[of.state]}>{of.openQuestions > 0 ? `${of.openQuestions} waiting` : of.state}</Tag>
+        )}
       </span>
       <span className={css.agent}>{escapeHidden(of.agent)}</span>
       <span className={css.id}>

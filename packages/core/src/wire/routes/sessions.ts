@@ -14,7 +14,7 @@ export const sessionRoutes = {
       /** Words: only sessions whose title, ids, agent, person, or one of the newest inputs and answers has all of them. */
       text: z.string().trim().min(1).max(200).exactOptional(),
     }),
-    answers: as(pageOf(s.sessionSummary)),
+    answers: as(pageOf(s.listedSession)),
     act: { kind: "list", on: "listing" },
     tag: "sessions",
     says: "The sessions that the caller may see, newest first; with `text`, those whose title, ids, agent, person, or newest inputs and answers have all of its words.",
@@ -35,7 +35,7 @@ export const sessionRoutes = {
   session: get({
     path: "/sessions/{session}",
     params: ofSession,
-    answers: as(s.sessionSummary),
+    answers: as(s.listedSession),
     act: { kind: "observe", on: "session" },
     tag: "sessions",
     says: "One session: whose it is, what state it is in, what it has used.",

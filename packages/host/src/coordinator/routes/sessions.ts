@@ -1,6 +1,7 @@
 import { FaultError, type SessionId, seq } from "@orgate/core";
-import type { SessionSummary } from "@orgate/core/journal";
+import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
 import { hasWords, searchWords } from "@orgate/core/journal/view";
+import { haltOnSession } from "../../halted.ts";
 import { act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
 import type { Handlers } from "../api.ts";
@@ -9,6 +10,7 @@ import type { Front } from "./front.ts";
 import { json, page, pair, whole } from "./paging.ts";
 import { type TurnView, turnsOf } from "./turns.ts";
 
+type ListedSession = SessionSummary & Readonly<{ halted: StandingHalt | null }>;
 type Names =
   | "sessions"
   | "openSession"
@@ -42,15 +44,25 @@ export function sessionHandlers({ runtime, floor, cursors, views }: Front): Pick
     if (found === null) throw new FaultError({ kind: "session-unknown", session });
     return found;
   };
+  /** Q683 */
+  const listed = async (found: readonly SessionSummary[]): Promise<readonly ListedSession[]> => {
+    const { orders, store } = runtime.place;
+    await orders.refresh();
+    const { halts } = orders.now();
+    const { journal } = store;
+    return Promise.all(
+      found.map(async (s) => ({ ...s, halted: await haltOnSession({ journal, halts, isHeld: store.holder(s.session) !== null }, s) })),
+    );
+  };
   return {
     sessions: async ({ query, may }) => {
       const fits = await fitting(views, query.text);
       return json(
-        await page<SessionSummary>(cursors, query, {
-          read: (after, most) => {
+        await page<ListedSession>(cursors, query, {
+          read: async (after, most) => {
             const at = pair(after);
             const before = at === null ? null : { openedAt: Number(at[0]) as SessionSummary["openedAt"], session: at[1] as SessionId };
-            return runtime.inspect.sessions({ state: query.state ?? null, agent: query.agent ?? null, before, most });
+            return listed(await runtime.inspect.sessions({ state: query.state ?? null, agent: query.agent ?? null, before, most }));
           },
           place: ({ openedAt, session }) => `${openedAt} ${session}`,
           shows: (one) => fits(one) && may(act("observe", "session", aboutSession(one))),
@@ -61,7 +73,7 @@ export function sessionHandlers({ runtime, floor, cursors, views }: Front): Pick
       const { agent, id = once.external, labels = [] } = body;
       return json(await openFor(runtime, caller, { agent, id, labels }, once));
     },
-    session: async ({ params }) => json(await mustBe(params.session)),
+    session: async ({ params }) => json((await listed([await mustBe(params.session)]))[0]),
     events: async ({ params, query }) => {
       const entries = await runtime.place.store.journal.read(params.session, seq(query.after), query.limit);
       const last = entries.at(-1);

@@ -1,5 +1,6 @@
 /** Turns of a session, from its entries; and what came of one. */
-import { ENDINGS, type Entry, type JournalEvent, type Json, readTurn, type SessionId, seq } from "@orgate/core";
+import { ENDINGS, type Entry, haltWaitedFor, type JournalEvent, type Json, readTurn, type SessionId, type State, seq } from "@orgate/core";
+import { haltOf, haltText, liftText, type Orders, type StandingHalt } from "@orgate/core/journal";
 import type { RouteOutput } from "@orgate/core/wire";
 import { membersOf } from "../../members.ts";
 import type { Runtime } from "../../runtime.ts";
@@ -143,13 +144,32 @@ function jsonIn(text: string | null): Json {
   }
 }
 
-/** Of one that has not. */
+/** Q683 What was said to a halted agent waits in its session without a turn. */
+const haltOn = (s: State, orders: Orders): StandingHalt | null =>
+  s.turn !== null ? haltWaitedFor(s, orders) : s.followUps.length > 0 ? haltOf(orders, s.agent.name) : null;
+
+function waitingWords(isWaiting: boolean, halt: StandingHalt | null) {
+  if (halt !== null)
+    return {
+      sentence: "The turn waits until a halt is lifted.",
+      next: `Lift it with ${liftText(halt)}: what waits then begins, once.`,
+      detail: haltText(halt),
+    };
+  const [sentence, next] = isWaiting
+    ? ["The turn waits for a person.", "Answer it; the session costs nothing meanwhile."]
+    : ["The turn goes on.", "Follow the session, or ask again with the same key."];
+  return { sentence, next, detail: null };
+}
+
+/** Result of a turn that has not ended yet. */
 export async function waitingResult(
   runtime: Runtime,
   session: SessionId,
   { isWaiting, sees }: Readonly<{ isWaiting: boolean; sees: Sees }>,
 ): Promise<ResultView> {
+  const { orders } = runtime.place;
   const { journal, unknownsOf } = runtime.place.store;
+  await orders.refresh();
   const state = await readTurn({ journal }, session);
   const at = state.turn ?? state.last;
   const usage = at?.usage ?? { input: 0, output: 0, cached: 0, reasoning: 0 };
@@ -158,9 +178,7 @@ export async function waitingResult(
     session,
     state: "waiting",
     ending: null,
-    sentence: isWaiting ? "The turn waits for a person." : "The turn goes on.",
-    next: isWaiting ? "Answer it; the session costs nothing meanwhile." : "Follow the session, or ask again with the same key.",
-    detail: null,
+    ...waitingWords(isWaiting, questions.length > 0 ? null : haltOn(state, orders.now())),
     output: null,
     value: null,
     iterations: at?.iterations ?? 0,

@@ -1,0 +1,47 @@
+/**
+ * Where this project's server runs: `orgate up` writes it beside the journal, and commands that print an address read it.
+ *
+ * W706 a file that a dead process left behind counts for nothing.
+ */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readJson } from "@orgate/core/vocab";
+import * as z from "zod";
+import { readTextFile } from "./text-file.ts";
+
+const FILE = "server.json";
+const schema = z.object({ url: z.url(), pid: z.int().min(1) });
+
+/** Answers with what removes it again, unless another server has taken its place. */
+export function tellServerAddress(directory: string, url: string): () => void {
+  const file = join(directory, FILE);
+  writeFileSync(file, `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 });
+  return () => {
+    if (written(file)?.pid === process.pid) rmSync(file, { force: true });
+  };
+}
+
+/** Null where none runs, as far as can be known here. */
+export function runningServerAddress(directory: string): string | null {
+  const found = written(join(directory, FILE));
+  return found !== null && isAlive(found.pid) ? found.url : null;
+}
+
+function written(file: string): z.infer<typeof schema> | null {
+  try {
+    const json = readJson(readTextFile(file, 4_096));
+    const read = json.kind === "json" ? schema.safeParse(json.value) : null;
+    return read?.success === true ? read.data : null;
+  } catch {
+    return null; // none there, or none to read: nothing is known
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM"; // somebody else's
+  }
+}
