@@ -1,19 +1,20 @@
 /** A12 an erasure is journalled before anything is gone; a session that another process drives is not touched. Commands share this file. J581 stored answers go with it. */
 
 import { dirname } from "node:path";
-import { ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
+import { count, ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { type Erased, eraseAnswers, NODE, type Place } from "./compose.ts";
 import { appendBehind } from "./stream-end.ts";
 
-export type Erasure = Readonly<{ session: SessionId; first: Seq; last: Seq; by: Principal; reason: string }>;
+export type Erasure = Readonly<{ session: SessionId; first: Seq; last: Seq; by: Principal; reason: string }> &
+  Readonly<{ /** Also while an approval request in it is open: the request goes with it. */ anyway?: boolean }>;
 
 /** The session can no longer resume. Throws `session-held` while somebody drives it. */
-export async function eraseEntries(place: Place, { session, ...of }: Erasure): Promise<Erased> {
+export async function eraseEntries(place: Place, { session, anyway = false, ...of }: Erasure): Promise<Erased> {
   const { journal } = place.store;
   const hold = await journal.take(session); // refused while its holder lives; nobody takes it meanwhile
   try {
-    mayBeErased(await journal.session(session));
+    mayBeErased(await journal.session(session), anyway);
     await appendBehind(journal, ERASURES, { at: NODE.clock.now(), event: { kind: "content.erased", stream: session, ...of } });
     const erased = await place.store.erase(session, of.first, of.last);
     const isGone = eraseAnswers(dirname(place.keys.dir), session);
@@ -23,8 +24,17 @@ export async function eraseEntries(place: Place, { session, ...of }: Erasure): P
   }
 }
 
-/** D4 a turn ends after its delegates: one that can no longer be driven would leave it open for good. */
-function mayBeErased(summary: SessionSummary | null): void {
+/**
+ * D4 a turn ends after its delegates: one that can no longer be driven would leave it open for good.
+ * J686 a person may be about to answer what is asked in it.
+ */
+function mayBeErased(summary: SessionSummary | null, anyway: boolean): void {
+  if (summary !== null && summary.openQuestions > 0 && !anyway)
+    throw new FaultError({
+      kind: "usage",
+      detail: `nothing was erased: ${count(summary.openQuestions, "approval request")} in session \`${summary.session}\` ${summary.openQuestions === 1 ? "is" : "are"} open`,
+      hint: `answer or cancel first (\`orgate sessions cancel ${summary.session}\`), or add --anyway: the request goes with what is erased`,
+    });
   if (summary === null || summary.parent === null || summary.turns > 1 || summary.state === "idle" || summary.state === "closed") return;
   throw new FaultError({
     kind: "usage",

@@ -218,7 +218,7 @@ async function eraseAll(
   let isClean = clean;
   for (const { session, first, last } of sessions) {
     try {
-      const { truncated } = await eraseEntries(place, { session, first, last, by, reason });
+      const { truncated } = await eraseEntries(place, { session, first, last, by, reason, anyway: true }); // which sessions these are was said before
       isClean &&= truncated;
     } catch (error) {
       if (!(isFault(error, "session-held") || isFault(error, "usage"))) throw error;

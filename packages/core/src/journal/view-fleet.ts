@@ -58,6 +58,7 @@ export function fleetFold(agents: readonly string[], sessions: readonly Known[],
   };
 
   function add({ stream: session, at, event: e }: Entry): void {
+    if (e.kind === "content.erased" && isSessionStream(e.stream)) turns.delete(e.stream); // it cannot go on
     if (!isSessionStream(session)) return;
     if (e.kind === "session.opened" || e.kind === "agent.changed") agentOf.set(session, e.agent.name);
     const agent = agentOf.get(session);

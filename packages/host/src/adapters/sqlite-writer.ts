@@ -124,7 +124,10 @@ export function openWriter(db: DatabaseSync, places: Places, counting: Counting 
   );
   const consume = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE id = ? AND session = ? AND taken = 0");
   const listSession = db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)");
-  const dropTitle = db.prepare("UPDATE sessions SET summary = json_set(summary, '$.title', NULL) WHERE session = ?");
+  const endErased = db.prepare(
+    `UPDATE sessions SET state = 'closed', summary = json_set(summary, '$.title', NULL, '$.state', 'closed', '$.openQuestions', 0,
+     '$.openUnknowns', 0, '$.children', json('[]')) WHERE session = ?`,
+  );
   const touchSession = db.prepare("UPDATE sessions SET summary = ? WHERE session = ?");
   const takeHold = db.prepare(
     `INSERT INTO streams (stream, seq, hash, at, epoch, holder, incarnation, pid) VALUES (?, 0, '${ZERO}', 0, 1, ?, ?, ?)
@@ -256,7 +259,7 @@ export function openWriter(db: DatabaseSync, places: Places, counting: Counting 
         if (isSessionStream(stream)) {
           // it cannot go on, and what it would touch is content too; its unknowns and approval requests went with the record of the erasure
           deadLetters.forget(stream);
-          dropTitle.run(stream); // what was said is content, whichever entry it came from
+          endErased.run(stream); // what was said is content, whichever entry it came from; and nothing of it waits or runs any more (J686)
         }
         known.forget(stream);
         const entries = Number(erasePayloads.run(stream, first, last).changes);

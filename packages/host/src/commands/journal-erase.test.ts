@@ -2,7 +2,8 @@ import { globSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
-import { makeDesk } from "./fixtures/desk.ts";
+import { askingDesk, parked, waitingIn, withPeople } from "./fixtures/asking.ts";
+import { expectRefusal, makeDesk } from "./fixtures/desk.ts";
 
 const desk = makeDesk();
 afterAll(() => desk.remove());
@@ -40,4 +41,27 @@ test("A386 `knowledge forget --erase` exits 1 while a reader keeps old pages in 
   }
   const sure = await desk.orgate(...again.split(" "), "--reason", "asked for");
   expect([sure.code, sure.stdout]).toEqual([0, expect.not.stringContaining("a reader was in the way")]);
+});
+
+test("J686 a session with an open approval request is erased only with --anyway, and is closed then: nothing waits in it any more", async () => {
+  const asking = askingDesk();
+  try {
+    await withPeople(asking, "ana", "eve");
+    const { session, approval } = await parked(asking, "pay");
+    const erase = (...more: readonly string[]) =>
+      asking.orgate("journal", "erase", "--session", session, "--reason", "asked for", "--as", "ana", ...more);
+    const refused = await erase();
+    expectRefusal(refused, 2, `nothing was erased: 1 approval request in session \`${session}\` is open`);
+    expect(refused.stderr).toContain(`orgate sessions cancel ${session}`);
+    expect(await waitingIn(asking)).toMatchObject([{ approval }]);
+    expect((await erase("--anyway")).code).toBe(0);
+    expect(await waitingIn(asking)).toEqual([]);
+    expect(await asking.json("sessions", "list")).toMatchObject([
+      { session, state: "closed", shown: "closed", openQuestions: 0, title: null },
+    ]);
+    expect(await asking.json("sessions", "list", "--state", "waiting")).toEqual([]);
+    expect((await asking.orgate("journal", "verify")).code).toBe(0);
+  } finally {
+    asking.remove();
+  }
 });

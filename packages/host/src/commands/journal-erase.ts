@@ -14,7 +14,8 @@ export const erase: Run = async (given, screen) => {
   const person = personOf(given, screen);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
-    const done = await eraseEntries(place, { session: summary.session, first, last, by: { kind: "user", id: person.name }, reason });
+    const by = { kind: "user", id: person.name } as const;
+    const done = await eraseEntries(place, { session: summary.session, first, last, by, reason, anyway: given.flag("anyway") });
     if (given.json) screen.line(JSON.stringify({ session: summary.session, first, last, ...done }));
     else {
       const wishes = done.intents > 0 ? `, ${count(done.intents, "pending wish", "pending wishes")}` : "";

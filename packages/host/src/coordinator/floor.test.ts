@@ -1,7 +1,9 @@
+import { dirname } from "node:path";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { type ApprovalId, type Entry, intentId, isFault, type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { eraseEntries } from "../erasing.ts";
+import { databaseIn } from "../fixtures/forging.ts";
 import { type Latch, latch, openStand, type Stand, type StandOptions } from "./fixtures/stand.ts";
 import { type Drove, type Floor, openFloor } from "./floor.ts";
 
@@ -214,6 +216,10 @@ test("S195 what was erased holds back nobody else's words when a halt is lifted,
     by: { kind: "user", id: "ann" },
     reason: "asked for",
   });
+  expect(await at.runtime.inspect.session(gone)).toMatchObject({ state: "closed" });
+  const db = databaseIn(dirname(at.runtime.place.keys.dir)); // as versions left it that did not close what they erased
+  db.prepare("UPDATE sessions SET state = 'idle', summary = json_set(summary, '$.state', 'idle') WHERE session = ?").run(gone);
+  db.close();
   await at.runtime.resumeWork("agent:clerk", "looked", at.ann);
   expect((await ended(at, other)).event).toMatchObject({ output: "You said: hello" });
   expect(at.told).toContainEqual({
