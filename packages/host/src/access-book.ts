@@ -18,7 +18,7 @@ import {
   type SystemEvent,
   seq,
 } from "@orgate/core";
-import { type Access, foldAccess, isPersonName, lapsed } from "@orgate/core/journal";
+import { type Access, foldAccess, isPersonName, lapsed, USED_LINK } from "@orgate/core/journal";
 
 export type SecretPort = Readonly<{ newSecret(): string; newName(): string; hashSecret(secret: string): Promise<string> }>;
 
@@ -59,7 +59,8 @@ const KEY_WITHDRAWN = "the person's key was withdrawn";
 export function whyLapsed(access: Access, what: string, now: Millis): string | null {
   const why = lapsed(access, now);
   if (why === null) return null;
-  return access.revoked?.reason === KEY_WITHDRAWN ? keyWithdrawn(access.person) : `this ${what} is ${why}`;
+  if (access.revoked?.reason === KEY_WITHDRAWN) return keyWithdrawn(access.person);
+  return `this ${what} ${why === "used" ? "was used: it is good once" : `is ${why}`}`;
 }
 export const keyWithdrawn = (person: string): string => `the key that stands for \`${person}\` was withdrawn`;
 
@@ -148,7 +149,7 @@ export function accessBook({ journal, secrets, now }: BookPorts): AccessBook {
       const { person, agents, actions, note } = found;
       const by: Principal = { kind: "user", id: person };
       const { event, given } = await prepare({ means: "sign-in", person, agents, actions, note, until, by }, link);
-      const usedUp: SystemEvent = { kind: "access.revoked", access: link, by, reason: "used" };
+      const usedUp: SystemEvent = { kind: "access.revoked", access: link, by, reason: USED_LINK };
       return (await change(() => (lapsed(must(link), now()) === null ? [event, usedUp] : []))) ? given() : null;
     },
   };

@@ -25,6 +25,7 @@ export const WIRE_PROBLEMS = Object.freeze({
   "too-many": { status: 429, title: "too much of it" },
   internal: { status: 500, title: "something went wrong here" },
   unavailable: { status: 503, title: "not now" },
+  "disk-full": { status: 507, title: "the disk is full" },
 } as const);
 export type WireProblemKind = keyof typeof WIRE_PROBLEMS;
 export type ProblemKind = Fault["kind"] | WireProblemKind;

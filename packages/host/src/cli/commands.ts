@@ -121,8 +121,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       state: {
         type: "string",
         value: "STATE",
-        help: "only these: idle, running, waiting or closed",
-        choices: ["idle", "running", "waiting", "closed"],
+        help: "only these: idle, running, waiting, interrupted, halted or closed",
+        choices: ["idle", "running", "waiting", "interrupted", "halted", "closed"],
       },
       agent: { type: "string", value: "NAME", help: "only those of this agent" },
       most: { type: "string", value: "N", help: "at most so many (default 50)" },
@@ -580,7 +580,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     args: [{ name: "DIR", required: false, help: "the folder that is to replace policies/" }],
     options: {
       set: { type: "string", value: "DIGEST", help: "apply an earlier set again, from the journal, in place of a folder" },
-      reason: { type: "string", value: "WHY", help: "recorded with the change: `orgate policy history` shows it" },
+      reason: { type: "string", value: "WHY", help: "needed unless --dry-run: recorded with the change, `orgate policy history` shows it" },
       "dry-run": { type: "boolean", help: "show what would change, and change nothing" },
       as: AS,
     },

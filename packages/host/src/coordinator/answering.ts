@@ -6,7 +6,8 @@
  */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { PROBLEM_MEDIA_TYPE, type Problem, problemFrom } from "@orgate/core/wire";
+import { PROBLEM_MEDIA_TYPE, type Problem, problemFrom, wireProblem } from "@orgate/core/wire";
+import { isDiskFull } from "../disk-full.ts";
 
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -101,6 +102,7 @@ const STATUS: Readonly<Record<number, string>> = {
   429: "Too Many Requests",
   431: "Request Header Fields Too Large",
   503: "Service Unavailable",
+  507: "Insufficient Storage",
 };
 
 /** What is wrong with a request, thrown from wherever it is found. */
@@ -108,5 +110,12 @@ export type Refusal = Error & Readonly<{ problem: Problem; headers: Readonly<Rec
 export const refusal = (problem: Problem, headers: Readonly<Record<string, string>> = {}): Refusal =>
   Object.assign(new Error(problem.detail), { problem, headers });
 /** Of whatever was thrown on the way. */
-export const problemIn = (error: unknown): Problem => (isRefusal(error) ? error.problem : problemFrom(error));
+export const problemIn = (error: unknown): Problem =>
+  isRefusal(error) ? error.problem : isDiskFull(error) ? DISK_FULL : problemFrom(error);
+/** W687 */
+const DISK_FULL = wireProblem(
+  "disk-full",
+  "the server's disk is full: nothing was written, and nothing was done",
+  "make room on it and send the request again with the same key; restart the server if `/readyz` still fails then",
+);
 export const isRefusal = (error: unknown): error is Refusal => error instanceof Error && "problem" in error && "headers" in error;

@@ -100,6 +100,13 @@ test("W103 a link signs in once, however many use it at the same time, in howeve
   expect(await another().exchange(key.access, millis(clock.now + 1))).toBeNull();
 });
 
+test("W708 a link that was used says so, and one that was revoked says that", async () => {
+  const { give, identity, clock } = await open();
+  const { token } = await give({ means: "link", until: clock.now + LINK_MS });
+  await identity.signIn(token);
+  expect(await identity.signIn(token)).toMatchObject({ status: 401, detail: "this link was used: it is good once" });
+});
+
 test("W104 what is revoked, here or by another process, or has expired, ends at once, also for those who are in", async () => {
   const { stand, identity, give, clock } = await open();
   const [mine, theirs, short] = [await give(), await give(), await give({ until: clock.now + 1_000 })];

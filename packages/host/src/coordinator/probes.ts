@@ -14,6 +14,8 @@ export type Check = Readonly<{ name: string; ok: boolean; detail: string }>;
 export type Probes = Readonly<{
   live(): Promise<readonly Check[]>;
   ready(): Promise<readonly Check[]>;
+  /** W687 Something failed: what the last check of writing said counts no more. */
+  lookAgain(): void;
   /** T580 What cannot be done on this machine although the server is well, with what to do about it. */
   warnings(): Promise<readonly string[]>;
 }>;
@@ -53,6 +55,9 @@ export function probesOf({ runtime, isLeaving, log, patienceMs = 2_000, freshMs 
   }
   return {
     warnings: () => programWarnings(runtime.inspect.agents),
+    lookAgain() {
+      wrote = null;
+    },
     live: async () => [await reading()],
     ready: async () => [
       await reading(),

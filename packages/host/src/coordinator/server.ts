@@ -12,10 +12,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
-import { API, CLOSE, MOST_FRAME_BYTES, type Problem, problemFrom, type RouteName, wireProblem } from "@orgate/core/wire";
+import { API, CLOSE, MOST_FRAME_BYTES, type Problem, type RouteName, wireProblem } from "@orgate/core/wire";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Access, type Asking, type Caller, isChatKey, isProblem, strict } from "./access.ts";
-import { type Answer, give, isRefusal, rawProblem, refusal, refuse } from "./answering.ts";
+import { type Answer, give, isRefusal, problemIn, rawProblem, refusal, refuse } from "./answering.ts";
 import { type Bounds, doorOf, rateOf, sourceBehind } from "./limits.ts";
 import { errorText, type Log } from "./logs.ts";
 import type { Check, Probes } from "./probes.ts";
@@ -155,8 +155,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 
   function fail(error: unknown, to: Readonly<{ response: ServerResponse; request: string }>): void {
-    const refused = isRefusal(error) ? error : refusal(problemFrom(error));
-    if (refused.problem.status >= 500) log("error", "request.failed", { request: to.request, error: errorText(error) });
+    const refused = isRefusal(error) ? error : refusal(problemIn(error));
+    if (refused.problem.status >= 500) {
+      log("error", "request.failed", { request: to.request, kind: refused.problem.kind, error: errorText(error) });
+      probes.lookAgain();
+    }
     const close = refused.problem.status === 413 ? { connection: "close" } : {};
     refuse(to, refused.problem, { ...refused.headers, ...close });
   }
@@ -203,7 +206,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.on("upgrade", (message: IncomingMessage, socket: Stream, head: Buffer) => {
     socket.on("error", () => socket.destroy());
     void upgrade(message, socket, head).catch((error: unknown) => {
-      const problem = isRefusal(error) ? error.problem : problemFrom(error);
+      const problem = problemIn(error);
       if (problem.status >= 500) log("error", "socket.failed", { error: errorText(error) });
       log("info", "socket.refused", { status: problem.status });
       socket.end(rawProblem(problem), () => socket.destroy());
