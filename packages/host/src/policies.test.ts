@@ -420,3 +420,55 @@ test("G9 what Cedar reads and cannot decide by, nested too deep, is refused with
     expect(became.filter((one) => /recursion/.test(one))).toEqual([]);
   }
 });
+
+test("G651 a file of policies that was emptied, or holds comments alone, refuses the set with its place", () => {
+  write("base.cedar", THINK + READ);
+  for (const text of ["", " \n", "// forbid(principal, action, resource);\n"]) {
+    write("closed.cedar", text);
+    expect(faultOf(() => open())).toMatchObject({
+      kind: "policies-refused",
+      problems: [{ file: "policies/closed.cedar", line: 1, column: 1, detail: expect.stringContaining("it has no policy") }],
+    });
+  }
+  write("closed.cedar", `// what is said below\n${NO_READ}`);
+  expect(
+    open()
+      .current()
+      .policies.map(({ id }) => id),
+  ).toContain("closed/no-read");
+});
+
+test("G653 a case about an agent or a tool that is nearly one of the project is refused with its place and the nearest; an agent near none, and a person who is nearly one, are warned of", () => {
+  write("base.cedar", THINK + READ);
+  const refused = (more: object): readonly unknown[] => {
+    write(
+      "base.cases.json",
+      JSON.stringify([{ name: "no", agent: "clerk", action: "tool:look", args: { page: 1 }, verdict: "deny", ...more }]),
+    );
+    const found = tryFolder({
+      place: { folder: join(root, "policies"), label: "policies", within: root },
+      agents: [clerk()],
+      groups: NO_GROUPS,
+      surface: "library",
+    });
+    return found.report.problems.map(({ line, column, detail }) => [line, column, detail]);
+  };
+  expect(refused({ agent: "clark", action: "tool:look" })).toEqual([[1, 2, "case `no`: there is no agent `clark`; did you mean `clerk`?"]]);
+  expect(refused({ action: "tool:loook", effects: ["write"] })).toEqual([
+    [1, 2, "case `no`: there is no tool `loook`; did you mean `look`?"],
+  ]);
+  expect(refused({ action: "tool:any_look", effects: ["write"] })).toEqual([]);
+  expect(refused({ agent: undefined, action: "tool:any", effects: ["write"] })).toEqual([]);
+  const doubts = (more: object) => {
+    write("base.cases.json", JSON.stringify([{ name: "no", action: "approve", verdict: "deny", ...more }]));
+    return open([clerk()], { users: { ops: ["anne"] } })
+      .current()
+      .warnings.map(({ file, line, detail }) => [file, line, detail]);
+  };
+  const place = ["policies/base.cases.json", 1];
+  expect(doubts({ user: "anna" })).toEqual([[...place, "case `no`: `anna` is in no group of this project; did you mean `anne`?"]]);
+  expect(doubts({ agent: "treasurer", action: "delegate", resource: { type: "Agent", id: "clerk" } })).toEqual([
+    [...place, "case `no`: there is no agent `treasurer`, so it proves nothing about one"],
+  ]);
+  expect(doubts({ user: "stranger" })).toEqual([]);
+});

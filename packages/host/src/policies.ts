@@ -27,12 +27,14 @@ import {
   type Cast,
   type CedarGate,
   cedarGate,
+  doubtIn,
   type Engine,
   type Explained,
   type LoadedPolicy,
   loadPolicies,
   type PolicyProblem,
   type PolicySet,
+  strangerIn,
 } from "@orgate/core/gate";
 import { list, mustFit, objectWith, text } from "./argument-needs.ts";
 import { codeFiles } from "./code-files.ts";
@@ -138,7 +140,7 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
   const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, reading) }));
   const problems = unique(loads.flatMap(({ load }) => (load.kind === "refused" ? load.problems : [])));
   const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings : []));
-  const warnings = [...folder.warnings, ...unique(warned)];
+  const warnings = [...folder.warnings, ...unique(warned), ...folder.tables.flatMap((table) => doubtsIn(table, cast))];
   const sets = loads.flatMap(({ surface, load }) => (load.kind === "set" ? [{ surface, set: load.set }] : []));
   const untyped = sets[0]?.set.vocabulary.untyped ?? [];
   const refused = (all: readonly PolicyProblem[], cases: readonly CaseReport[]): Loading | null => {
@@ -157,7 +159,7 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
   const gates = new Map(sets.map(({ surface, set }) => [surface, cedarGate(set, engine, sha256)]));
   const trials = trialsOf(sets, folder.tables, engine);
   const idle = new Set(sets.flatMap(({ set }) => [...set.idle]));
-  const cases = folder.tables.flatMap((table) => runTable(table, table.shadow ? trials : gates, { tools: cast.tools, idle, checked }));
+  const cases = folder.tables.flatMap((table) => runTable(table, table.shadow ? trials : gates, { cast, idle, checked }));
   const failed = refused(
     cases.flatMap((c) => (c.passed ? [] : [failedCase(c)])),
     cases,
@@ -229,15 +231,23 @@ function trialsOf(
 function runTable(
   table: FoundTable,
   gates: ReadonlyMap<Surface | null, CedarGate>,
-  { tools, idle, checked }: Readonly<{ tools: readonly Tool[]; idle: ReadonlySet<string>; checked: CheckedBefore }>,
+  { cast, idle, checked }: Readonly<{ cast: Cast; idle: ReadonlySet<string>; checked: CheckedBefore }>,
 ): readonly CaseReport[] {
   return table.cases.map(({ case: c, line, column, named }) => {
     const gate = gateIn(gates, named ? c.surface : table.surface);
     const under = { shadow: table.shadow, idle: idle.has(c.agent ?? "") };
-    const { passed, detail } = runRemembered(c, gate, tools, under, checked);
+    const stranger = strangerIn(c, cast);
+    const { passed, detail } = stranger === null ? runRemembered(c, gate, cast.tools, under, checked) : { passed: false, detail: stranger };
     return { file: table.path, line, column, name: c.name, passed, detail };
   });
 }
+
+const doubtsIn = ({ path: file, cases }: FoundTable, cast: Cast): readonly PolicyProblem[] =>
+  cases.flatMap(({ case: c, line, column }) => {
+    const detail = doubtIn(c, cast);
+    const hint = "name it as the project does, or remove the case";
+    return detail === null ? [] : [{ file, line, column, detail: `case \`${c.name}\`: ${detail}`, hint }];
+  });
 
 const failedCase = ({ file, line, column, name, detail }: CaseReport): PolicyProblem => ({
   file,

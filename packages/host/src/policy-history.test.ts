@@ -27,6 +27,8 @@ const write = (path: string, text: string): void => {
   mkdirSync(dirname(join(root, "policies", path)), { recursive: true });
   writeFileSync(join(root, "policies", path), text);
 };
+/** Says nothing that is not said already. */
+const MORE = 'permit(principal, action == Action::"respond", resource);\n';
 const THINK = '@id("think")\npermit(principal, action in [Action::"model", Action::"respond", Action::"read"], resource);\n';
 /** Long enough to be a blob: texts above 16,384 characters do not stand in their entries. */
 const LONG = `// ${"a long remark ".repeat(2_000)}\n${THINK}`;
@@ -57,7 +59,7 @@ const kinds = async (of: Runtime): Promise<readonly string[]> =>
   (await journalOf(of).read(POLICY, seq(0), 100)).map(({ event }: { event: JournalEvent }) => event.kind);
 
 test("J384 the same set loaded again stores nothing, and a set that changes one file stores one text", async () => {
-  for (let i = 0; i < 100; i += 1) write(`${i}.cedar`, i === 0 ? THINK : `// file ${i}\n`);
+  for (let i = 0; i < 100; i += 1) write(`${i}.cedar`, i === 0 ? THINK : `${MORE}// file ${i}\n`);
   const of = await start(policiesFor([clerk()]));
   const journal = journalOf(of);
   const texts = async (): Promise<number> => (await journal.streams("file:")).length;
@@ -67,10 +69,10 @@ test("J384 the same set loaded again stores nothing, and a set that changes one 
   const again = policiesFor([clerk()]);
   for (let i = 0; i < 200; i += 1) await recordPolicies(where, again);
   expect(await journal.position()).toBe(before);
-  write("7.cedar", "// file 7, changed\n");
+  write("7.cedar", `${MORE}// file 7, changed\n`);
   await recordPolicies(where, policiesFor([clerk()]));
   expect([await texts(), await kinds(of)]).toEqual([101, ["policy.loaded", "policy.loaded"]]);
-  write("7.cedar", "// file 7\n"); // as it was: the set is loaded again, its texts are all there
+  write("7.cedar", `${MORE}// file 7\n`); // as it was: the set is loaded again, its texts are all there
   await recordPolicies(where, policiesFor([clerk()]));
   expect([await texts(), await kinds(of)]).toEqual([101, ["policy.loaded", "policy.loaded", "policy.loaded"]]);
   expect(verified(of)).toMatchObject({ firstBad: null, textless: [] });
@@ -141,7 +143,7 @@ test("A380 a set is found by its digest and by a time, with the texts it had the
   const of = await start(policiesFor([clerk()]));
   const old = (await journalOf(of).read(POLICY, seq(0), 1))[0];
   write("base.cedar", THINK);
-  write("cli/more.cedar", "// more\n");
+  write("cli/more.cedar", MORE);
   const now = await start(policiesFor([clerk()]));
   const journal = journalOf(now);
   const { rows } = await policyHistory(journal, { before: null, limit: 10 });
@@ -162,7 +164,7 @@ test("A380 a set is found by its digest and by a time, with the texts it had the
   const first = await findSet(journal, rows[1]?.digest?.slice(0, 8) ?? "");
   expect(await readSet(journal, first)).toMatchObject([{ path: "base.cedar", text: LONG }]);
   expect(await readSet(journal, await setAt(journal, old?.at as Millis))).toMatchObject([{ text: LONG }]);
-  expect(await readSet(journal, await findSet(journal, rows[0]?.files ?? ""))).toMatchObject([{ text: THINK }, { text: "// more\n" }]);
+  expect(await readSet(journal, await findSet(journal, rows[0]?.files ?? ""))).toMatchObject([{ text: THINK }, { text: MORE }]);
   await expect(findSet(journal, "0000000000")).rejects.toThrow("no set of policies has the digest");
   await expect(findSet(journal, "zz")).rejects.toThrow("is no digest");
 });

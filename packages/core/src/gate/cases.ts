@@ -6,12 +6,14 @@ import {
   type Checked,
   type Counts,
   callId,
+  type Decision,
   type Facts,
   type Hash,
   type Label,
   type Lately,
   MICROS_PER_CENT,
   millis,
+  nearest,
   type Origin,
   type OutgoingFacts,
   SCOPES,
@@ -24,7 +26,10 @@ import {
 import type { CedarGate } from "./cedar.ts";
 import { inexactNumbers } from "./numbers.ts";
 import { userActOf } from "./user-acts.ts";
+import type { Cast } from "./vocabulary.ts";
 
+/** Who acts in a case that names nobody. */
+const SOMEBODY = "somebody";
 const amount = z.int().min(0).default(0);
 const counts = z.strictObject({ turn: amount, session: amount, hour: amount, day: amount });
 const NO_COUNTS = { turn: 0, session: 0, hour: 0, day: 0 };
@@ -101,6 +106,57 @@ function wrongIn(c: Case): string | null {
     : `\`${c.action}\` is nothing that an agent does: model, respond, delegate, recall, remember and tool:NAME are; what a person does needs \`user\``;
 }
 
+/**
+ * G653 a case about an agent or a tool that is not there, and is nearly one that is, would be decided for nobody: where it expects a denial it would
+ * pass whatever the policies say. A tool that stands for any of its kind is called `any…` or `some…`.
+ */
+export function strangerIn(c: Case, { agents, tools }: Pick<Cast, "agents" | "tools">): string | null {
+  const agent = absentAgent(c, { agents });
+  const meant = agent === null ? null : nearlyOf(agent, agents);
+  if (meant !== null) return `there is no agent \`${agent}\`; ${meant}`;
+  const tool = c.effects === undefined ? undefined : /^tool:(?!any|some)(.+)$/s.exec(c.action)?.[1];
+  const near = tool === undefined ? null : nearlyOf(tool, tools);
+  return near === null ? null : `there is no tool \`${tool}\`; ${near}`;
+}
+
+/** Whom a case is about who is not there: an agent that was removed, or never came; a person who is nearly one of a group. */
+export function doubtIn(c: Case, cast: Pick<Cast, "agents" | "users">): string | null {
+  const agent = absentAgent(c, cast);
+  if (agent !== null) return `there is no agent \`${agent}\`, so it proves nothing about one`;
+  const near = c.user === undefined ? null : nearlyOf(c.user, cast.users);
+  return near === null ? null : `\`${c.user}\` is in no group of this project; ${near}`;
+}
+
+/** Whom it delegates to is free: a table speaks of agents to come. */
+const absentAgent = ({ agent }: Case, { agents }: Pick<Cast, "agents">): string | null =>
+  agent === undefined || agent === SOMEBODY || agents.some(({ name }) => name === agent) ? null : agent;
+
+/** G654 why it cannot be asked, before any policy is: no such agent or tool, arguments that do not fit. Null when it can. */
+export function unaskable(c: Case, { agents, tools }: Pick<Cast, "agents" | "tools">): Readonly<{ detail: string; hint: string }> | null {
+  if (c.user !== undefined) return null;
+  const agent = absentAgent(c, { agents });
+  const names = agents.map(({ name }) => name);
+  if (agent !== null) return { detail: `there is no agent \`${agent}\``, hint: nearest(agent, names) };
+  const { refused } = actionOf(c, tools);
+  if (refused === null) return null;
+  const tool = c.action.replace(/^tool:/, "");
+  if (hasNoTool(refused)) {
+    const known = tools.map(({ name }) => name);
+    return { detail: `there is no tool \`${tool}\``, hint: `${nearest(tool, known)} For one that is to come, give its \`effects\`` };
+  }
+  const detail = refused.kind === "deny" ? refused.reason : "";
+  return { detail: `\`${tool}\`: ${detail}`, hint: `\`orgate tools show ${tool}\` tells what it takes` };
+}
+
+/** Null when it is one of them, or near none. */
+function nearlyOf(name: string, known: readonly Readonly<{ name: string }>[]): string | null {
+  const found = nearest(
+    name,
+    known.map((one) => one.name),
+  );
+  return known.some((one) => one.name === name) || !found.startsWith("did you mean") ? null : found;
+}
+
 /** Null where it was decided as expected. */
 function differenceOf(c: Case, got: Verdict): string | null {
   const said = got.kind === "deny" ? `: ${got.reason}` : "";
@@ -124,16 +180,20 @@ function decideAsUser(c: Case, user: string, gate: CedarGate): Verdict {
 }
 
 function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdict {
-  const { action, refused } = actionOf(c, tools);
-  if (refused !== null) return refused;
+  return actionOf(c, tools).refused ?? decideCase(c, gate, tools).verdict;
+}
+
+/** What an agent does. A tool that is not there is supposed to be, by its `effects`. */
+export function decideCase(c: Case, gate: CedarGate, tools: readonly Tool[]): Decision {
+  const { action } = actionOf(c, tools);
   const there = action.kind !== "call" || tools.some((t) => t.name === action.tool);
   const facts = factsOf(c, tools);
-  return (there ? gate.decide(action, facts) : gate.suppose(action, facts)).verdict;
+  return there ? gate.decide(action, facts) : gate.suppose(action, facts);
 }
 
 /** What the gate is told in this case; `policy eval` and `explain` use it too. */
 export const factsOf = (c: Case, tools: readonly Tool[] = []): Facts => ({
-  agent: c.agent ?? "somebody",
+  agent: c.agent ?? SOMEBODY,
   onBehalfOf: { kind: "user", id: c.onBehalfOf },
   surface: c.surface,
   labels: c.labels as string[] as Label[],

@@ -1,7 +1,19 @@
 export { agentsFor } from "./about.ts";
 export { readGrant, survivesAll, tooWide, type WidestGrant } from "./approvals.ts";
 export { argTypes } from "./arg-types.ts";
-export { actionOf, type Case, type CaseResult, caseSchema, casesSchema, factsOf, runCase } from "./cases.ts";
+export {
+  actionOf,
+  type Case,
+  type CaseResult,
+  caseSchema,
+  casesSchema,
+  decideCase,
+  doubtIn,
+  factsOf,
+  runCase,
+  strangerIn,
+  unaskable,
+} from "./cases.ts";
 export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type PolicySet } from "./cedar.ts";
 export type {
   Answer,

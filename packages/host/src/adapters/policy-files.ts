@@ -2,6 +2,7 @@
  * The folder of policies as it lies on disk: `policies/*.cedar` for everybody, `policies/<surface>/` for the sessions of a surface,
  * `policies/shadow/` to be recorded and never enforced, and beside each `x.cedar` its decision table `x.cases.json`.
  *
+ * G651 a file without a policy is refused: one that was emptied by mistake would take its forbids with it, silently.
  * G30 all files or none: one that cannot be read, is no text, is a folder, or leads out of the project fails the whole set, with its place.
  */
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
@@ -109,7 +110,9 @@ export function readPolicyFolder({ folder, label, within, drafts = [] }: FolderP
       return;
     }
     const found: Found = { path: `${label}/${at}`, below: at, text, surface, shadow };
-    if (name.endsWith(POLICY)) policies.push({ ...found, name: at.slice(0, -POLICY.length) });
+    if (name.endsWith(POLICY) && isEmpty(text))
+      problems.push(trouble(at, "it has no policy: what it once forbade would be allowed", "write a policy into it, or remove the file"));
+    else if (name.endsWith(POLICY)) policies.push({ ...found, name: at.slice(0, -POLICY.length) });
     else tables.push({ ...found, cases: casesIn(found, problems) });
   }
 
@@ -157,6 +160,9 @@ export function readPolicyFolder({ folder, label, within, drafts = [] }: FolderP
   if (first !== undefined) return { kind: "refused", problems: [first, ...rest], warnings };
   return { kind: "folder", folder: { policies, tables, warnings } };
 }
+
+/** Nothing but blanks and comments. */
+const isEmpty = (text: string): boolean => text.replaceAll(/\/\/.*/g, "").trim() === "";
 
 /** As deep as a policy may lie: `shadow/cli/`. */
 const HIDDEN_DEPTH = 3;

@@ -10,6 +10,7 @@ import { count, duration } from "../cli/table.ts";
 import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
 import { modelsWith, mustHaveSkills, type Notify, onModel, settingsOf, webhook } from "../compose.ts";
 import type { Notice } from "../notices.ts";
+import type { Policies } from "../policies.ts";
 import { problemLine, type watchPolicies } from "../policy-record.ts";
 import { createRuntime, type Run, type RunOptions, type Runtime } from "../runtime.ts";
 import { type Desk, tell } from "./project.ts";
@@ -30,6 +31,7 @@ export async function withRuntime<T>(
   const keys = { env: given.env, folder: config.root, ...(embedding === null ? {} : { embedding }) };
   const own = model === null ? {} : { model };
   const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told, ...own });
+  tellWarnings(given, screen, gate);
   const untold = gate.onTakenUp(tellReload(given, screen));
   try {
     return await work(runtime);
@@ -51,6 +53,12 @@ export function notifyOf(given: Given, screen: Screen, { notify }: Desk["config"
   const onLost = ({ approval }: Notice, why: string): void =>
     tell(given, screen, `the notice of ${approval} was not delivered: ${visible(why)}`);
   return webhook({ url: notify.webhook, secret, onLost });
+}
+
+/** G652 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
+export function tellWarnings(given: Given, screen: Screen, gate: Policies): void {
+  for (const warning of gate.current().warnings)
+    tell(given, screen, `policies: ${problemLine(warning)}${warning.hint === "" ? "" : ` (${warning.hint})`}`);
 }
 
 /** A refusal is seen where the work is: what is in force goes on. */
@@ -186,7 +194,10 @@ export function printResult(given: Given, screen: Screen, head: Head, result: Ru
   }
   for (const u of result.unknowns)
     screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
-  if (!done && result.questions.length === 0) screen.line(`${paint("dim", "next:")} ${hintAsTyped(result.next, given.env)}`);
+  if (!done && result.questions.length === 0)
+    screen.line(
+      `${paint("dim", "next:")} ${hintAsTyped(result.next.replace("`orgate sessions show`", `\`orgate sessions show ${result.session}\``), given.env)}`,
+    );
   screen.line(paint("dim", `session ${result.session}`));
   screen.line(paint("dim", `journal head ${headText(head)}`));
   return exitOf(result);

@@ -73,7 +73,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   "policy list": [broken("", "desk.ts:1:")],
   "policy eval": [ran("--agent nobody --action model", 1, "there is no agent `nobody`")],
   "policy explain": [ran("--session s_none --call 1.0", 1, NO_SESSION)],
-  "policy apply": [ran("none", 1, "there is no policy in `none`"), ran("", 2, "it takes either a folder or --set")],
+  "policy apply": [ran("none --reason x", 1, "there is no policy in `none`"), ran("", 2, "it takes either a folder or --set")],
   "policy history": [gone("")],
   "policy show": [ran("ffffffff", 2, "no set of policies has the digest `ffffffff`"), ran("--entry SESSION:9999", 2, "has no entry 9999")],
   "policy diff": [ran("ffffffff", 2, "no set of policies has the digest `ffffffff`")],

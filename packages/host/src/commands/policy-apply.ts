@@ -1,5 +1,6 @@
 /**
  * The one way a person changes policies on record: validated, gated as `edit-policy`, shown as a difference, journalled, then put in place (G40).
+ * G655 it is never done without a reason.
  * A381 an earlier set is applied again like any other: `--set DIGEST` takes its texts from the journal.
  */
 import { basename, resolve } from "node:path";
@@ -18,11 +19,15 @@ import { certified, looking, personOf, projectOf, writing } from "./project.ts";
 
 export const apply: Run = async (given, screen) => {
   const config = projectOf(given);
+  if ((given.args[0] === undefined) === (given.text("set") === null))
+    throw usage("it takes either a folder or --set", "`orgate policy apply DIR`, or `orgate policy apply --set DIGEST`");
+  const reason = given.text("reason")?.trim() ?? "";
+  if (reason === "" && !given.flag("dry-run"))
+    throw usage("--reason is missing", "say why: `orgate policy history` shows it; --dry-run needs none");
   const options = await optionsOf(config, given.env);
   const candidate = await candidateOf(given, config);
   const person = personOf(given, screen);
   const by: Principal = { kind: "user", id: person.name };
-  const reason = given.text("reason")?.trim() ?? "";
 
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
@@ -44,8 +49,6 @@ export const apply: Run = async (given, screen) => {
 async function candidateOf(given: Given, config: Config): Promise<ReturnType<typeof readFiles>> {
   const [dir] = given.args;
   const set = given.text("set");
-  if ((dir === undefined) === (set === null))
-    throw usage("it takes either a folder or --set", "`orgate policy apply DIR`, or `orgate policy apply --set DIGEST`");
   if (set !== null)
     return looking(given, async ({ journal }) => {
       const known = await findSet(journal, set);

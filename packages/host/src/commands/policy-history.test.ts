@@ -111,5 +111,9 @@ test("A381 an earlier set is applied again through the same decision, with its t
   expect((await desk.json("journal", "verify")) as object).toMatchObject({ verified: true, textless: [] });
   expectRefusal(await desk.orgate("policy", "apply"), 2, "it takes either a folder or --set");
   desk.write("policies/desk.cedar", POLICIES.replace("principal is User, action,", 'principal is User, action == Action::"approve",'));
-  expectRefusal(await desk.orgate("policy", "apply", "--set", second?.digest?.slice(0, 12) ?? ""), 1, "`ana` may not edit policies");
+  expectRefusal(
+    await desk.orgate("policy", "apply", "--set", second?.digest?.slice(0, 12) ?? "", "--reason", "x"),
+    1,
+    "`ana` may not edit policies",
+  );
 });

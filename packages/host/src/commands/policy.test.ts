@@ -116,7 +116,6 @@ describe("eval and explain", () => {
       "deny tool:send by desk\n  by desk/no-sending\n  nothing leaves\n",
     );
     expect(await desk.json("policy", "eval", "--user", "ana", "--action", "approve")).toMatchObject({ verdict: { kind: "allow" } });
-    expect(await desk.json(...look.slice(0, -1), '{"x":1}')).toMatchObject({ verdict: { kind: "deny", by: "contract" } });
   });
 
   test("G38 what cannot be asked is one clear line", async () => {
@@ -130,6 +129,16 @@ describe("eval and explain", () => {
       [[...e, "--agent", "desk", "--action", "model", "--surface", "moon"], 2, "--surface"],
       [[...e, "--agent", "desk", "--action", "model", "--resource", "x"], 2, "--resource is `x`"],
     ]);
+  });
+
+  test("G654 a tool that is not there, or arguments that do not fit, exit 2 with the nearest name: that is no denial", async () => {
+    const e = ["policy", "eval", "--agent", "desk", "--action"];
+    await expectRefusals(desk, [
+      [[...e, "tool:lok", "--args", "{}"], 2, "did you mean `look`?"],
+      [[...e, "tool:look", "--args", '{"x":1}'], 2, "`look`: the arguments do not fit"],
+      [["policy", "explain", "--agent", "desk", "--action", "tool:lok"], 2, "there is no tool `lok`"],
+    ]);
+    expect(await desk.json(...e, "tool:peek", "--effects", "read")).toMatchObject({ verdict: { kind: "allow", because: ["desk/tools"] } });
   });
 
   test("G38 the slice, what it read, which decided, and why the others did not", async () => {
@@ -224,7 +233,28 @@ describe("eval and explain", () => {
   });
 });
 
+test("G652 what `policy check` warns of is told on stderr by `run` and by `up --check` too", async () => {
+  const desk = newDesk();
+  desk.write("policies/weather.cedar.txt", "forbid(principal, action, resource);\n");
+  const { code, stdout, stderr } = await desk.orgate("run", "desk", "--input", "hello");
+  expect([code, stderr.match(/policies\/weather\.cedar\.txt:1:1: is neither a policy/g)?.length, stdout.includes("weather")]).toEqual([
+    0,
+    1,
+    false,
+  ]);
+  expect(await desk.json("up", "--check")).toMatchObject({ warnings: [expect.stringContaining("policies/weather.cedar.txt:1:1:")] });
+});
+
 describe("apply", () => {
+  test("G655 nothing is applied without a reason; a dry run needs none", async () => {
+    const desk = newDesk();
+    desk.write("next/desk.cedar", POLICIES.replace("nothing leaves", "nothing goes"));
+    expectRefusal(await desk.orgate("policy", "apply", "next"), 2, "--reason is missing");
+    expectRefusal(await desk.orgate("policy", "apply", "next", "--reason", " "), 2, "--reason is missing");
+    expect(desk.read("policies/desk.cedar")).toBe(POLICIES);
+    expect(await desk.json("policy", "apply", "next", "--dry-run")).toMatchObject({ applied: false });
+  });
+
   const files = (desk: Desk) =>
     Object.fromEntries(
       readdirSync(join(desk.root, "policies")).map((name) => [name, readFileSync(join(desk.root, "policies", name), "utf8")]),
@@ -242,7 +272,7 @@ describe("apply", () => {
     await desk.json("keys", "create", "ana");
     expect(await desk.json("policy", "apply", "next", "--dry-run")).toMatchObject({ applied: false });
     expect(files(desk)).toEqual(before);
-    const { code, stdout } = await desk.orgate("policy", "apply", "next");
+    const { code, stdout } = await desk.orgate("policy", "apply", "next", "--reason", "a drill");
     expect([code, stdout]).toEqual([0, expect.stringContaining('  - @reason("nothing leaves")\n  + @reason("nothing at all leaves")\n')]);
     expect(stdout).toContain("added more.cedar");
     expect(Object.keys(files(desk)).sort()).toEqual(["README.md", "desk.cedar", "more.cedar"]);
@@ -258,7 +288,7 @@ describe("apply", () => {
       },
     ]);
     expect((await desk.orgate("run", "desk", "--input", "send")).stdout).toContain("nothing at all leaves");
-    expect((await desk.orgate("policy", "apply", "next")).stdout).toBe("nothing to change\n");
+    expect((await desk.orgate("policy", "apply", "next", "--reason", "a drill")).stdout).toBe("nothing to change\n");
   });
 
   test("G40 a candidate that does not load, or that the person may not apply, changes nothing and is journalled as refused", async () => {
@@ -266,16 +296,20 @@ describe("apply", () => {
     await desk.json("keys", "create", "ana");
     const before = files(desk);
     desk.write("next/desk.cedar", "permit(principal, action, resource)");
-    expectRefusal(await desk.orgate("policy", "apply", "next"), 1, "next/desk.cedar:1:");
+    expectRefusal(await desk.orgate("policy", "apply", "next", "--reason", "a drill"), 1, "next/desk.cedar:1:");
     desk.write("next/desk.cedar", POLICIES);
     desk.write("next/desk.cases.json", JSON.stringify([{ name: "it sends", agent: "desk", action: "tool:send", verdict: "allow" }]));
-    expectRefusal(await desk.orgate("policy", "apply", "next"), 1, "case `it sends`: expected allow, got deny: nothing leaves");
+    expectRefusal(
+      await desk.orgate("policy", "apply", "next", "--reason", "a drill"),
+      1,
+      "case `it sends`: expected allow, got deny: nothing leaves",
+    );
     rmSync(join(desk.root, "next/desk.cases.json"));
     const closed = POLICIES.replace("principal is User, action,", 'principal is User, action == Action::"approve",');
     desk.write("policies/desk.cedar", closed);
     desk.write("next/desk.cedar", `${POLICIES}// and more\n`);
     expectRefusal(
-      await desk.orgate("policy", "apply", "next"),
+      await desk.orgate("policy", "apply", "next", "--reason", "a drill"),
       1,
       '`ana` may not edit policies: no policy permits edit-policy on PolicySet::"every"',
     );
@@ -283,7 +317,7 @@ describe("apply", () => {
     const told = await policyEvents(desk);
     expect(told.map((e) => e.kind)).toEqual(["policy.refused", "policy.refused", "policy.refused"]);
     expect(told.flatMap((e) => e.problems ?? []).every((line) => line.startsWith("next") && !line.includes(desk.root))).toBe(true);
-    expectRefusal(await desk.orgate("policy", "apply", "none"), 1, "there is no policy in `none`");
+    expectRefusal(await desk.orgate("policy", "apply", "none", "--reason", "a drill"), 1, "there is no policy in `none`");
   });
 
   test("G40 a candidate is read once: what is checked is what is put in place, although the folder changes meanwhile", async () => {
@@ -306,7 +340,7 @@ fs.readdirSync = ((path: string, options: never) => {
 syncBuiltinESMExports();
 `;
     desk.write("agents/desk.ts", meddling + AGENT);
-    expectRefusal(await desk.orgate("policy", "apply", "next"), 1, "next/desk.cedar:1:");
+    expectRefusal(await desk.orgate("policy", "apply", "next", "--reason", "a drill"), 1, "next/desk.cedar:1:");
     expect(desk.read("listed.txt")).toBe("listed\n");
     expect(files(desk)).toEqual(before);
   });
@@ -320,10 +354,10 @@ syncBuiltinESMExports();
     );
     desk.write("policies/desk.cedar", onlyApi);
     desk.write("next/desk.cedar", POLICIES);
-    expectRefusal(await desk.orgate("policy", "apply", "next"), 1, "may not edit policies");
+    expectRefusal(await desk.orgate("policy", "apply", "next", "--reason", "a drill"), 1, "may not edit policies");
     desk.write("next/desk.cedar", onlyApi);
     desk.write("next/api/more.cedar", 'forbid(principal, action == Action::"tool:look", resource);\n');
-    expect(await desk.json("policy", "apply", "next")).toMatchObject({
+    expect(await desk.json("policy", "apply", "next", "--reason", "a drill")).toMatchObject({
       applied: true,
       changes: [{ path: "api/more.cedar", change: "added" }],
     });
@@ -336,10 +370,17 @@ syncBuiltinESMExports();
     writeFileSync(join(desk.root, "next/more.cedar"), '@id("more")\npermit(principal, action == Action::"model", resource);\n');
     renameSync(join(desk.root, "policies"), join(desk.root, ".policies.before"));
     expectRefusal(await desk.orgate("run", "desk", "--input", "x"), 1, "there is no policy in `policies`");
-    expect(await desk.json("policy", "apply", "next")).toMatchObject({ applied: true, changes: [{ path: "more.cedar", change: "added" }] });
+    expect(await desk.json("policy", "apply", "next", "--reason", "a drill")).toMatchObject({
+      applied: true,
+      changes: [{ path: "more.cedar", change: "added" }],
+    });
     mkdirSync(join(desk.root, ".policies.next"));
-    writeFileSync(join(desk.root, "next/more.cedar"), "");
-    expectRefusal(await desk.orgate("policy", "apply", "next"), 1, "policies are being applied, or that was cut short");
+    writeFileSync(join(desk.root, "next/more.cedar"), '@id("other")\npermit(principal, action == Action::"model", resource);\n');
+    expectRefusal(
+      await desk.orgate("policy", "apply", "next", "--reason", "a drill"),
+      1,
+      "policies are being applied, or that was cut short",
+    );
     expect(existsSync(join(desk.root, "policies/more.cedar"))).toBe(true);
   });
 });

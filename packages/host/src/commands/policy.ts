@@ -12,7 +12,17 @@ import {
   type UserAct,
   type Verdict,
 } from "@orgate/core";
-import { actionOf, type Case, type CedarGate, caseSchema, type Explained, factsOf, type LoadedPolicy, userActOf } from "@orgate/core/gate";
+import {
+  actionOf,
+  type Case,
+  type CedarGate,
+  caseSchema,
+  type Explained,
+  factsOf,
+  type LoadedPolicy,
+  unaskable,
+  userActOf,
+} from "@orgate/core/gate";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
@@ -111,7 +121,7 @@ export function surfaceOf({ file, shadow }: LoadedPolicy): string | null {
 }
 
 export const evaluate: Run = async (given, screen) => {
-  const { decision, what } = decided(await asked(given));
+  const { decision, what } = decided(await asked(given, { strict: true }));
   const { verdict } = decision;
   if (given.json) screen.line(JSON.stringify({ what, ...decision }));
   else {
@@ -149,7 +159,7 @@ function reasons(verdict: Verdict): readonly string[] {
 /** G38 `explain` shows the slice, what it reads, which policies decided, and for each of the others why it did not. */
 export const explain: Run = async (given, screen) => {
   const session = given.text("session");
-  const question = session === null ? await asked(given) : await recorded(given, session);
+  const question = session === null ? await asked(given, { strict: false }) : await recorded(given, session);
   if (question.kind === "user") throw usage("explain is for what agents do", "`orgate policy eval --user` decides what a person may do");
   const { gate, action, facts, refused } = question;
   const explained = gate.explain(action, facts);
@@ -276,20 +286,28 @@ function entityIds(scope: LoadedPolicy["json"]["action"]): readonly unknown[] {
 /** A decision of the journal, with the set it was made under and the rules that decided, as they stood then. */
 type Past = Readonly<{ decision: Decision; under: DecidedUnder | null }>;
 type Asked = Readonly<
-  | { kind: "agent"; gate: CedarGate; action: Action; facts: Facts; refused: Verdict | null; what: string; past: Past | null }
+  | {
+      kind: "agent";
+      gate: CedarGate;
+      action: Action;
+      facts: Facts;
+      refused: Verdict | null;
+      isThere: boolean;
+      what: string;
+      past: Past | null;
+    }
   | { kind: "user"; gate: CedarGate; user: string; act: UserAct; what: string }
 >;
 
 function decided(question: Asked): { readonly decision: Decision; readonly what: string } {
   const { what } = question;
   if (question.kind === "user") return { decision: question.gate.decideFor(question.user, question.act), what };
-  const { gate, action, facts, refused } = question;
-  const decision = gate.decide(action, facts);
-  return { decision: refused === null ? decision : { ...decision, verdict: refused }, what };
+  const { gate, action, facts, isThere } = question;
+  return { decision: isThere ? gate.decide(action, facts) : gate.suppose(action, facts), what };
 }
 
 /** From options to a case, through the same decoder as the decision tables. */
-async function asked(given: Given): Promise<Asked> {
+async function asked(given: Given, { strict }: Readonly<{ strict: boolean }>): Promise<Asked> {
   const config = projectOf(given);
   const read = caseSchema.safeParse(caseOf(given));
   if (!read.success) {
@@ -305,12 +323,16 @@ async function asked(given: Given): Promise<Asked> {
   if (!/^(model|respond|tool:.+)$/.test(c.action))
     throw usage(`--action is \`${c.action}\``, "for an agent: model, respond or tool:NAME; what a person does needs --user NAME");
   const { action, refused } = actionOf(c, loaded.cast.tools);
+  const why = unaskable(c, loaded.cast);
+  const isThere = action.kind !== "call" || loaded.cast.tools.some(({ name }) => name === action.tool);
+  if (why !== null && (strict || !isThere)) throw usage(why.detail, why.hint);
   return {
     kind: "agent",
     gate,
     action,
     facts: factsOf(c, loaded.cast.tools),
     refused,
+    isThere,
     what: `${c.action} by ${c.agent ?? "somebody"}`,
     past: null,
   };
@@ -382,7 +404,7 @@ async function recorded(given: Given, text: string): Promise<Asked> {
     const decision: Decision = { verdict: event.verdict, slice: event.slice, read: event.read, shadow: event.shadow };
     const past = { decision, under: await rulesThen(look.journal, session, wanted) };
     const what = `${wanted} of ${session}`;
-    return { kind: "agent", gate: loaded.gateFor(facts.surface), action: event.action, facts, refused: null, what, past };
+    return { kind: "agent", gate: loaded.gateFor(facts.surface), action: event.action, facts, refused: null, isThere: true, what, past };
   } finally {
     await look.close();
   }

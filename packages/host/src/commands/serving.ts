@@ -23,7 +23,7 @@ import { schedulesIn, webhooksIn } from "../schedules/declaring.ts";
 import { hookSecretsIn } from "../schedules/webhook-secrets.ts";
 import type { AskHidden } from "../secrets.ts";
 import { version } from "../version.ts";
-import { notifyOf, tellReload } from "./driving.ts";
+import { notifyOf, tellReload, tellWarnings } from "./driving.ts";
 import { certified, policiesFor } from "./project.ts";
 
 /** Everything that can be wrong with a project is found here; nothing is opened yet. */
@@ -92,6 +92,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
     const door = access === undefined ? identity : await access(identity, person);
     at = await coordinatorOf({ loaded, runtime, identity, door, log, host, port, origins, declares });
     if (config.server.chatKeysInUrl) log("warn", "chat-keys.in-url", { path: "/ws/chat", setting: "server.chat_keys_in_url" });
+    tellWarnings(given, screen, gate);
     const untold = gate.onTakenUp(tellReload(given, screen));
     const letGo = async (): Promise<void> => {
       untold();

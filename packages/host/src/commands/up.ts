@@ -10,12 +10,13 @@ import { hasSignedIn } from "../access-book.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
 import type { Config } from "../config.ts";
 import type { Identity } from "../coordinator/auth.ts";
 import type { Coordinator } from "../coordinator/coordinator.ts";
 import { type Level, type Log, openLog } from "../coordinator/logs.ts";
 import type { Policies } from "../policies.ts";
-import { watchPolicies } from "../policy-record.ts";
+import { problemLine, watchPolicies } from "../policy-record.ts";
 import { programWarnings } from "../program-warnings.ts";
 import { hookSecretsIn } from "../schedules/webhook-secrets.ts";
 import { tellServerAddress } from "../server-address.ts";
@@ -87,12 +88,12 @@ function logOf(given: Given, screen: Screen): Log {
 const LEVELS: readonly Level[] = ["debug", "info", "warn", "error"];
 
 async function would(given: Given, screen: Screen, agents: readonly Agent[], gate: Policies): Promise<number> {
-  const { digest } = gate.current();
-  const warnings = await programWarnings(agents);
+  const { digest, warnings: ofPolicies } = gate.current();
+  const warnings = [...ofPolicies.map(problemLine), ...(await programWarnings(agents))];
   if (given.json) screen.line(JSON.stringify({ loads: true, agents: agents.length, policies: digest, warnings }));
   else {
     screen.line(`it loads: ${count(agents.length, "agent")}, policies ${digest.slice(0, 12)}`);
-    for (const warning of warnings) screen.line(`${screen.paint("warn", "!")} ${warning}`);
+    for (const warning of warnings) screen.line(`${screen.paint("warn", "!")} ${visible(warning)}`);
   }
   return EXIT.success;
 }

@@ -144,7 +144,7 @@ const BODIES: Partial<Record<RouteName, (of: Things) => unknown>> = {
   halt: () => ({ scope: "all", reason: "a" }),
   resumeWork: () => ({ scope: "all", reason: "a" }),
   checkPolicies: () => ({ files: [] }),
-  applyPolicies: () => ({ files: [] }),
+  applyPolicies: () => ({ files: [], reason: "a" }),
   addSchedule: ({ agent }) => ({ schedule: "another", agent, cron: "0 2 * * *" }),
 };
 /** What is sent without a body. */

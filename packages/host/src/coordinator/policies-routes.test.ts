@@ -34,6 +34,7 @@ afterEach(async () => {
 });
 
 const files = (text: string, path = "base.cedar") => ({ files: [{ path, text }] });
+const because = (text: string, path?: string) => ({ ...files(text, path), reason: "a drill" });
 const post = async (
   path: string,
   body: unknown,
@@ -61,7 +62,11 @@ test("W198 the policies in force are listed with where they stand; a check says 
 
 test("W198 files that would lie elsewhere are refused, by check and by apply", async () => {
   for (const path of ["../base.cedar", "/tmp/base.cedar", "a/../../b.cedar", "a\\..\\..\\b.cedar", "a\0.cedar", ""])
-    for (const way of ["/check", "/apply"]) expect([path, way, (await post(way, files(BASE, path)))[0]]).toEqual([path, way, 400]);
+    for (const [way, body] of [
+      ["/check", files(BASE, path)],
+      ["/apply", because(BASE, path)],
+    ] as const)
+      expect([path, way, (await post(way, body))[0]]).toEqual([path, way, 400]);
   expect(onDisk()).toBe(BASE);
 });
 
@@ -78,16 +83,43 @@ test("W198 one action is tried against the policies in force, with what decided 
   ])
     expect([body, [400, 200].includes((await post("/evaluate", body))[0])]).toEqual([body, true]);
   expect((await post("/evaluate", { ...model, dance: 1 }))[0]).toBe(400);
-  const nothing = (await post("/evaluate", { agent: "clerk", action: "tool:nothing" }))[1] as { verdict?: { kind: string } };
-  expect(nothing.verdict?.kind ?? "deny").toBe("deny");
+});
+
+test("G654 what cannot be asked is a problem, not a denial: no such agent or tool, arguments that do not fit", async () => {
+  const asked = async (body: object) => {
+    const [status, { detail, hint }] = await post("/evaluate", body);
+    return [status, detail, hint];
+  };
+  expect(await asked({ agent: "clerk", action: "tool:pai", args: { amount: 1 } })).toEqual([
+    400,
+    "there is no tool `pai`",
+    expect.stringContaining("did you mean `pay`?"),
+  ]);
+  expect(await asked({ agent: "clerk", action: "tool:pay", args: { amount: "x" } })).toMatchObject([
+    400,
+    expect.stringContaining("amount"),
+    expect.any(String),
+  ]);
+  expect(await asked({ agent: "clark", action: "model" })).toMatchObject([
+    400,
+    "there is no agent `clark`",
+    expect.stringContaining("clerk"),
+  ]);
+  expect((await post("/evaluate", { agent: "clerk", action: "tool:pay", args: { amount: 1 } }))[0]).toBe(200);
+});
+
+test("G655 policies are applied with a reason or not at all", async () => {
+  expect((await post("/apply", files(BASE + FORBID)))[0]).toBe(400);
+  expect((await post("/apply", { ...files(BASE + FORBID), reason: "  " }))[0]).toBe(400);
+  expect(onDisk()).toBe(BASE);
 });
 
 test("W198 policies are put in place all at once, on record, and in force at once; the same key is one change, another request under it is refused", async () => {
   const before = await applied();
-  const [one, two] = [await post("/apply", files(BASE + FORBID), "k1"), await post("/apply", files(BASE + FORBID), "k1")];
+  const [one, two] = [await post("/apply", because(BASE + FORBID), "k1"), await post("/apply", because(BASE + FORBID), "k1")];
   expect(one).toMatchObject([200, { changes: [{ path: "base.cedar", change: "changed" }] }]);
   expect(two).toEqual(one);
-  expect((await post("/apply", files(BASE), "k1"))[0]).toBe(422);
+  expect((await post("/apply", because(BASE), "k1"))[0]).toBe(422);
   expect(await idsNow()).toEqual(["base/answer", "base/editors", "base/never", "base/think"]);
   expect((await applied()).slice(before.length).filter((kind) => kind === "policy.applied")).toHaveLength(1);
   expect((await at.runtime.complete("clerk", "hello")).ending).toBe("denied");
@@ -95,18 +127,18 @@ test("W198 policies are put in place all at once, on record, and in force at onc
 
 test("W198 what does not load, or would not be allowed by the policies in force, changes nothing and is on record", async () => {
   const before = (await applied()).length;
-  expect((await post("/apply", files("permit(")))[0]).toBe(422);
+  expect((await post("/apply", because("permit(")))[0]).toBe(422);
   expect((await post("/apply", { files: [] }))[0]).toBeGreaterThanOrEqual(400);
   expect(onDisk()).toBe(BASE);
   const shut = BASE.replace('User::"ann"', 'User::"zoe"');
-  expect((await post("/apply", files(shut)))[0]).toBe(200);
-  expect(await post("/apply", files(BASE))).toMatchObject([403, { kind: "not-permitted" }]); // ann has locked herself out
+  expect((await post("/apply", because(shut)))[0]).toBe(200);
+  expect(await post("/apply", because(BASE))).toMatchObject([403, { kind: "not-permitted" }]); // ann has locked herself out
   expect(onDisk()).toBe(shut);
   expect((await applied()).slice(before).filter((kind) => kind === "policy.refused").length).toBe(2);
 });
 
 test("O70 each policy names the agents that it can decide for, by its scope", async () => {
-  await post("/apply", files(`${BASE}@id("own") permit(principal == Agent::"clerk", action == Action::"remember", resource);`));
+  await post("/apply", because(`${BASE}@id("own") permit(principal == Agent::"clerk", action == Action::"remember", resource);`));
   const { policies } = (await (await at.get("/api/v1/policies")).json()) as { policies: { id: string; agents: string[] }[] };
   expect(Object.fromEntries(policies.map(({ id, agents }) => [id, agents]))).toEqual({
     "base/think": ["clerk"],
@@ -163,17 +195,17 @@ test("W380 the sets of before are told with who applied them and why, and are re
 
 test("W381 an earlier set is applied again through the same decision as any other, and one request names files or a set", async () => {
   const { digest: first } = (await (await at.get("/api/v1/policies")).json()) as { digest: string };
-  await post("/apply", files(BASE + FORBID));
+  await post("/apply", because(BASE + FORBID));
   expect(await post("/apply", { set: first.slice(0, 12), reason: "back" })).toMatchObject([
     200,
     { digest: first, changes: [{ path: "base.cedar" }] },
   ]);
   expect(onDisk()).toBe(BASE);
-  expect((await post("/apply", { set: first, ...files(BASE) }))[0]).toBe(400);
+  expect((await post("/apply", { set: first, reason: "x", ...files(BASE) }))[0]).toBe(400);
   expect((await post("/apply", {}))[0]).toBe(400);
   const shut = BASE.replace('User::"ann"', 'User::"zoe"');
-  await post("/apply", files(shut));
-  expect(await post("/apply", { set: first })).toMatchObject([403, { kind: "not-permitted" }]);
+  await post("/apply", because(shut));
+  expect(await post("/apply", { set: first, reason: "back" })).toMatchObject([403, { kind: "not-permitted" }]);
   expect(onDisk()).toBe(shut);
 });
 

@@ -75,9 +75,14 @@ export function Draft({ file, files, done }: Props) {
           Check
         </Button>
         <label>
-          Why <input value={reason} maxLength={2_000} onChange={({ target }) => setReason(target.value)} />
+          Why <input required value={reason} maxLength={2_000} onChange={({ target }) => setReason(target.value)} />
         </label>
-        <Button tone="first" disabled={!isChanged || report?.ok !== true} busy={busy === "apply"} onClick={() => void apply()}>
+        <Button
+          tone="first"
+          disabled={!isChanged || report?.ok !== true || reason.trim() === ""}
+          busy={busy === "apply"}
+          onClick={() => void apply()}
+        >
           Apply
         </Button>
         {isChanged ? (
@@ -99,7 +104,7 @@ export function Draft({ file, files, done }: Props) {
             : report === null
               ? "Check it before it can be applied."
               : report.ok
-                ? "It loads, and every decision table holds."
+                ? `It loads, and every decision table holds.${reason.trim() === "" ? " Say why before you apply it." : ""}`
                 : ""}
           {report !== null && !report.ok ? <Tag tone="bad">{count(report.problems.length, "thing is", "things are")} wrong</Tag> : null}
         </span>

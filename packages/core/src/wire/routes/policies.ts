@@ -59,7 +59,7 @@ export const policyRoutes = {
   applyPolicies: post({
     path: "/policies/apply",
     body: z
-      .strictObject({ files: policyFiles.exactOptional(), set: s.digestStart.exactOptional(), reason: s.reason.default("") })
+      .strictObject({ files: policyFiles.exactOptional(), set: s.digestStart.exactOptional(), reason: s.requiredReason })
       .refine(({ files, set }) => (files === undefined) !== (set === undefined), "it takes either `files` or `set`"),
     answers: as(
       z

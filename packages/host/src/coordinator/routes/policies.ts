@@ -1,5 +1,5 @@
 import { FaultError } from "@orgate/core";
-import { actionOf, agentsFor, caseSchema, factsOf } from "@orgate/core/gate";
+import { agentsFor, caseSchema, decideCase, unaskable } from "@orgate/core/gate";
 import { unreadable, wireProblem } from "@orgate/core/wire";
 import { surfaceOf, userAct } from "../../commands/policy.ts";
 import { NODE, type ReadFolder, readPolicyFolder } from "../../compose.ts";
@@ -88,9 +88,10 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
         const { verdict, read: seen } = gate.decideFor(c.user, userAct(c));
         return json({ verdict, read: seen });
       }
-      const { action, refused } = actionOf(c, loaded.cast.tools);
-      const { verdict, read: seen } = gate.decide(action, factsOf(c, loaded.cast.tools));
-      return json({ verdict: refused ?? verdict, read: seen });
+      const why = unaskable(c, loaded.cast);
+      if (why !== null) throw refusal(wireProblem("bad-request", why.detail, why.hint));
+      const { verdict, read: seen } = decideCase(c, gate, loaded.cast.tools);
+      return json({ verdict, read: seen });
     },
     applyPolicies: async ({ body, caller }) => json(await apply(body, caller)),
     policyHistory: async ({ query }) => json(await policyHistory(journal, { before: query.before ?? null, limit: query.limit })),
