@@ -29,16 +29,18 @@ export async function eraseEntries(place: Place, { session, anyway = false, ...o
  * J686 a person may be about to answer what is asked in it.
  */
 function mayBeErased(summary: SessionSummary | null, anyway: boolean): void {
-  if (summary !== null && summary.openQuestions > 0 && !anyway)
+  if (summary === null || summary.state === "idle" || summary.state === "closed") return;
+  const { session, parent, turns, openQuestions } = summary;
+  if (parent !== null && turns <= 1)
     throw new FaultError({
       kind: "usage",
-      detail: `nothing was erased: ${count(summary.openQuestions, "approval request")} in session \`${summary.session}\` ${summary.openQuestions === 1 ? "is" : "are"} open`,
-      hint: `answer or cancel first (\`orgate sessions cancel ${summary.session}\`), or add --anyway: the request goes with what is erased`,
+      detail: `session \`${session}\` works for \`${parent}\`, which waits for it`,
+      hint: `cancel it first: \`orgate sessions cancel ${session}\``,
     });
-  if (summary === null || summary.parent === null || summary.turns > 1 || summary.state === "idle" || summary.state === "closed") return;
+  if (openQuestions === 0 || anyway) return;
   throw new FaultError({
     kind: "usage",
-    detail: `session \`${summary.session}\` works for \`${summary.parent}\`, which waits for it`,
-    hint: `cancel it first: \`orgate sessions cancel ${summary.session}\``,
+    detail: `nothing was erased: ${count(openQuestions, "approval request")} in session \`${session}\` ${openQuestions === 1 ? "is" : "are"} open`,
+    hint: `answer or cancel first (\`orgate sessions cancel ${session}\`), or add --anyway: the request goes with what is erased`,
   });
 }
