@@ -18,7 +18,7 @@ import {
   type SystemEvent,
   seq,
 } from "@orgate/core";
-import { type Access, foldAccess, isPersonName, lapsed } from "@orgate/core/journal";
+import { type Access, foldAccess, isPersonName, lapsed, USED_LINK } from "@orgate/core/journal";
 
 export type SecretPort = Readonly<{ newSecret(): string; newName(): string; hashSecret(secret: string): Promise<string> }>;
 
@@ -42,6 +42,8 @@ export type AccessBook = Readonly<{
   give(giving: Giving): Promise<GivenAccess>;
   /** Revoked twice is revoked once. Throws where there is no such access. */
   revoke(access: AccessId, by: Principal, reason: string): Promise<Access>;
+  /** All that still counts for this person is revoked: their key was withdrawn. Tells what was. */
+  revokeAll(person: string, by: Principal): Promise<readonly AccessId[]>;
   /** A sign-in for a link, which is used up; null when it is good no more. */
   exchange(link: AccessId, until: Millis): Promise<GivenAccess | null>;
 }>;
@@ -51,6 +53,16 @@ export type BookPorts = Readonly<{ journal: Pick<Journal, "read" | "append">; se
 /** How long a link can be used, and how long what it signs in counts. */
 export const LINK_MS = 15 * 60_000;
 export const SIGN_IN_MS = 12 * 3_600_000;
+
+const KEY_WITHDRAWN = "the person's key was withdrawn";
+/** Why it does not count any more, for whoever shows it; null while it does. */
+export function whyLapsed(access: Access, what: string, now: Millis): string | null {
+  const why = lapsed(access, now);
+  if (why === null) return null;
+  if (access.revoked?.reason === KEY_WITHDRAWN) return keyWithdrawn(access.person);
+  return `this ${what} ${why === "used" ? "was used: it is good once" : `is ${why}`}`;
+}
+export const keyWithdrawn = (person: string): string => `the key that stands for \`${person}\` was withdrawn`;
 
 /** Whether this person has ever signed in. */
 export const hasSignedIn = (all: ReadonlyMap<AccessId, Access>, person: string): boolean =>
@@ -123,13 +135,21 @@ export function accessBook({ journal, secrets, now }: BookPorts): AccessBook {
       await change(() => (must(access).revoked === null ? [{ kind: "access.revoked", access, by, reason: reason.toWellFormed() }] : []));
       return must(access);
     },
+    async revokeAll(person, by) {
+      let gone: readonly AccessId[] = [];
+      await change(() => {
+        gone = [...all.values()].flatMap((one) => (one.person === person && lapsed(one, now()) === null ? [one.access] : []));
+        return gone.map((access) => ({ kind: "access.revoked", access, by, reason: KEY_WITHDRAWN }));
+      });
+      return gone;
+    },
     async exchange(link, until) {
       const found = (await refresh()).get(link);
       if (found === undefined || found.means !== "link") return null;
       const { person, agents, actions, note } = found;
       const by: Principal = { kind: "user", id: person };
       const { event, given } = await prepare({ means: "sign-in", person, agents, actions, note, until, by }, link);
-      const usedUp: SystemEvent = { kind: "access.revoked", access: link, by, reason: "used" };
+      const usedUp: SystemEvent = { kind: "access.revoked", access: link, by, reason: USED_LINK };
       return (await change(() => (lapsed(must(link), now()) === null ? [event, usedUp] : []))) ? given() : null;
     },
   };

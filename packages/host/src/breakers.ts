@@ -2,9 +2,10 @@
  * Breakers as operators see and set them. The command line, the library and whatever comes after them use this file.
  * F24 a breaker is set and reset only by a certified person whom the policies let do so (`set-breaker`).
  */
-import { breakerSubject, FaultError, type Millis, millis, seq } from "@orgate/core";
+import { type Agent, breakerSubject, FaultError, type Millis, millis, seq, toolsOf } from "@orgate/core";
 import { BREAKER, BREAKERS, type BreakerState, foldBreaker, type Journal, type StandingBreaker } from "@orgate/core/journal";
 import { type Acting, demandReason, known, mayAct } from "./approvals.ts";
+import { nearest } from "./cli/parse.ts";
 import type { Place } from "./compose.ts";
 
 /** `state` as it is now: an open one whose time is up lets calls try, whether or not anybody has written that down. */
@@ -29,6 +30,34 @@ export const viewOf = (one: StandingBreaker, now: Millis): BreakerView => ({
 });
 
 export type SetBreaker = Readonly<{ to: BreakerState; forMs: number | null; reason: string }>;
+
+/**
+ * Null if the project has what the breaker is about, or it has opened before; otherwise the refusal: a breaker under a name that is typed wrong
+ * stops nothing (A624, F665). `anyway` is how this surface asks for one all the same.
+ */
+export function unknownBreaker(
+  agents: readonly Agent[],
+  listed: readonly Pick<BreakerView, "breaker">[],
+  breaker: string,
+  anyway: string,
+): FaultError | null {
+  if (!BREAKER.test(breaker) || listed.some((one) => one.breaker === breaker)) return null; // whoever sets it says that it is no breaker
+  const tools = agents.flatMap(toolsOf);
+  const known = [
+    ...tools.map(({ name }) => `tool:${name}`),
+    ...agents.flatMap(({ model, fallbacks }) => [model, ...fallbacks.map((one) => one.model)]).map((name) => `model:${name}`),
+    ...agents.flatMap(({ missingServers }) => missingServers.map(({ server }) => `mcp:${server}`)),
+    ...tools.flatMap(({ server }) => (server == null ? [] : [`mcp:${server}`])),
+  ];
+  const subject = breakerSubject(breaker);
+  if (known.includes(subject)) return null;
+  const near = nearest(subject, known);
+  return new FaultError({
+    kind: "usage",
+    detail: `nothing was set: this project has no ${subject.replace(":", " `")}\``,
+    hint: `${near === null ? "" : `did you mean \`${near}\`? `}To set one that is not here yet, or runs elsewhere: ${anyway}`,
+  });
+}
 
 /** Throws `not-permitted` and `usage`. */
 export async function setBreaker(

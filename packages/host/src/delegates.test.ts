@@ -1,6 +1,6 @@
 /** Delegates with the real store: several runtimes on one journal, notices, closing, and what the command line shows. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -200,6 +200,8 @@ test("D5 who answers a delegate's question and does not have the agent above it 
 test("D4 a delegate that is waited for is not erased: without it the turn above could never end", async () => {
   const root = folder();
   writeFileSync(join(root, "orgate.toml"), '[project]\nname = "p"\n');
+  mkdirSync(join(root, "policies"));
+  writeFileSync(join(root, "policies/all.cedar"), "permit(principal, action, resource);\n"); // who may erase
   const first = await open(root);
   const { session, questions } = await first.complete("desk", "go");
   const below = questions[0]?.session ?? session;

@@ -173,7 +173,10 @@ const checkedBreakers = (b: Breakers): Breakers => ({
     "breakers.set",
     {
       breaker,
-      change: objectOf({ to: oneOf("open", "half-open", "closed"), forMs: optional(number), reason: why }, "{ to, forMs, reason }"),
+      change: objectOf(
+        { to: oneOf("open", "half-open", "closed"), forMs: optional(number), reason: why, anyway: optional(flag) },
+        "{ to, forMs, reason, anyway }",
+      ),
       as: PERSON,
     },
     b.set,

@@ -107,13 +107,14 @@ const fromProtectedPlaces: ResolveHookSync = (specifier, context, next) => {
   return found;
 };
 
-export async function importedModule(file: string, root: string): Promise<object> {
+const LOAD_MS = 30_000;
+export async function importedModule(file: string, root: string, withinMs = LOAD_MS): Promise<object> {
   if (guardedRoots.size === 0) registerHooks({ resolve: fromProtectedPlaces });
   rememberLoaded(root, file);
   if (!guardedRoots.has(root)) guardedRoots.set(root, protectedPlaces(root));
   const hooks = registerHooks({ resolve: withOwnPackages });
   try {
-    return await import(pathToFileURL(file).href);
+    return await loadedInTime(import(pathToFileURL(file).href), withinMs);
   } catch (error) {
     const place = placeOf(error, root);
     const said =
@@ -121,6 +122,18 @@ export async function importedModule(file: string, root: string): Promise<object
     throw fileBad(place?.file ?? file, place, said.message, said.hint, error);
   } finally {
     hooks.deregister();
+  }
+}
+
+/** A708 a module that awaits forever is named: without a timer Node would leave with a warning about somebody else's line. */
+async function loadedInTime(loading: Promise<object>, withinMs: number): Promise<object> {
+  const late = Promise.withResolvers<never>();
+  const slow = new Error(`it has not loaded within ${withinMs / 1000} s: an \`await\` in it does not end`);
+  const timer = setTimeout(() => late.reject(slow), withinMs);
+  try {
+    return await Promise.race([loading, late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -66,7 +66,7 @@ import type {
   StandingHalt,
 } from "@orgate/core/journal";
 import { type Acting, haltWork, inForce, type QuestionView, resumeWork, revokeGrant, viewQuestion } from "./approvals.ts";
-import { type BreakerView, readBreakers, setBreaker } from "./breakers.ts";
+import { type BreakerView, readBreakers, setBreaker, unknownBreaker } from "./breakers.ts";
 import {
   type Composed,
   compose,
@@ -234,8 +234,8 @@ export type Approvals = Readonly<{
 export type Breakers = Readonly<{
   /** All that were ever changed, by name, as they stand now. */
   list(): Promise<readonly BreakerView[]>;
-  /** `tool:NAME`, `model:PROVIDER/NAME` or `mcp:SERVER`; `forMs` is how long it stays open, until it is closed without. Gated as `set-breaker`. */
-  set(breaker: string, change: Readonly<{ to: BreakerState; forMs?: number; reason: string }>, as: Person): Promise<void>;
+  /** `tool:NAME`, `model:PROVIDER/NAME` or `mcp:SERVER`; `forMs` is how long it stays open, until it is closed without. Gated as `set-breaker`. A name that no agent uses is refused, unless `anyway`. */
+  set(breaker: string, change: Readonly<{ to: BreakerState; forMs?: number; reason: string; anyway?: boolean }>, as: Person): Promise<void>;
   reset(breaker: string, reason: string, as: Person): Promise<void>;
 }>;
 
@@ -588,6 +588,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     await place.orders.refresh();
     return inForce(place.orders, outside.clock.now());
   };
+  const changeBreaker: Breakers["set"] = async (breaker, { to, forMs = null, reason, anyway = false }, as) => {
+    const now = outside.clock.now();
+    const unknown = anyway ? null : unknownBreaker(given, await readBreakers(journal, now), breaker, "`anyway: true`");
+    if (unknown !== null) throw unknown;
+    await setBreaker(acting(as), breaker, { to, forMs, reason }, now);
+  };
   const approvals: Approvals = {
     list: ({ after = 0, most = 100 } = {}) => journal.questions({ after, most }),
     async show(approval) {
@@ -695,8 +701,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     halts: async () => (await standing()).halts,
     breakers: {
       list: () => readBreakers(journal, outside.clock.now()),
-      set: (breaker, { to, forMs = null, reason }, as) => setBreaker(acting(as), breaker, { to, forMs, reason }, outside.clock.now()),
-      reset: (breaker, reason, as) => setBreaker(acting(as), breaker, { to: "closed", forMs: null, reason }, outside.clock.now()),
+      set: changeBreaker,
+      reset: (breaker, reason, as) => changeBreaker(breaker, { to: "closed", reason }, as),
     },
     deadLetters: {
       list: ({ after = 0, most = 100 } = {}) => journal.deadLetters({ after, most }),

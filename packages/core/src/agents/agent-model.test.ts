@@ -54,6 +54,12 @@ describe("M561 a model chosen for a session", () => {
     for (const named of [null, "anthropic/x", "p/z"]) expect(withChosenModel(agent, named)).toBe(agent);
   });
 
+  test("M709 an agent that names no model has its rules on the offline model, also where the project has a live default", () => {
+    const agent = withDefaultModel(plain({ modelOptions: { rules: [{ say: "hi" }], idleMs: 5 } }), "openai/gpt-4.1");
+    expect(withChosenModel(agent, "offline/echo").modelOptions).toEqual({ rules: [{ say: "hi" }] });
+    expect(withChosenModel(agent, "p/new").modelOptions).toEqual({ idleMs: 5 });
+  });
+
   test("M561 is another digest, the same for the same model, and the agent's own is as it was", () => {
     const agent = plain({ model: "anthropic/x" });
     const [one, two] = [withChosenModel(agent, "p/new"), withChosenModel(agent, "p/new")];

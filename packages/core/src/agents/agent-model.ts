@@ -4,7 +4,7 @@
  * M560 An agent that names no model runs on the project's default; one that names a model keeps it.
  * M561 The model of a session can be chosen by name for that session: it wins over the definition.
  */
-import { digestOf, type Fallback, FaultError, type Hash, type JsonObject, tokenizerOf } from "../vocab/index.ts";
+import { digestOf, type Fallback, FaultError, frozenCopy, type Hash, type JsonObject, tokenizerOf } from "../vocab/index.ts";
 import { type Agent, checkModelName, UNNAMED, unpricedLimit } from "./define-agent.ts";
 
 /** `agent`: its definition names it. `project`: the default of the project or runtime. `session`: chosen for a session. `built-in`: nobody named one. */
@@ -50,11 +50,16 @@ function onAnotherModel(agent: Agent, model: string, modelSource: ModelSource): 
   return Object.freeze({ ...agent, ...facts, modelSource, warnings: agent.warnings.filter((text) => text !== UNNAMED), digest });
 }
 
-/** Options are for one provider. Those of an agent that names no model are for whichever answers: the offline model's own are read by it alone. */
+/**
+ * Options are for one provider. Those of an agent that names no model are for whichever answers: the offline model's own are read by it alone. They are taken
+ * from the definition: the agent may already be on a default that has left some out (M709).
+ */
 function optionsOn({ definition, model: own, modelOptions }: Agent, model: string): JsonObject {
   if (definition.model !== undefined) return providerOf(own) === providerOf(model) ? modelOptions : {};
   const isOffline = providerOf(model) === "offline";
-  const fitting = Object.entries(modelOptions).filter(([name]) => OFFLINE_OPTIONS.includes(name) === isOffline);
+  const fitting = Object.entries(frozenCopy(definition.modelOptions ?? {})).filter(
+    ([name]) => OFFLINE_OPTIONS.includes(name) === isOffline,
+  );
   return Object.freeze(Object.fromEntries(fitting));
 }
 const providerOf = (model: string): string => model.split("/")[0] ?? "";

@@ -26,6 +26,10 @@ export const USER_ACTIONS: Readonly<Record<UserAct["kind"], readonly [string, ..
   "edit-schedule": ["Schedule"],
   "run-schedule": ["Schedule"],
   "give-access": ["User"],
+  erase: ["Session"],
+  acknowledge: ["Project"],
+  "manage-keys": ["Project"],
+  trust: ["Project"],
 });
 
 /** The journal and the server as a whole: there is one per project. */
@@ -50,6 +54,7 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
     case "steer":
     case "cancel":
     case "close":
+    case "erase":
       return of("Session", act.session, { agent: act.agent, requester: act.requester });
     case "approve":
     case "deny":
@@ -74,6 +79,10 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
       return of("Schedule", act.schedule, { agent: act.agent, requester: act.requester });
     case "give-access":
       return member(user(act.to));
+    case "acknowledge":
+    case "manage-keys":
+    case "trust":
+      return thing(PROJECT.type, PROJECT.id);
   }
 
   function looked(what: Looked): CedarEntity {
@@ -146,6 +155,7 @@ export function userActOf(c: UserCase): UserAct | string {
     case "steer":
     case "cancel":
     case "close":
+    case "erase":
       return { kind: action, ...session };
     case "approve":
     case "deny":
@@ -170,6 +180,10 @@ export function userActOf(c: UserCase): UserAct | string {
       return { kind: action, schedule: id, agent: about.agent, requester: c.onBehalfOf };
     case "give-access":
       return { kind: action, to: id };
+    case "acknowledge":
+    case "manage-keys":
+    case "trust":
+      return { kind: action };
   }
 }
 

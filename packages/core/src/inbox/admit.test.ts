@@ -31,6 +31,7 @@ const standing: Standing = {
   question: (approval) => (approval === "q1" ? question : null),
   mayAnswer: () => ({ kind: "may", counts: [policyId("p")], digest: d2, about: null }),
   mayResolve: () => ({ kind: "may" }),
+  maySend: () => ({ kind: "may" }),
   hasLabel: (label) => label === "untrusted",
   mayUnlabel: () => ({ kind: "may" }),
   isSetAside: () => false,

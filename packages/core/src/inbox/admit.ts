@@ -17,6 +17,7 @@ import {
   type Resource,
   readAttachments,
   type Spoken,
+  sessionActOf,
   type Wish,
 } from "../vocab/index.ts";
 import type { Arrived } from "./port.ts";
@@ -44,6 +45,8 @@ export type Standing = Readonly<{
   /** Whether this person may give this answer: the policies' word, and for edited arguments the tool's. */
   mayAnswer(user: string, wish: Extract<Wish, { kind: "answer" }>): Leave;
   mayResolve(user: string, call: CallId): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
+  /** Whether this person may speak here, steer or cancel. */
+  maySend(user: string, act: "say" | "steer" | "cancel"): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   hasLabel(label: Label): boolean;
   mayUnlabel(user: string, label: Label): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   isUnknown(call: CallId): boolean;
@@ -61,6 +64,7 @@ export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } 
 const AFTER_CLOSE: ReadonlySet<Wish["kind"]> = new Set(["dismiss", "resolve", "late"]);
 
 const IN_PROGRESS = "a turn is in progress: cancel it, or wait for its end";
+const MAY = { kind: "may" } as const;
 const event = (e: JournalEvent): Admitted => ({ kind: "event", event: e });
 const refuse = (reason: string): Admitted => ({ kind: "refused", reason });
 
@@ -69,6 +73,9 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
   if (!isPrincipal(by)) return refuse("it does not say whose it is");
   if (!isWish(wish)) return refuse("it is no wish that anybody understands");
   if (at.closed && !AFTER_CLOSE.has(wish.kind)) return refuse("the session is closed");
+  const act = sessionActOf(wish.kind);
+  const leave = by.kind === "user" && act !== null ? at.maySend(by.id, act) : MAY;
+  if (leave.kind === "may-not") return refuse(leave.reason);
   switch (wish.kind) {
     case "say":
       if (at.running) return refuse("a turn is in progress: steer it, cancel it, or wait for its end");

@@ -27,8 +27,11 @@ export function foldAccess(
   return all;
 }
 
+/** W708 why a link counts no more once somebody has signed in with it. */
+export const USED_LINK = "used";
+
 /** Why it counts no more; null while it does. */
-export function lapsed(access: Access, now: Millis): "revoked" | "expired" | null {
-  if (access.revoked !== null) return "revoked";
+export function lapsed(access: Access, now: Millis): "used" | "revoked" | "expired" | null {
+  if (access.revoked !== null) return access.means === "link" && access.revoked.reason === USED_LINK ? "used" : "revoked";
   return access.until !== null && now >= access.until ? "expired" : null;
 }

@@ -51,6 +51,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
       const denied = deniedTo(p, user, act);
       return denied === null ? { kind: "may" } : no(denied);
     },
+    maySend: (user, kind) => maySend(p, s, user, kind),
     hasLabel: (label) => s.labels.has(label),
     mayUnlabel(user, label) {
       const denied = deniedTo(p, user, { kind: "remove-label", label, session: s.session, agent: s.agent.name });
@@ -62,6 +63,27 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
     isSetAside: (call: CallId) => s.deadLetters.has(call),
     firesFor: (intent) => (s.origin?.kind === "schedule" && intent.startsWith(firingPrefix(s.origin.schedule)) ? s.principal : null),
   };
+}
+
+/**
+ * Q665 Whoever may have the agent run speaks in the session that was opened for them, unless a policy forbids just that: a run begins with its
+ * first words, and needs no `say`.
+ */
+function maySend(p: Needs, s: State, user: string, kind: "say" | "steer" | "cancel"): ReturnType<Standing["maySend"]> {
+  const { name: agent } = s.agent;
+  const isOwn = s.principal.kind === "user" && s.principal.id === user;
+  const act: UserAct = {
+    kind,
+    session: s.session,
+    agent,
+    requester: s.principal.kind === "user" ? s.principal.id : principalName(s.principal),
+  };
+  const denied = deniedTo(p, user, act);
+  if (denied === null) return { kind: "may" };
+  const { verdict } = orDenied(() => p.gate.decideFor(user, act));
+  const isOpen = verdict.kind === "deny" && verdict.because.length === 0 && verdict.faults.length === 0;
+  const isRun = kind === "say" && isOwn && isOpen && deniedTo(p, user, { kind: "run", agent }) === null;
+  return isRun ? { kind: "may" } : no(denied);
 }
 
 const no = (reason: string) => ({ kind: "may-not", reason }) as const;

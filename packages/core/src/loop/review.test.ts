@@ -1133,7 +1133,48 @@ describe("time, people, answers", () => {
     await w.go();
     expect(seen.length).toBeGreaterThan(0);
     expect(seen.every((who) => who.id === "bob")).toBe(true);
-    expect(acts).toMatchObject([{ kind: "approve", requester: "bob", tool: "pay", agent: "tester" }]);
+    expect(acts).toMatchObject([
+      { kind: "say", requester: "ann", agent: "tester" }, // in the session that runs for ann
+      { kind: "approve", requester: "bob", tool: "pay", agent: "tester" },
+    ]);
+  });
+
+  test("Q665 whoever holds a session decides who speaks in it, steers and cancels, whichever way the intent came", async () => {
+    const decided: string[] = [];
+    const spoil = (p: Ports): Ports => ({
+      ...p,
+      gate: {
+        ...p.gate,
+        decideFor(user, act) {
+          decided.push(`${user} ${act.kind}`);
+          const open = { kind: "deny", by: "policy", because: [], faults: [], reason: "no policy permits it" } as const;
+          const isAllowed = user === "ann" && act.kind === "run";
+          return isAllowed ? p.gate.decideFor(user, act) : { ...p.gate.decideFor(user, act), verdict: open };
+        },
+      },
+    });
+    const { w } = stage([reply.text("one"), reply.text("two")], asks(), { spoil });
+    await w.run("go");
+    const wishes: readonly Wish[] = [
+      { kind: "say", text: "x" },
+      { kind: "follow-up", text: "x" },
+      { kind: "steer", text: "x" },
+      { kind: "cancel", reason: "x" },
+      { kind: "cancel-all", reason: "x" },
+      { kind: "clear" },
+      { kind: "compact", tokens: null },
+      { kind: "choose-model", model: "m" },
+    ];
+    for (const wish of wishes) await w.wish(wish, BOB);
+    await w.go();
+    const refused = w.events("intent.refused");
+    expect(refused).toHaveLength(wishes.length);
+    for (const { reason } of refused) expect(reason).toMatch(/^`bob` may not (say|steer|cancel) it: no policy permits it$/);
+    expect(decided).not.toContain("bob run"); // it is not bob's session
+    await w.wish({ kind: "say", text: "y" }, ANN);
+    await w.go();
+    expect(decided).toContain("ann run"); // hers, and she may have it run
+    expect(w.events("turn.started")).toHaveLength(2);
   });
 
   test("Q8 a grant given in one person's turn covers no other person's", async () => {

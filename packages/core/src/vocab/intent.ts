@@ -48,6 +48,31 @@ export type Wish =
   /** The runtime's own: an outcome that arrived after its call was given up as unknown. */
   | Readonly<{ kind: "late"; call: CallId; outcome: Outcome }>;
 
+/** What a person needs to be let do to a session for this; null: it is decided by something else than the session, or is the runtime's own. */
+export function sessionActOf(kind: Wish["kind"]): "say" | "steer" | "cancel" | null {
+  switch (kind) {
+    case "say":
+    case "follow-up":
+      return "say";
+    case "steer":
+    case "clear":
+    case "compact":
+    case "choose-model":
+      return "steer";
+    case "cancel":
+    case "cancel-all":
+      return "cancel";
+    case "answer":
+    case "resolve":
+    case "dismiss":
+    case "unlabel":
+    case "unreadable":
+    case "child-ended":
+    case "late":
+      return null;
+  }
+}
+
 /** Without files the field is left out: what a person signed before there were any still is what was signed. */
 export type Spoken = Readonly<{ text: string; files?: readonly Attachment[] }>;
 

@@ -198,6 +198,8 @@ export type UserAct =
   /** A session of an agent, or one that goes on from another. */
   | Readonly<{ kind: "open"; what: Extract<Looked, { kind: "agent" | "session" }> }>
   | Readonly<{ kind: "say" | "steer" | "cancel" | "close" } & OneSession>
+  /** To remove a session's content from the journal for good. */
+  | Readonly<{ kind: "erase" } & OneSession>
   /** `requester` is on whose behalf the session runs: a policy may keep the two apart. */
   | Readonly<{ kind: "approve" | "deny" | "withdraw"; approval: string; agent: string; tool: string; requester: string }>
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
@@ -216,7 +218,12 @@ export type UserAct =
   /** To have it fire now. */
   | Readonly<{ kind: "run-schedule" } & OneSchedule>
   /** To make keys and sign-ins that stand for this person, and to revoke them. */
-  | Readonly<{ kind: "give-access"; to: string }>;
+  | Readonly<{ kind: "give-access"; to: string }>
+  /**
+   * Of the project as a whole. `acknowledge`: to let work go on after an alarm of the journal. `manage-keys`: to replace the root key or a
+   * writer's, or withdraw a writer's. `trust`: to trust what the project brings along (instructions, skills, MCP servers), or take that back.
+   */
+  | Readonly<{ kind: "acknowledge" | "manage-keys" | "trust" }>;
 
 /** A call failed, and its strategy is to ask a person: asked by the runtime itself. */
 export const ESCALATED: PolicyId = "orgate:escalated" as PolicyId;

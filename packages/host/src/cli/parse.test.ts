@@ -44,7 +44,7 @@ test.each<[string[], string]>([
   [["run", "ops", "--json=yes"], "--json takes no value"],
   [["run"], "AGENT is missing | usage: orgate run AGENT"],
   [["sessions", "say", "s_1", "two", "words"], "`words` is one argument too many | put the text in quotes"],
-  [["sessions", "list", "--state", "asleep"], "--state is `asleep` | use idle, running, waiting or closed"],
+  [["sessions", "list", "--state", "asleep"], "--state is `asleep` | use idle, running, waiting, interrupted, halted or closed"],
   [["completion", "tcsh"], "SHELL is `tcsh` | use bash, zsh or fish"],
   [["--jsno"], "there is no option `--jsno`"],
   [["--json"], "no command was given"],

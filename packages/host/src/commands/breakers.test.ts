@@ -30,6 +30,8 @@ const POLICIES = `@id("work")
 permit(principal, action in [Action::"model", Action::"respond", Action::"read", Action::"network"], resource);
 @id("ops")
 permit(principal in UserGroup::"ops", action in [Action::"resolve", Action::"set-breaker"], resource);
+@id("everybody")
+permit(principal is User, action in [Action::"run", Action::"say"], resource);
 `;
 
 const desks: Desk[] = [];

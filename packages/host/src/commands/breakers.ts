@@ -1,10 +1,9 @@
 /** What keeps failing and is left alone: listed, set by hand, reset. */
-import { type Agent, breakerSubject, duration, type FaultError, type Millis, principalName, toolsOf } from "@orgate/core";
-import { BREAKER, type BreakerState } from "@orgate/core/journal";
-import { type BreakerView, readBreakers, setBreaker } from "../breakers.ts";
+import { duration, type Millis, principalName } from "@orgate/core";
+import type { BreakerState } from "@orgate/core/journal";
+import { type BreakerView, readBreakers, setBreaker, unknownBreaker } from "../breakers.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
-import { nearest } from "../cli/parse.ts";
 import type { Screen } from "../cli/screen.ts";
 import { age, type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
@@ -65,8 +64,9 @@ async function change(given: Given, screen: Screen, breaker: string, to: Breaker
     (look) => readBreakers(look.journal, NODE.clock.now()),
     () => [],
   );
-  const unknown = listed.some((one) => one.breaker === breaker) ? null : unknownBreaker(desk.agents, breaker); // one that has opened is there
-  if (unknown !== null && !given.flag("anyway")) throw unknown;
+  const anyway = given.flag("anyway");
+  const unknown = unknownBreaker(desk.agents, listed, breaker, "--anyway");
+  if (unknown !== null && !anyway) throw unknown;
   const person = personOf(given, screen);
   await writing(config, async (place) => {
     await certified(given, screen, place, person);
@@ -76,25 +76,6 @@ async function change(given: Given, screen: Screen, breaker: string, to: Breaker
   else screen.line(`${visible(breaker)} is ${screen.paint(TONES[to], to)}${WORDS[to]}`);
   if (unknown !== null) tell(given, screen, `this project has no \`${breaker}\`: it is set all the same, should it come from elsewhere`);
   return EXIT.success;
-}
-
-/** Null if the project has what the breaker is about. A breaker under a name that is typed wrong stops nothing (A624). */
-function unknownBreaker(agents: readonly Agent[], breaker: string): FaultError | null {
-  if (!BREAKER.test(breaker)) return null; // whoever sets it says that it is none
-  const tools = agents.flatMap(toolsOf);
-  const known = [
-    ...tools.map(({ name }) => `tool:${name}`),
-    ...agents.flatMap(({ model, fallbacks }) => [model, ...fallbacks.map((one) => one.model)]).map((name) => `model:${name}`),
-    ...agents.flatMap(({ missingServers }) => missingServers.map(({ server }) => `mcp:${server}`)),
-    ...tools.flatMap(({ server }) => (server == null ? [] : [`mcp:${server}`])),
-  ];
-  const subject = breakerSubject(breaker);
-  if (known.includes(subject)) return null;
-  const near = nearest(subject, known);
-  return usage(
-    `nothing was set: this project has no ${subject.replace(":", " `")}\``,
-    `${near === null ? "" : `did you mean \`${near}\`? `}To set one that is not here yet, or runs elsewhere: --anyway`,
-  );
 }
 
 const WORDS: Readonly<Record<BreakerState, string>> = {

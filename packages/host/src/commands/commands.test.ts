@@ -161,11 +161,11 @@ describe("a run", () => {
       [["sessions", "say", session, "hi", "--as", "bob"], 1, "it was withdrawn"],
       [["keys", "withdraw", "k_none", "--reason", "x", "--as", "bob"], 1, ""],
     ]);
+    rmSync(join(desk.home, "keys", "bob.key"));
     expect((await desk.orgate("journal", "rotate-key")).stdout).toContain("is replaced by");
     expect((await desk.orgate("journal", "rotate-key", "--writer")).code).toBe(0);
     expect((await desk.orgate("journal", "verify")).code).toBe(0);
     expect((await desk.orgate("journal", "verify", "--key", root?.publicKey ?? "")).code).toBe(0);
-    rmSync(join(desk.home, "keys", "bob.key"));
   });
 
   test("J580 sessions are listed and shown with the first line of what was said in them", async () => {

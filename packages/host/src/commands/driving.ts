@@ -194,7 +194,10 @@ export function printResult(given: Given, screen: Screen, head: Head, result: Ru
   }
   for (const u of result.unknowns)
     screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
-  if (!done && result.questions.length === 0) screen.line(`${paint("dim", "next:")} ${hintAsTyped(result.next, given.env)}`);
+  if (!done && result.questions.length === 0)
+    screen.line(
+      `${paint("dim", "next:")} ${hintAsTyped(result.next.replace("`orgate sessions show`", `\`orgate sessions show ${result.session}\``), given.env)}`,
+    );
   screen.line(paint("dim", `session ${result.session}`));
   screen.line(paint("dim", `journal head ${headText(head)}`));
   return exitOf(result);

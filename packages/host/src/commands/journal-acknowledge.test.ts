@@ -32,9 +32,9 @@ test("J300 J303 at the command line: a forged lifting of a halt lifts nothing; t
   expect(refused.stderr).toContain("orgate journal verify");
   const doctor = await desk.orgate("doctor");
   expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining("the project is read-only")]);
-  const early = await desk.orgate("journal", "acknowledge", "--reason", "looked");
+  const early = await desk.orgate("journal", "acknowledge", "--reason", "looked", "--as", "ana");
   expect([early.code, early.stderr]).toEqual([1, expect.stringContaining("it still does not verify")]);
-  expect((await desk.orgate("journal", "acknowledge")).stderr).toContain("--reason is missing");
+  expect((await desk.orgate("journal", "acknowledge", "--as", "ana")).stderr).toContain("--reason is missing");
 
   const db = databaseIn(desk.directory); // as from a copy
   const { previous } = db.prepare("SELECT previous FROM entries WHERE stream = 'halt' AND seq = 2").get() as { previous: string };
@@ -45,7 +45,7 @@ test("J300 J303 at the command line: a forged lifting of a halt lifts nothing; t
   db.close();
   const still = await run();
   expect([still.code, still.stderr]).toEqual([1, expect.stringContaining("the project is read-only")]);
-  const done = await desk.orgate("journal", "acknowledge", "--reason", "took the row out");
+  const done = await desk.orgate("journal", "acknowledge", "--reason", "took the row out", "--as", "ana");
   expect([done.code, done.stdout]).toEqual([
     0,
     expect.stringMatching(/acknowledged 1 alarm: work may go on\n {2}commit \d+ of writer `w1`/),
@@ -53,7 +53,11 @@ test("J300 J303 at the command line: a forged lifting of a halt lifts nothing; t
   expect((await run()).stdout).toContain("halted");
   expect((await desk.orgate("resume-work", "--reason", "mended", "--as", "ana")).code).toBe(0);
   expect((await run()).code).toBe(0);
-  expectRefusal(await desk.orgate("journal", "acknowledge", "--reason", "again"), 2, "nothing was acknowledged: there is no alarm");
+  expectRefusal(
+    await desk.orgate("journal", "acknowledge", "--reason", "again", "--as", "ana"),
+    2,
+    "nothing was acknowledged: there is no alarm",
+  );
 });
 
 test("J303 acknowledged as it is, a forged answer stays refused, in its session alone, and raises no second alarm", async () => {
@@ -74,7 +78,7 @@ test("J303 acknowledged as it is, a forged answer stays refused, in its session 
   expect([resumed.code, resumed.stderr]).toEqual([1, expect.stringContaining("is not certified for a writer")]);
   expect(desk.has("paid.txt")).toBe(false);
   expect((await desk.orgate("run", "clerk", "--input", "hello", "--as", "eve")).stderr).toContain("the project is read-only");
-  const done = await desk.orgate("journal", "acknowledge", "--reason", "one session lost", "--as-is");
+  const done = await desk.orgate("journal", "acknowledge", "--reason", "one session lost", "--as-is", "--as", "ana");
   expect([done.code, done.stdout]).toEqual([0, expect.stringContaining("still bad, and refused")]);
   expect((await desk.orgate("sessions", "resume", session)).code).toBe(1);
   expect(await desk.orgate("run", "clerk", "--input", "hello", "--as", "eve")).toMatchObject({ code: 0, stderr: "" });

@@ -1,12 +1,11 @@
 /** J303 an operator who has looked lets work go on; what is still bad stays refused. */
-import { userInfo } from "node:os";
 import { FaultError } from "@orgate/core";
 import { MOST_PROBLEMS, type Problem, parseRanges, problemName, type Records, verify } from "@orgate/core/journal";
 import { EXIT, type Run } from "../cli/command.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE, proof, rootPublicKey } from "../compose.ts";
-import { looking } from "./project.ts";
+import { looking, permittedPerson } from "./project.ts";
 
 export const acknowledge: Run = (given, screen) =>
   looking(given, async (look, config) => {
@@ -20,6 +19,15 @@ export const acknowledge: Run = (given, screen) =>
         detail: "nothing was acknowledged: there is no alarm",
         hint: "`orgate journal verify` proves the journal, `orgate doctor` tells of alarms",
       });
+    const person = await permittedPerson(given, screen, config, { kind: "acknowledge" }, "acknowledge alarms of the journal");
+    const by = person.name;
+    if ((look.keys().keys.get(person.key.id)?.withdrawn ?? null) !== null)
+      throw new FaultError({
+        kind: "key-bad",
+        key: person.key.id,
+        detail: "it was withdrawn",
+        hint: "somebody whose key counts acknowledges it",
+      });
     const root = rootPublicKey(config.journal.directory);
     const { firstBad, problems } = verify({ records: look.records, root, ports: proof, head: null, progress: () => {}, torn: null });
     const [row] = firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
@@ -30,7 +38,6 @@ export const acknowledge: Run = (given, screen) =>
         what: "it still does not verify",
         detail: `${bad} (--as-is acknowledges it like that)`,
       });
-    const by = given.text("as") ?? (given.env.ORGATE_USER || userInfo().username);
     for (const { what, detail } of problems.flatMap((p) => places(look.records, p))) look.alarms.raise(what, detail); // as it is, all of it
     const acknowledged = look.alarms.acknowledge({ by, reason, isVerified: bad === null });
     if (given.json) screen.line(JSON.stringify({ acknowledged, verified: bad === null }));

@@ -3,7 +3,7 @@ import { FaultError, type Seq, seq } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { count } from "../cli/table.ts";
 import { eraseEntries } from "../erasing.ts";
-import { certified, looking, personOf, projectOf, sessionOf, writing } from "./project.ts";
+import { certified, looking, permittedPerson, projectOf, sessionAct, sessionOf, writing } from "./project.ts";
 
 export const erase: Run = async (given, screen) => {
   const config = projectOf(given);
@@ -11,7 +11,7 @@ export const erase: Run = async (given, screen) => {
   const reason = required(given, "reason");
   const summary = await looking(given, (look) => sessionOf(look.journal, session));
   const { first, last } = rangeOf(given.text("entries"), summary.seq);
-  const person = personOf(given, screen);
+  const person = await permittedPerson(given, screen, config, sessionAct("erase", summary), `erase ${summary.session}`);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
     const by = { kind: "user", id: person.name } as const;

@@ -6,7 +6,7 @@ import { EXIT, type Run } from "../cli/command.ts";
 import { count, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { type Look, proof } from "../compose.ts";
-import { looking, projectOf, sessionOf, writing } from "./project.ts";
+import { certified, looking, permittedPerson, projectOf, sessionOf, writing } from "./project.ts";
 
 export const show: Run = (given, screen) =>
   looking(given, async (look) => {
@@ -121,9 +121,13 @@ function writeWhole(file: string, cwd: string, lines: Iterable<string>): number 
   }
 }
 
-export const rotateKey: Run = (given, screen) =>
-  writing(projectOf(given), async ({ keyring }) => {
-    const writer = given.flag("writer");
+export const rotateKey: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const writer = given.flag("writer");
+  const person = await permittedPerson(given, screen, config, { kind: "manage-keys" }, `replace the ${writer ? "writer's" : "root"} key`);
+  return writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    const { keyring } = place;
     const { from, to } = writer ? await keyring.rotateWriter() : await keyring.rotateRoot();
     const publicKey = keyring.ring().keys.get(to)?.publicKey ?? null;
     if (given.json) screen.line(JSON.stringify({ of: writer ? "writer" : "root", from, to, publicKey }));
@@ -133,3 +137,4 @@ export const rotateKey: Run = (given, screen) =>
     }
     return EXIT.success;
   });
+};

@@ -5,7 +5,7 @@
  *      once, and it is listed and revoked under its id. What is one's own one may always revoke; where the project's policies or agents do not load,
  *      whoever is certified may revoke, and is told that nothing was decided.
  */
-import { type AccessId, describe, duration, FaultError, isFault, type Millis, millis, type Principal } from "@orgate/core";
+import { type AccessId, describe, duration, FaultError, type Gate, isFault, type Millis, millis, type Principal } from "@orgate/core";
 import { USER_ACTIONS } from "@orgate/core/gate";
 import { type Access, lapsed } from "@orgate/core/journal";
 import { ACT_NAMES } from "@orgate/core/wire";
@@ -17,6 +17,7 @@ import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { type Look, NODE, type Person, secretPort } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { openPeopleGate } from "../people-gate.ts";
 import { runningServerAddress } from "../server-address.ts";
 import { certified, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
 
@@ -140,7 +141,10 @@ export const revoke: Run = async (given, screen) => {
   if (reason === "") throw usage("--reason is missing", "say why: the journal keeps it");
   const access = await looking(given, async (look) => oneOf(await accessIn(look, true), given.args[0] ?? ""));
   const person = personOf(given, screen);
-  if (access.person !== person.name) await mayRevoke(given, screen, person, access.person);
+  if (access.revoked !== null)
+    throw usage(`\`${access.access}\` was revoked before: nothing was done`, `by ${access.revoked.by.id}: ${access.revoked.reason}`);
+  if (access.person !== person.name)
+    mayTakeAccess(given, screen, projectOf(given), person, access.person, `revoke the access of \`${access.person}\``);
   return acting(given, screen, person, async ({ book, by }) => {
     const { revoked } = await book.revoke(access.access, by, reason);
     if (given.json) screen.line(JSON.stringify({ revoked: access.access, person: access.person, reason: revoked?.reason ?? reason }));
@@ -150,13 +154,18 @@ export const revoke: Run = async (given, screen) => {
 };
 
 /** To take access away is the safe direction: it must not wait for policies to be mended. */
-async function mayRevoke(given: Given, screen: Screen, person: Person, of: string): Promise<void> {
-  const desk = await deskOf(projectOf(given), given.env).catch((error: unknown): null => {
+export function mayTakeAccess(given: Given, screen: Screen, config: Config, person: Person, of: string, what: string): void {
+  const gate = gateIfAny(given, screen, config);
+  if (gate !== null) mayAct(gate, person, { kind: "give-access", to: of }, what);
+}
+function gateIfAny(given: Given, screen: Screen, config: Config): Pick<Gate, "decideFor"> | null {
+  try {
+    return openPeopleGate(config);
+  } catch (error) {
     if (!isFault(error)) throw error;
     tell(given, screen, `nothing was decided, since the project does not load: ${describe(error.fault).message}`);
     return null;
-  });
-  if (desk !== null) mayAct(desk.gate, person, { kind: "give-access", to: of }, `revoke the access of \`${of}\``);
+  }
 }
 
 function oneOf(all: readonly Access[], text: string): Access {

@@ -1,11 +1,13 @@
-import { FaultError, isFault, keyId } from "@orgate/core";
+import { FaultError, isFault, type KeyHolder, type KeyId, type Principal } from "@orgate/core";
+import { accessBook } from "../access-book.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, table } from "../cli/table.ts";
-import { type Look, personsOf } from "../compose.ts";
+import { type Look, NODE, type Person, personsOf, secretPort } from "../compose.ts";
 import type { Config } from "../config.ts";
-import { accessIn, accessOf, give, showAccess } from "./keys-access.ts";
-import { certified, looking, lookingIfAny, personOf, projectOf, writing } from "./project.ts";
+import { heldKeys } from "../coordinator/operators.ts";
+import { accessIn, accessOf, give, mayTakeAccess, showAccess } from "./keys-access.ts";
+import { certified, looking, lookingIfAny, permittedPerson, personOf, projectOf, writing } from "./project.ts";
 
 export const create: Run = async (given, screen) => {
   if (given.flag("api") && given.flag("link"))
@@ -96,20 +98,60 @@ function ownKeys(given: Given): readonly string[] {
   });
 }
 
+/** A667 With a person's key goes all that stands for that person: what the server holds for them first, so that a cut leaves nobody let in. */
 export const withdraw: Run = async (given, screen) => {
   const config = projectOf(given);
   const [key = ""] = given.args;
   const reason = given.text("reason")?.trim() ?? "";
   if (reason === "") throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say why: the journal keeps it" });
-  const found = await looking(given, async (look) => [...look.keys().keys.keys()].filter((id) => id === key || id.startsWith(key)));
-  const [one, ...others] = found;
-  if (others.length > 0)
-    throw new FaultError({ kind: "usage", detail: `\`${key}\` is the beginning of ${found.length} keys`, hint: "write more of it" });
+  const { one, of } = await looking(given, async (look) => meantKey(look, key));
   const person = personOf(given, screen);
+  if (person.key.id !== one && !(of.kind === "person" && of.name === person.name)) await mayWithdraw(given, screen, config, person, of);
   return writing(config, async (place) => {
     if (person.key.id !== one) await certified(given, screen, place, person);
-    await place.keyring.withdraw(one ?? keyId(key), { kind: "user", id: person.name }, reason);
-    screen.line(given.json ? JSON.stringify({ withdrawn: one ?? key, reason }) : `${one ?? key} counts no more`);
+    const by: Principal = { kind: "user", id: person.name };
+    const { keys } = await place.keyring.refresh();
+    const counting = (id: KeyId): boolean => keys.get(id)?.withdrawn === null;
+    const held = of.kind === "person" ? heldKeys(config.journal.directory, of.name).filter(counting) : [];
+    const ended = [...new Set([...held, ...(counting(one) ? [one] : [])])];
+    for (const id of ended) await place.keyring.withdraw(id, by, reason);
+    const book = accessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now });
+    const revoked = of.kind === "person" ? await book.revokeAll(of.name, by) : [];
+    if (ended.length + revoked.length === 0)
+      throw new FaultError({
+        kind: "usage",
+        detail: `\`${one}\` was withdrawn before: nothing was done`,
+        hint: "`orgate keys list` shows what counts",
+      });
+    const left = [...place.keyring.ring().keys.values()].filter((k) => of.kind === "person" && isOf(k.of, of.name) && k.withdrawn === null);
+    if (given.json) screen.line(JSON.stringify({ withdrawn: one, reason, ended, revoked, left: left.map((k) => k.key) }));
+    else {
+      for (const id of ended) screen.line(`${id} counts no more${held.includes(id) ? ": the server held it for them" : ""}`);
+      for (const access of revoked) screen.line(`${access} is revoked`);
+      for (const k of left) screen.line(`${k.key} is theirs too, and still counts: \`orgate keys withdraw ${k.key}\` ends it`);
+    }
     return EXIT.success;
   });
 };
+
+const isOf = (of: KeyHolder, name: string): boolean => of.kind === "person" && of.name === name;
+
+function meantKey(look: Look, key: string): Readonly<{ one: KeyId; of: KeyHolder }> {
+  const found = [...look.keys().keys.values()].filter(({ key: id }) => id === key || id.startsWith(key));
+  const [one, ...others] = found;
+  if (others.length > 0)
+    throw new FaultError({ kind: "usage", detail: `\`${key}\` is the beginning of ${found.length} keys`, hint: "write more of it" });
+  if (one !== undefined) return { one: one.key, of: one.of };
+  throw new FaultError({
+    kind: "key-bad",
+    key,
+    detail: "it is not certified in this project",
+    hint: "`orgate keys list` shows those that are",
+  });
+}
+
+/** To end a key is the safe direction: it does not wait for policies to be mended. */
+async function mayWithdraw(given: Given, screen: Screen, config: Config, person: Person, of: KeyHolder): Promise<void> {
+  if (of.kind !== "person") return void (await permittedPerson(given, screen, config, { kind: "manage-keys" }, "withdraw this key"));
+  mayTakeAccess(given, screen, config, person, of.name, `withdraw the key of \`${of.name}\``);
+}

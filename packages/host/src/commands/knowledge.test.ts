@@ -19,6 +19,7 @@ say = "Noted: {{input}}"
 const POLICIES = `permit(principal, action in [Action::"model", Action::"respond"], resource);
 permit(principal, action in [Action::"recall", Action::"remember"], resource in Scope::"project");
 permit(principal in UserGroup::"ops", action == Action::"edit-knowledge", resource);
+permit(principal is User, action in [Action::"run", Action::"say", Action::"erase"], resource);
 `;
 const desk: Desk = makeDesk();
 afterAll(() => desk.remove());

@@ -11,6 +11,7 @@ export default defineAgent({
 `;
 const POLICIES = `permit(principal, action in [Action::"model", Action::"respond", Action::"read"], resource);
 permit(principal in UserGroup::"ops", action in [Action::"edit-known", Action::"remove-label"], resource);
+permit(principal is User, action in [Action::"run", Action::"say"], resource);
 @id("secret") forbid(principal, action == Action::"remove-label", resource == Label::"secret");
 `;
 const desk: Desk = makeDesk();

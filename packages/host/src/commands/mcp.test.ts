@@ -40,6 +40,7 @@ say = "It said: {{result}}"
 const POLICIES = `permit(principal, action in [Action::"model", Action::"respond"], resource);
 permit(principal, action == Action::"tool:box__look", resource) when { context.args.path like "docs/*" };
 permit(principal, action in [Action::"tool:box__die", Action::"tool:box__never", Action::"tool:box__announce"], resource);
+permit(principal is User, action, resource);
 `;
 type Listed = Readonly<{ name: string; description?: string; inputSchema?: JsonObject }>;
 const PATH: JsonObject = { type: "object", properties: { path: { type: "string" } }, required: ["path"], additionalProperties: false };

@@ -31,7 +31,7 @@ import type { Config } from "../config.ts";
 import { trustIn } from "../project-agents.ts";
 import { type ProjectMcp, type ProjectServer, projectMcp, type ServerState } from "../project-mcp.ts";
 import { version } from "../version.ts";
-import { certified, personOf, projectOf, tell, writing } from "./project.ts";
+import { certified, permittedPerson, projectOf, tell, writing } from "./project.ts";
 import { appendTrust } from "./trust.ts";
 
 const TONES: Readonly<Record<ServerState, Tone>> = {
@@ -221,7 +221,7 @@ export const trust: Run = async (given, screen) => {
   const [name = ""] = given.args;
   const found = serverIn(await projectServers(given, config), name);
   if (found.server === null) throw unusable(found);
-  const person = personOf(given, screen);
+  const person = await permittedPerson(given, screen, config, { kind: "trust" }, `trust \`mcp:${name}\``);
   const by: Principal = { kind: "user", id: person.name };
   return writing(config, async (place) => {
     await certified(given, screen, place, person);

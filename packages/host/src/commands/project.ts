@@ -1,9 +1,10 @@
 /** What several commands need: the project with its agents and policies, the person; and all that those need which only look. */
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
-import { type Agent, type Attachment, FaultError, isFault, type Surface } from "@orgate/core";
+import { type Agent, type Attachment, FaultError, isFault, type Principal, type Surface, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
 import { projectMemory } from "../agent-memory.ts";
+import { mayAct } from "../approvals.ts";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import {
@@ -19,6 +20,7 @@ import {
 } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { fileAt } from "../file-input.ts";
+import { openPeopleGate } from "../people-gate.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import type { ProjectMcp } from "../project-mcp.ts";
@@ -132,6 +134,24 @@ function machineUser(): string {
   }
   return isPersonName(name) ? name : "operator";
 }
+
+/** A665 Who runs the command, whom the policies let do this; throws otherwise, before anything is written. */
+export async function permittedPerson(given: Given, screen: Screen, config: Config, act: UserAct, what: string): Promise<Person> {
+  const gate = ON_PROJECT.has(act.kind) ? openPeopleGate(config) : (await deskOf(config, given.env)).gate;
+  const person = personOf(given, screen);
+  mayAct(gate, person, act, what);
+  return person;
+}
+/** What is done to the project or to a person: neither agents nor tools have a part in it. */
+const ON_PROJECT: ReadonlySet<UserAct["kind"]> = new Set(["acknowledge", "manage-keys", "trust", "give-access"]);
+
+/** A session as a policy sees it. */
+export const sessionAct = <K extends "say" | "steer" | "cancel" | "close" | "erase">(
+  kind: K,
+  { session, agent, principal }: Readonly<{ session: string; agent: string; principal: Principal }>,
+) => ({ kind, session, agent, requester: requesterOf(principal) });
+
+export const requesterOf = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);
 
 /** Whoever may read the project's root key may certify; the journal says that it was done. */
 export async function certified(given: Given, screen: Screen, place: Pick<Place, "keyring">, { name, key }: Person): Promise<void> {

@@ -1,10 +1,11 @@
 import { FaultError, isModelName, type Principal } from "@orgate/core";
+import { mayAct } from "../approvals.ts";
 import type { Given, Run } from "../cli/command.ts";
 import { COMMANDS } from "../cli/commands.ts";
 import { usageLine } from "../cli/parse.ts";
 import { watchPolicies } from "../policy-record.ts";
 import { adviseOnTrust, driven, knownAgent, printResult, tellReload, withRuntime } from "./driving.ts";
-import { certified, deskOf, filesOf, personOf, projectOf, sessionOf, textOf } from "./project.ts";
+import { certified, deskOf, filesOf, personOf, projectOf, sessionAct, sessionOf, textOf } from "./project.ts";
 
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
@@ -16,6 +17,7 @@ export const run: Run = async (given, screen) => {
   const input = await textOf(said, "the input", screen);
   const files = filesOf(given);
   const person = personOf(given, screen);
+  mayAct(desk.gate, person, { kind: "run", agent: name }, `run \`${name}\``);
   const principal: Principal = { kind: "user", id: person.name };
   return withRuntime(given, screen, desk, principal, async (runtime) => {
     await certified(given, screen, runtime.place, person);
@@ -30,6 +32,7 @@ export const run: Run = async (given, screen) => {
           ? ofAgent(name)(await sessionOf(runtime.inspect, wanted))
           : null;
     if (meant?.state === "closed") throw new FaultError({ kind: "session-closed", session: meant.session });
+    if (meant !== null) mayAct(desk.gate, person, sessionAct("say", meant), `speak in ${meant.session}`);
     const session = meant?.session ?? null;
     if (!given.json) screen.line(`${screen.paint("strong", name)} ${screen.paint("dim", "for")} ${person.name}`);
     adviseOnTrust(desk, name, given, screen, model);

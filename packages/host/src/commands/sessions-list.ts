@@ -43,15 +43,16 @@ const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';
 
 async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
   const most = positive(given.text("most") ?? "50", "--most");
-  const page = { state: stateOf(given.text("state")), agent: given.text("agent"), before: null, most };
+  const wanted = given.text("state");
+  const page = { state: stateOf(wanted), agent: given.text("agent"), before: null, most };
   const halts = await standingHalts(look.journal);
-  const found = await Promise.all((await look.journal.sessions(page)).map((s) => shownIn(look, s, halts)));
+  const found = await foundIn(look, halts, page, wanted === "interrupted" || wanted === "halted" ? wanted : null);
   if (page.agent !== null && found.length === 0) await mustHaveSessions(look, page.agent);
   if (given.json) {
     screen.line(JSON.stringify(found));
     return EXIT.success;
   }
-  if (found.length === 0) screen.line(page.state === null ? NONE : `no session is ${page.state}`);
+  if (found.length === 0) screen.line(wanted === null ? NONE : `no session is ${wanted}`);
   const now = Date.now();
   const own = found.some((s) => s.external !== null);
   const delegated = found.some((s) => s.parent !== null);
@@ -88,6 +89,20 @@ async function listIn(look: Look, given: Given, screen: Screen): Promise<number>
   return EXIT.success;
 }
 
+type Page = Parameters<Look["journal"]["sessions"]>[0];
+/** A709 the journal does not know who drives: what it calls running is asked for piece by piece until enough of it are in the wanted state. */
+async function foundIn(look: Look, halts: HaltNeeds["halts"], page: Page, only: "interrupted" | "halted" | null) {
+  const found: Awaited<ReturnType<typeof shownIn>>[] = [];
+  for (let { before } = page; ; ) {
+    const piece = await look.journal.sessions({ ...page, before });
+    const shown = await Promise.all(piece.map((s) => shownIn(look, s, halts)));
+    found.push(...shown.filter((s) => only === null || s.shown === only));
+    const last = piece.at(-1);
+    if (only === null || last === undefined || found.length >= page.most) return found.slice(0, page.most);
+    before = { openedAt: last.openedAt, session: last.session };
+  }
+}
+
 /** With who holds it and which halt it waits with. */
 export async function shownIn(look: Look, s: SessionSummary, halts: HaltNeeds["halts"]) {
   const holder = look.holder(s.session);
@@ -106,6 +121,7 @@ async function mustHaveSessions({ journal }: Look, agent: string): Promise<void>
 }
 
 function stateOf(text: string | null): SessionSummary["state"] | null {
+  if (text === "interrupted" || text === "halted") return "running"; // what the journal calls it
   return text === "idle" || text === "running" || text === "waiting" || text === "closed" ? text : null;
 }
 

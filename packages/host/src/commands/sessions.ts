@@ -1,16 +1,4 @@
-import {
-  closeSession,
-  type Entry,
-  FaultError,
-  fold,
-  forkSession,
-  isFault,
-  type Principal,
-  type SessionId,
-  type State,
-  seq,
-  toResult,
-} from "@orgate/core";
+import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
 import { decodePayload, haltText, liftText } from "@orgate/core/journal";
 import { filesText, narrator, tokensText } from "@orgate/core/journal/view";
 import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
@@ -23,7 +11,7 @@ import { visible } from "../cli/visible.ts";
 import { type Look, NODE, tokenizers } from "../compose.ts";
 import { standingHalts } from "../halted.ts";
 import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
-import { certified, deskOf, looking, personOf, positive, projectOf, sessionOf, writing } from "./project.ts";
+import { certified, deskOf, looking, personOf, positive, projectOf, requesterOf, sessionAct, sessionOf, writing } from "./project.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
 type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
@@ -150,8 +138,6 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
 
 // another from it, and its end: decided as at the server (A623)
 
-const requesterOf = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);
-
 export const fork: Run = async (given, screen) => {
   const config = projectOf(given);
   const { session, agent, principal } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
@@ -185,12 +171,13 @@ export const fork: Run = async (given, screen) => {
 
 export const close: Run = async (given, screen) => {
   const config = projectOf(given);
-  const { session, agent, principal } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const found = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const { session } = found;
   const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
-    mayAct(gate, person, { kind: "close", session, agent, requester: requesterOf(principal) }, `close ${session}`);
+    mayAct(gate, person, sessionAct("close", found), `close ${session}`);
     const by = { kind: "user", id: person.name } as const;
     const closed = await closeSession({ journal: place.store.journal, clock: NODE.clock }, session, by, given.text("reason") ?? "");
     screen.line(

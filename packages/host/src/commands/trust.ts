@@ -17,7 +17,7 @@ import {
 } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { readTrust, trustIn } from "../project-agents.ts";
-import { certified, lookingIfAny, personOf, projectOf, writing } from "./project.ts";
+import { certified, lookingIfAny, permittedPerson, projectOf, writing } from "./project.ts";
 
 const TONES: Readonly<Record<Standing, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
 
@@ -96,7 +96,7 @@ export const add: Run = async (given, screen) => {
       detail: `\`${subject}\` has the digest ${candidate.digest}, not ${wanted}`,
       hint: "it is not what you looked at: look again",
     });
-  const person = personOf(given, screen);
+  const person = await permittedPerson(given, screen, config, { kind: "trust" }, `trust \`${subject}\``);
   await writing(config, async (place) => {
     await certified(given, screen, place, person);
     await appendTrust(place, (trusted) =>
@@ -116,7 +116,7 @@ export const remove: Run = async (given, screen) => {
   const known = await trustIn(config.journal.directory);
   const subject = known.has(asked) ? asked : skillName(asked);
   if (!known.has(subject)) throw isThere(config, subject) ? notTrusted(subject) : missing(asked, config);
-  const person = personOf(given, screen);
+  const person = await permittedPerson(given, screen, config, { kind: "trust" }, `take back the trust in \`${subject}\``);
   const reason = given.text("reason") ?? "";
   await writing(config, async (place) => {
     await certified(given, screen, place, person);

@@ -63,13 +63,15 @@ describe("wishes", () => {
     expect((await desk.orgate("journal", "verify")).code).toBe(0);
   });
 
-  test("W6 with no holder the session is taken up here: after a kill, cancel and say are driven by whoever sent them", async () => {
+  test("W6 A709 with no holder the session is taken up here: after a kill, cancel and say are driven by whoever sent them", async () => {
     const desk = newDesk();
     const run = desk.start(["run", "desk", "--input", "hold on"]);
     const session = await holding(desk);
     run.kill("SIGKILL");
     await run.ended;
     expect(await sessionsOf(desk)).toMatchObject([{ shown: "interrupted", state: "running", holder: null }]);
+    expect(await desk.json("sessions", "list", "--state", "interrupted")).toMatchObject([{ shown: "interrupted" }]);
+    expect(await desk.json("sessions", "list", "--state", "halted")).toEqual([]);
     expect((await desk.orgate("sessions", "show", session)).stdout).toContain("its process ended in the middle of a turn");
     const cancelled = (await desk.orgate("sessions", "cancel", session, "--json")) as { code: number; stdout: string };
     expect(cancelled.code).toBe(1); // the turn did not complete

@@ -3,22 +3,25 @@ import {
   checkAttachments,
   endsWithoutAgent,
   FaultError,
+  type Gate,
   type Intent,
   isFault,
   type RunResult,
   type Seq,
   type SessionId,
   type Spoken,
+  sessionActOf,
   type Wish,
 } from "@orgate/core";
 import { narrator } from "@orgate/core/journal/view";
+import { mayAct } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Look, NODE, type Person, signIntent } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { type Delivered, deliver } from "../delivery.ts";
 import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
-import { certified, deskOf, filesOf, looking, personOf, positive, sessionOf, textOf, writing } from "./project.ts";
+import { certified, deskOf, filesOf, looking, personOf, positive, sessionAct, sessionOf, textOf, writing } from "./project.ts";
 
 export const say: Run = async (given, screen) =>
   wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", ...(await spoken(given, screen)) });
@@ -44,9 +47,24 @@ const WAIT_MS = 10_000;
 
 function wish(given: Given, screen: Screen, wanted: Wish): Promise<number> {
   return looking(given, async (look, config) => {
-    const { session, agent } = await sessionOf(look.journal, given.args[0] ?? "");
-    return sendWish(given, screen, { look, config, session, agent, person: personOf(given, screen) }, wanted);
+    const found = await sessionOf(look.journal, given.args[0] ?? "");
+    const { session, agent } = found;
+    const person = personOf(given, screen);
+    const act = sessionActOf(wanted.kind);
+    const gate = act === null ? null : await gateHere(given, look, config, session);
+    if (gate !== null && act !== null) mayAct(gate, person, sessionAct(act, found), `${act} in ${session}`);
+    return sendWish(given, screen, { look, config, session, agent, person }, wanted);
   });
+}
+
+/** Q665 Where the project does not load here, whoever holds the session decides by the policies in force there. */
+async function gateHere(given: Given, look: Look, config: Config, session: SessionId): Promise<Pick<Gate, "decideFor"> | null> {
+  try {
+    return (await deskOf(config, given.env)).gate;
+  } catch (error) {
+    if (isFault(error) && look.holder(session) !== null) return null;
+    throw error;
+  }
 }
 
 export type Addressee = Readonly<{

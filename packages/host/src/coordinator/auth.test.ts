@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ACCESS, FaultError, intentId, millis, seq } from "@orgate/core";
+import { ACCESS, intentId, millis, seq } from "@orgate/core";
 import type { Problem } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { accessBook, hasSignedIn, LINK_MS, readToken, SIGN_IN_MS } from "../access-book.ts";
@@ -98,6 +98,13 @@ test("W103 a link signs in once, however many use it at the same time, in howeve
   const key = await give();
   expect(await identity.signIn(key.token)).toMatchObject({ status: 401 });
   expect(await another().exchange(key.access, millis(clock.now + 1))).toBeNull();
+});
+
+test("W708 a link that was used says so, and one that was revoked says that", async () => {
+  const { give, identity, clock } = await open();
+  const { token } = await give({ means: "link", until: clock.now + LINK_MS });
+  await identity.signIn(token);
+  expect(await identity.signIn(token)).toMatchObject({ status: 401, detail: "this link was used: it is good once" });
 });
 
 test("W104 what is revoked, here or by another process, or has expired, ends at once, also for those who are in", async () => {
@@ -222,7 +229,7 @@ test("W112 what lasts is not taken from an address, and each kind only where it 
     );
 });
 
-test("W113 what an operator does through the server is signed as theirs; with the key withdrawn nobody is let in for them", async () => {
+test("W113 W665 what an operator does through the server is signed as theirs; with the key withdrawn nobody is let in for them", async () => {
   const { stand, identity, give } = await open();
   const { runtime } = stand;
   const { token } = await give({ person: "bob" });
@@ -247,8 +254,9 @@ test("W113 what an operator does through the server is signed as theirs; with th
   await runtime.place.keyring.withdraw(caller.person.key.id, { kind: "user", id: "ann" }, "left");
   for (const one of [caller, inside]) expect(identity.mayDo(one, SEE)).toBe("the key that stands for `bob` was withdrawn");
   expect(identity.callerOf({ kind: "user", id: "bob" })).toBeNull();
-  await expect(identity.authenticate(withKey(token))).rejects.toThrow(FaultError);
-  expect(await strict(identity).authenticate(withKey(token))).toMatchObject({ status: 401 });
+  const told = { status: 401, detail: "the key that stands for `bob` was withdrawn" };
+  expect(await identity.authenticate(withKey(token))).toMatchObject(told);
+  expect(await strict(identity).authenticate(withKey(token))).toMatchObject(told);
   await expect(identity.operator("bob")).rejects.toThrow("withdrawn");
 });
 

@@ -8,11 +8,11 @@
  * W112 nothing that lasts is taken from an address: only a header or a cookie; a socket may show a ticket.
  * W430 the one exception is a setting: `/ws/chat` takes an API key at `?token=`, and says so each time.
  */
-import { type Gate, type Millis, millis, type Principal } from "@orgate/core";
+import { type Gate, isFault, type Millis, millis, type Principal } from "@orgate/core";
 import { refusalFor } from "@orgate/core/gate";
-import { type Access as Given, lapsed } from "@orgate/core/journal";
+import type { Access as Given } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
-import { type AccessBook, accessBook, LINK_MS, readToken, SIGN_IN_MS } from "../access-book.ts";
+import { type AccessBook, accessBook, keyWithdrawn, LINK_MS, readToken, SIGN_IN_MS, whyLapsed } from "../access-book.ts";
 import { type Person, type Place, secretPort } from "../compose.ts";
 import { type Access, type Act, type Asking, type Caller, isChatKey, type Scope } from "./access.ts";
 import { agentOf, outOfScope, userActFor } from "./auth-deciding.ts";
@@ -127,14 +127,25 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     if (found === "later") return wireProblem("too-many", "too many wrong keys of this name were shown", "try again in a minute");
     const given = known();
     if (found === false || found === "wrong" || given === null) return unknown();
-    const why = lapsed(given, now());
-    return why === null ? given : wireProblem("unauthenticated", `this ${given.means} is ${why}`, HINT);
+    const why = whyLapsed(given, given.means, now());
+    return why === null ? given : wireProblem("unauthenticated", why, HINT);
   }
 
   async function enter(given: Given | Problem): Promise<Caller | Problem> {
     if ("status" in given) return given;
     const { access, person, agents, actions, until } = given;
-    return admit(await operators.open(person), { agents, actions, expiresAt: until }, access);
+    const opened = await operatorFor(person);
+    return "status" in opened ? opened : admit(opened, { agents, actions, expiresAt: until }, access);
+  }
+
+  /** W665 who holds up a key of a person whose key was withdrawn is told so. */
+  async function operatorFor(person: string): Promise<Person | Problem> {
+    try {
+      return await operators.open(person);
+    } catch (error) {
+      if (isFault(error, "key-bad") && operators.isWithdrawn(person)) return wireProblem("unauthenticated", keyWithdrawn(person), HINT);
+      throw error;
+    }
   }
 
   const cookies = ({ headers: { host } }: Pick<Asking, "headers">): CookieNames =>
@@ -198,9 +209,9 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     if (trouble !== null) return trouble;
     const given = standing.access === null ? null : (book.all().get(standing.access) ?? null);
     if (standing.access !== null && given === null) return "this access is not known any more";
-    const why = given === null ? null : lapsed(given, now());
-    if (why !== null) return `this access is ${why}`;
-    return operators.isGood(caller.person) ? null : `the key that stands for \`${caller.person.name}\` was withdrawn`;
+    const why = given === null ? null : whyLapsed(given, "access", now());
+    if (why !== null) return why;
+    return operators.isGood(caller.person) ? null : keyWithdrawn(caller.person.name);
   }
 
   /** Cuts off whoever does not count any more, and sets the alarm for the next whose time will be up. */
@@ -277,7 +288,8 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     async signIn(link) {
       const given = await prove(link, ["link"]);
       if ("status" in given) return given;
-      await operators.open(given.person);
+      const opened = await operatorFor(given.person);
+      if ("status" in opened) return opened;
       const until = millis(now() + SIGN_IN_MS);
       const made = await book.exchange(given.access, until);
       if (made === null) return wireProblem("unauthenticated", "this link was used", HINT);

@@ -5,7 +5,7 @@
  *      more is signed with it, and nobody is let in for them.
  */
 import { join } from "node:path";
-import { FaultError, isFault } from "@orgate/core";
+import { FaultError, isFault, type KeyId } from "@orgate/core";
 import { type Person, type Place, personsAt } from "../compose.ts";
 
 export type Operators = Readonly<{
@@ -15,10 +15,20 @@ export type Operators = Readonly<{
   known(name: string): Person | null;
   /** As of the last refresh of the keyring. */
   isGood(person: Person): boolean;
+  /** The key that the server holds for this person was withdrawn. */
+  isWithdrawn(name: string): boolean;
 }>;
 
+const operatorsAt = (directory: string): ReturnType<typeof personsAt> => personsAt(join(directory, "operators"));
+
+/** The keys that the server holds for this person: one, or none. */
+export function heldKeys(directory: string, name: string): readonly KeyId[] {
+  const persons = operatorsAt(directory);
+  return persons.names().includes(name) ? [persons.open(name).key.id] : [];
+}
+
 export function operatorsOf(directory: string, keyring: Pick<Place["keyring"], "refresh" | "ring" | "certifyPerson">): Operators {
-  const persons = personsAt(join(directory, "operators"));
+  const persons = operatorsAt(directory);
   const opened = new Map<string, Person>();
   const opening = new Map<string, Promise<Person>>();
   const isGood = ({ name, key }: Person): boolean => {
@@ -45,6 +55,7 @@ export function operatorsOf(directory: string, keyring: Pick<Place["keyring"], "
 
   return {
     isGood,
+    isWithdrawn: (name) => heldKeys(directory, name).some((key) => (keyring.ring().keys.get(key)?.withdrawn ?? null) !== null),
     known(name) {
       const person = opened.get(name) ?? (persons.names().includes(name) ? persons.open(name) : null);
       if (person === null || !isGood(person)) return null;

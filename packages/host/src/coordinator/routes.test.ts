@@ -269,6 +269,30 @@ test("W480 Q480 halting, lifting a halt, setting a breaker and revoking a grant 
   expect(await at.runtime.halts()).toMatchObject([{ scope: "agent:clrek", reason: "x" }]);
 });
 
+test("F665 a breaker takes a name that exists, over HTTP and in the library, unless it is said that it is meant all the same", async () => {
+  const at = await serve();
+  const set = (body: object) => at.post("/api/v1/breakers", { breaker: "tool:pya", to: "open", reason: "x", ...body });
+  const typo = await set({});
+  expect([typo.status, await typo.json()]).toMatchObject([
+    400,
+    {
+      detail: "nothing was set: this project has no tool `pya`",
+      hint: expect.stringMatching(/^did you mean `tool:pay`\? .*`anyway: true`$/),
+    },
+  ]);
+  const change = { to: "open", reason: "x" } as const;
+  await expect(at.runtime.breakers.set("tool:pya", change, at.ann)).rejects.toThrow("nothing was set");
+  await expect(at.runtime.breakers.reset("tool:pya", "x", at.ann)).rejects.toThrow("nothing was set");
+  expect(await at.runtime.breakers.list()).toEqual([]);
+  expect((await set({ anyway: true })).status).toBe(200);
+  await at.runtime.breakers.reset("tool:pya", "it is there now", at.ann);
+  await at.runtime.breakers.set("tool:ypa", { ...change, anyway: true }, at.ann);
+  expect(await at.runtime.breakers.list()).toMatchObject([
+    { breaker: "tool:pya", state: "closed" },
+    { breaker: "tool:ypa", state: "open" },
+  ]);
+});
+
 test("W81 figures are those of the agents that a caller may see, alike in JSON and in Prometheus' text", async () => {
   const at = await serve();
   for (const agent of ["clerk", "other"]) await read("execute", await at.post(`/api/v1/agents/${agent}/execute`, { input: "look" }));

@@ -157,6 +157,15 @@ test("W142 an operator who sees one agent is told of one, and of no session, fig
   expect(JSON.stringify(await look("session_events", { of: "clerk" }))).not.toContain("other");
 });
 
+test("F665 the coordinator sets no breaker of a name that nothing has", async () => {
+  const desk = await opened();
+  const session = await desk.converse("ann");
+  await desk.say(session, "which agents are there?");
+  const setting = call(desk, session, "set_breaker", { breaker: "tool:list_agnts", to: "open", reason: "x" });
+  await expect(setting).rejects.toThrow("nothing was set: this project has no tool `list_agnts`");
+  expect(await desk.runtime.breakers.list()).toEqual([]);
+});
+
 test("W141 what the operator may not do is not done, whatever the coordinator may", async () => {
   const desk = await opened();
   await ran(desk, "clerk", "hello");

@@ -69,6 +69,10 @@ const OWNERS_ACTS: Readonly<Record<UserAct["kind"], UserAct>> = {
   "edit-schedule": { kind: "edit-schedule", schedule, agent, requester },
   "run-schedule": { kind: "run-schedule", schedule, agent, requester },
   "give-access": { kind: "give-access", to: "ben" },
+  erase: { kind: "erase", session, agent, requester },
+  acknowledge: { kind: "acknowledge" },
+  "manage-keys": { kind: "manage-keys" },
+  trust: { kind: "trust" },
 };
 /** What a stranger may do is about their own session and their own approval request. */
 const OWN = ["say", "steer", "cancel", "close", "withdraw"];

@@ -19,11 +19,12 @@ export const workRoutes = {
       to: s.breakerState,
       forMs: z.int().min(1).exactOptional(),
       reason: s.requiredReason,
+      anyway: z.boolean().default(false),
     }),
     answers: as(s.breakerView),
     act: { kind: "set-breaker", on: "breaker" },
     tag: "work",
-    says: "Opens or closes a breaker (`tool:NAME`, `model:PROVIDER/NAME`, `mcp:SERVER`).",
+    says: "Opens or closes a breaker (`tool:NAME`, `model:PROVIDER/NAME`, `mcp:SERVER`). A name that the project does not have is refused, unless `anyway` is true.",
   }),
   halts: get({
     path: "/halts",

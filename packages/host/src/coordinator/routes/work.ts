@@ -1,5 +1,6 @@
 import { breakerSubject, type Principal, principalName, toolsOf } from "@orgate/core";
 import { wireProblem } from "@orgate/core/wire";
+import { unknownBreaker } from "../../breakers.ts";
 import { unknownScope } from "../../halt-scope.ts";
 import { act, type Caller } from "../access.ts";
 import { refusal } from "../answering.ts";
@@ -23,11 +24,15 @@ export function workHandlers({ runtime, cursors }: Front): Pick<Handlers, Names>
   return {
     breakers: async (call) =>
       json(await pageOf(cursors, call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breakerSubject(breaker)))),
-    setBreaker: async ({ body, caller, once }) => {
-      const { breaker, to, forMs, reason } = body;
-      const before = once.again ? (await runtime.breakers.list()).find((one) => one.breaker === breaker) : undefined;
+    setBreaker: async ({ body, caller, once, sees }) => {
+      const { breaker, to, forMs, reason, anyway } = body;
+      const listed = await runtime.breakers.list();
+      const before = once.again ? listed.find((one) => one.breaker === breaker) : undefined;
       if (before?.state === to && isFrom(before, caller, reason)) return json(before);
-      await runtime.breakers.set(breaker, { to, reason, ...(forMs === undefined ? {} : { forMs }) }, caller.person);
+      const mine = runtime.inspect.agents.filter((agent) => sees(agent.name));
+      const unknown = anyway ? null : unknownBreaker(mine, listed, breaker, "`anyway: true`");
+      if (unknown !== null) throw unknown;
+      await runtime.breakers.set(breaker, { to, reason, anyway, ...(forMs === undefined ? {} : { forMs }) }, caller.person);
       return json((await runtime.breakers.list()).find((one) => one.breaker === breaker));
     },
     halts: async (call) => json(await pageOf(cursors, call.query, await runtime.halts(), ({ scope }) => concerns(call, scope))),
