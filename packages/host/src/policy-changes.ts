@@ -21,6 +21,8 @@ export type PlannedChange = Readonly<{
   next: PolicyFolder;
   changes: readonly FileChange[];
   files: Digest;
+  /** As sessions and `policy.loaded` name the set that they make. */
+  set: Digest;
 }>;
 export type Plan = Readonly<
   | PlannedChange
@@ -49,7 +51,7 @@ export async function planChange(
   const { filesDigest: files } = digestsOf(next);
   const changes = changesBetween(now, next);
   const denied = deniedFor(inForce, user, surfacesOf(changes));
-  if (denied === null) return { kind: "change", now, next, changes, files };
+  if (denied === null) return { kind: "change", now, next, changes, files, set: loading.loaded.digest };
   const problems: readonly [PolicyProblem] = [{ file: place.label, line: 1, column: 1, ...denied }];
   await recordRefused(where, by, { problems, files });
   return { kind: "denied", problems };
