@@ -99,6 +99,7 @@ test("A667 with a person's key goes all that stands for them: the server's key f
     expect(done["ended"]).toHaveLength(2); // and the one that the server held
     expect([...(done["revoked"] ?? [])].sort()).toEqual([access, unused.access].sort());
     for (const shown of [token, unused.token]) {
+      await expect.poll(async () => (await me(shown)).status, { timeout: 30_000 }).toBe(401); // the server hears of it from the journal
       const refused = await me(shown);
       expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
         401,
