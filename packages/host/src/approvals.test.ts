@@ -254,7 +254,7 @@ test("Q43 halting, letting go on and resolving are for certified people whom the
   expect(await unknownQuestion.catch((error: unknown) => isFault(error, "usage"))).toBe(true);
 });
 
-test("G4 what one session has left unknown makes a look-alike of another ask; once it is resolved there, the next one goes", async () => {
+test("G4 Q688 what one session has left unknown makes a look-alike of another ask; once it is resolved there, the next one goes, and the open request says so", async () => {
   const o = await office();
   const ana = await o.person("ana");
   const a = await o.runtime.complete("clerk", "lose");
@@ -270,7 +270,12 @@ test("G4 what one session has left unknown makes a look-alike of another ask; on
   expect((await o.runtime.complete("clerk", "pay")).events.map((e) => e.event)).not.toContainEqual(
     expect.objectContaining({ asks: [expect.objectContaining({ policy: expect.stringContaining("unknown-open") })] }),
   );
+  const shown = async () => (await o.runtime.approvals.show(question?.approval ?? ("" as never)))?.resolved;
+  expect(await shown()).toEqual([]);
   await o.runtime.resolve({ session: a.session, call, as: "did-not-happen" }, ana);
+  expect(await shown()).toEqual([
+    expect.stringMatching(new RegExp(`^call ${call} of ${a.session} was resolved since: it did not happen \\(user:ana, \\d{4}-.*Z\\)$`)),
+  ]);
   const c = await o.runtime.complete("clerk", "lose");
   expect(c.events.filter((e) => e.event.kind === "act.started")).toHaveLength(1);
 });

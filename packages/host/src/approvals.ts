@@ -45,6 +45,7 @@ import {
 import { readGrant, refusalFor, survivesAll, tooWide, type WidestGrant } from "@orgate/core/gate";
 import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import { checkPerson, type Person, type Place } from "./compose.ts";
+import { resolvedSince } from "./resolved-since.ts";
 
 export type QuestionView = Readonly<{
   approval: ApprovalId;
@@ -81,20 +82,25 @@ export type QuestionView = Readonly<{
   grants: readonly Readonly<{ scope: GrantWish["scope"]; says: string }>[];
   /** The halt that a yes would wait with, in words; null: nothing holds it. */
   halted: string | null;
+  /** What became since of the unknown outcomes that it asks about, in words. */
+  resolved: readonly string[];
 }>;
 
 const PAGE = 1_000;
 
 /** Null when nobody waits for this answer any more. */
 export async function viewQuestion(
-  journal: Pick<Journal, "read" | "session">,
+  journal: Pick<Journal, "read" | "session" | "unknownsLike">,
   session: SessionId,
   approval: ApprovalId,
   now: Millis,
 ): Promise<QuestionView | null> {
   const orders = foldOrders(NO_ORDERS, await entriesOf(journal, HALT));
   const opened = await journal.read(session, seq(0), 1);
-  return viewOf([...opened, ...(await readLastTurn({ journal }, session))], approval, now, orders); // a question is its turn's
+  const view = viewOf([...opened, ...(await readLastTurn({ journal }, session))], approval, now, orders); // a question is its turn's
+  if (view === null || view.resource === null) return view;
+  const { asks, tool, resource, digest } = view;
+  return { ...view, resolved: await resolvedSince(journal, { session, asks, about: { tool, resource, digest } }) };
 }
 
 async function entriesOf(journal: Pick<Journal, "read">, stream: StreamId): Promise<readonly Entry[]> {
@@ -151,6 +157,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
     shown,
     grants: shown === null || widest === null ? [] : grantsWithin(shown, widest, now),
     halted: halt === null ? null : haltText(halt),
+    resolved: [],
   };
 }
 

@@ -201,6 +201,8 @@ export const questionView = z
     grants: z.array(z.strictObject({ scope: grantScope, says: z.string() }).readonly()).readonly(),
     /** The halt that a yes would wait with, in words. */
     halted: z.string().nullable(),
+    /** What became since of the unknown outcomes that it asks about, in words. */
+    resolved: z.array(z.string()).readonly(),
   })
   .readonly();
 

@@ -147,6 +147,7 @@ export function printQuestion(screen: Screen, q: QuestionView, now: Millis): voi
   if (voted !== null) line("votes", voted);
   if (q.again !== null) line("again", `an earlier answer does not count: ${q.again}`);
   line("expires", expiryText(q, now));
+  for (const since of q.resolved) line("known now", since);
   if (q.halted !== null) line("halted", q.halted);
   line("remembered", widestText(q.widest));
   for (const { scope, says } of q.grants) line(`  ${scope}`, says);

@@ -97,6 +97,7 @@ export async function why(id: string, shell: Shell): Promise<void> {
       "dim",
       `  for ${visible(found.requester.id)}${found.lineage.length === 0 ? "" : `, by way of ${found.lineage.map(visible).join(" → ")}`} · may be answered by ${row.approvers}`,
     ),
+    ...found.resolved.map((since) => paint("warn", `  ${visible(since)}`)),
     ...[quorumText(row.quorum)].flatMap((voted) => (voted === null ? [] : [paint("warn", `  ${voted}`)])),
     paint(
       "dim",

@@ -200,6 +200,11 @@ function Why({ question }: Readonly<{ question: Question }>) {
         );
       })}
       {question.again === null ? null : <p className={css.aside}>Asked again: {escapeHidden(question.again)}</p>}
+      {question.resolved.map((since) => (
+        <p key={since} className={css.aside}>
+          {sentence(escapeHidden(since))}
+        </p>
+      ))}
       {question.halted === null ? null : <p className={css.aside}>{sentence(escapeHidden(question.halted))}</p>}
       <Countdown expiresAt={question.expiresAt} onExpiry={question.onExpiry} expired={question.expired} />
     </div>

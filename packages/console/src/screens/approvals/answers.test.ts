@@ -66,6 +66,7 @@ const asked = (quorum: number, ...yes: readonly string[]): Question => ({
   shown: null,
   grants: [],
   halted: null,
+  resolved: [],
 });
 
 test("O88 a yes that is not enough by itself is told as counted, with how many are missing; who said yes counts once", () => {
