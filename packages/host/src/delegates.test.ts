@@ -209,7 +209,18 @@ test("D4 a delegate that is waited for is not erased: without it the turn above 
   const erase = () =>
     spawnSync(
       process.execPath,
-      [join(import.meta.dirname, "..", "bin", "orgate.js"), "journal", "erase", "--session", below, "--reason", "asked", "--project", root],
+      [
+        join(import.meta.dirname, "..", "bin", "orgate.js"),
+        "journal",
+        "erase",
+        "--session",
+        below,
+        "--reason",
+        "asked",
+        "--anyway",
+        "--project",
+        root,
+      ],
       { encoding: "utf8", env: { ...process.env, ORGATE_HOME: join(root, "home") } },
     );
   expect(erase().stderr).toMatch(/works for `s_\w+`, which waits for it/);

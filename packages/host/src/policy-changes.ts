@@ -21,6 +21,8 @@ export type PlannedChange = Readonly<{
   next: PolicyFolder;
   changes: readonly FileChange[];
   files: Digest;
+  /** As sessions and `policy.loaded` name the set that they make. */
+  set: Digest;
 }>;
 export type Plan = Readonly<
   | PlannedChange
@@ -40,16 +42,16 @@ export async function planChange(
   const present = readPolicyFolder(options.place);
   const inForce = mustLoad(tryRead(present, options)); // by these it is decided who may
   const loading = tryRead(read, { ...options, place });
-  if (loading.kind === "none") mustLoad(loading);
   if (loading.kind === "refused") {
     await recordRefused(where, by, { problems: loading.problems, files: loading.files });
     return { kind: "refused", problems: loading.problems };
   }
+  const { digest: set } = mustLoad(loading);
   const [now, next] = [folderOf(present), folderOf(read)];
   const { filesDigest: files } = digestsOf(next);
   const changes = changesBetween(now, next);
   const denied = deniedFor(inForce, user, surfacesOf(changes));
-  if (denied === null) return { kind: "change", now, next, changes, files };
+  if (denied === null) return { kind: "change", now, next, changes, files, set };
   const problems: readonly [PolicyProblem] = [{ file: place.label, line: 1, column: 1, ...denied }];
   await recordRefused(where, by, { problems, files });
   return { kind: "denied", problems };

@@ -24,7 +24,7 @@ export const ENDINGS: Readonly<Record<Ending, { readonly sentence: string; reado
   cancelled: { sentence: "The turn was cancelled.", next: "Send another message to go on from here." },
   halted: {
     sentence: "Work was halted by an operator or a policy.",
-    next: 'See who halted it with `orgate halts`; `orgate resume-work --reason "…"` lifts every halt.',
+    next: 'See which halt it was with `orgate halts`; `orgate resume-work agent NAME --reason "…"` (or `tool NAME`, or neither for a halt of all work) lifts it.',
   },
   "timed-out": { sentence: "The turn used up its time.", next: "Send another message to go on from here, or raise `turnMs`." },
   "out-of-iterations": {

@@ -108,6 +108,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   "approvals watch": [gone("")],
   halt: [ran("agent nobody --reason x", 2, "nothing was halted: this project has no agent `nobody`"), ran("", 2, "--reason is missing")],
   "resume-work": [
+    ran("", 2, "say why it may go on"),
     ran("agent desk --reason x", 2, "nothing was lifted: agent desk is not halted"),
     ran("all --reason x", 2, "nothing was lifted: all work is not halted"),
     ran("", 2, "--reason is missing"),

@@ -37,13 +37,13 @@ type Opened<D> = Readonly<{ desk: D; config: Pick<Config, "journal"> }>;
 async function ordering<D>(
   given: Given,
   screen: Screen,
+  hint: string,
   open: (given: Given) => Promise<Opened<D>>,
   order: (desk: D, at: Ordered) => Promise<number>,
 ): Promise<number> {
   const scope = scopeOf(given.args);
   const reason = given.text("reason");
-  if (reason === null || reason.trim() === "")
-    throw usage("--reason is missing", "say why: the agents' turns end with it, and the journal keeps it");
+  if (reason === null || reason.trim() === "") throw usage("--reason is missing", hint);
   const { desk, config } = await open(given);
   const person = personOf(given, screen);
   return writing(config, async (place) => {
@@ -86,32 +86,38 @@ function configIfAny(given: Given): Config | (Pick<Config, "journal"> & Readonly
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export const halt: Run = (given, screen) =>
-  ordering(given, screen, deskIfAny, async ({ desk, undecided }, { place, scope, reason, person }) => {
-    const before = await place.store.journal.position();
-    const unknown = desk === null ? null : unknownScope(desk.agents, scope, "--anyway");
-    if (unknown !== null && !given.flag("anyway")) throw unknown;
-    await haltWork({ place, gate: desk?.gate ?? null, person }, scope, reason); // before anything is looked at: looking takes time
-    const reached = await whatBecame(place, scope, before);
-    if (given.json) {
-      const known = desk === null ? null : unknown === null;
-      screen.line(JSON.stringify({ halted: scope, reason, by: person.name, reached, known, undecided }));
-    } else {
-      if (undecided !== null)
+  ordering(
+    given,
+    screen,
+    "say why: the agents' turns end with it, and the journal keeps it",
+    deskIfAny,
+    async ({ desk, undecided }, { place, scope, reason, person }) => {
+      const before = await place.store.journal.position();
+      const unknown = desk === null ? null : unknownScope(desk.agents, scope, "--anyway");
+      if (unknown !== null && !given.flag("anyway")) throw unknown;
+      await haltWork({ place, gate: desk?.gate ?? null, person }, scope, reason); // before anything is looked at: looking takes time
+      const reached = await whatBecame(place, scope, before);
+      if (given.json) {
+        const known = desk === null ? null : unknown === null;
+        screen.line(JSON.stringify({ halted: scope, reason, by: person.name, reached, known, undecided }));
+      } else {
+        if (undecided !== null)
+          screen.line(
+            `${screen.paint("warn", "nothing could be decided, and it was let through because of that:")} ${visible(undecided)}; \`orgate resume-work\` is refused until this is mended`,
+          );
         screen.line(
-          `${screen.paint("warn", "nothing could be decided, and it was let through because of that:")} ${visible(undecided)}; \`orgate resume-work\` is refused until this is mended`,
+          `${screen.paint("bad", "halted")} ${visible(nameOf(scope))}: nothing of it begins any more, in any process, until \`orgate resume-work ${words(scope)} --reason "…"\``,
         );
-      screen.line(
-        `${screen.paint("bad", "halted")} ${visible(nameOf(scope))}: nothing of it begins any more, in any process, until \`orgate resume-work ${words(scope)} --reason "…"\``,
-      );
-      printReached(screen, scope, reached);
-    }
-    if (unknown !== null)
-      tell(given, screen, `this project has no ${words(scope)}: it is halted all the same, should it come from elsewhere`);
-    return EXIT.success;
-  });
+        printReached(screen, scope, reached);
+      }
+      if (unknown !== null)
+        tell(given, screen, `this project has no ${words(scope)}: it is halted all the same, should it come from elsewhere`);
+      return EXIT.success;
+    },
+  );
 
 export const resume: Run = (given, screen) =>
-  ordering(given, screen, deskIn, async ({ gate }, { place, scope, reason, person }) => {
+  ordering(given, screen, "say why it may go on: the journal keeps it", deskIn, async ({ gate }, { place, scope, reason, person }) => {
     await place.orders.refresh();
     const before = place.orders.now().halts;
     const lifted = scope === "all" ? [...before.keys()] : [...before.keys()].filter((s) => s === scope);

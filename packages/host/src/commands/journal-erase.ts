@@ -19,6 +19,7 @@ export const erase: Run = async (given, screen) => {
     if (given.json) screen.line(JSON.stringify({ session: summary.session, first, last, ...done }));
     else {
       const wishes = done.intents > 0 ? `, ${count(done.intents, "pending wish", "pending wishes")}` : "";
+      if (done.entries === 0) screen.line(`nothing was left to erase: entries ${first}-${last} were erased before`);
       screen.line(
         `erased ${count(done.entries, "entry", "entries")} (${first}-${last}), ${count(done.blobs, "blob")}${wishes} of ${summary.session}`,
       );

@@ -49,7 +49,7 @@ test("A665 whoever the policies do not let erases nothing, trusts nothing, repla
   expect([code, stderr]).toEqual([1, expect.stringContaining("`ben` may not take back the trust in `AGENTS.md`")]);
 }, 180_000);
 
-test("A665 whoever the policies let does all of it, and everybody withdraws their own key", async () => {
+test("A665 A668 whoever the policies let does all of it, erasing twice is told, and everybody withdraws their own key", async () => {
   for (const act of [
     ["sessions", "say", session, "hello"],
     ["sessions", "clear", session],
@@ -58,6 +58,8 @@ test("A665 whoever the policies let does all of it, and everybody withdraws thei
     ["journal", "erase", "--session", session, "--reason", "asked for"],
   ])
     expect([act.join(" "), await desk.orgate(...act, "--as", "ana")]).toEqual([act.join(" "), expect.objectContaining({ code: 0 })]);
+  const twice = await desk.orgate("journal", "erase", "--session", session, "--reason", "again", "--as", "ana");
+  expect(twice.stdout).toMatch(/^nothing was left to erase: entries \d+-\d+ were erased before\n/);
   const own = await desk.orgate("keys", "withdraw", keyOf["ben"] ?? "", "--reason", "lost", "--as", "ben");
   expect([own.code, own.stderr]).toEqual([0, ""]);
 }, 180_000);
@@ -97,6 +99,7 @@ test("A667 with a person's key goes all that stands for them: the server's key f
     expect(done["ended"]).toHaveLength(2); // and the one that the server held
     expect([...(done["revoked"] ?? [])].sort()).toEqual([access, unused.access].sort());
     for (const shown of [token, unused.token]) {
+      await expect.poll(async () => (await me(shown)).status, { timeout: 30_000 }).toBe(401); // the server hears of it from the journal
       const refused = await me(shown);
       expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
         401,

@@ -41,7 +41,7 @@ export const apply: Run = async (given, screen) => {
     const applied = !given.flag("dry-run") && plan.changes.length > 0;
     if (applied) await applyChange(where, config.root, plan, { by, reason, show });
     else show();
-    return told(given, screen, { changes: plan.changes, filesDigest: plan.files, applied });
+    return told(given, screen, { changes: plan.changes, filesDigest: plan.files, set: plan.set, applied });
   });
 };
 
@@ -74,14 +74,14 @@ export function showChanges(screen: Screen, old: Texts, next: Texts, changes: re
   }
 }
 
-type Done = Readonly<{ changes: readonly FileChange[]; filesDigest: string; applied: boolean }>;
+type Done = Readonly<{ changes: readonly FileChange[]; filesDigest: string; set: string; applied: boolean }>;
 
-function told(given: Given, screen: Screen, { changes, filesDigest, applied }: Done): number {
-  if (given.json) screen.line(JSON.stringify({ applied, files: filesDigest, changes }));
+function told(given: Given, screen: Screen, { changes, filesDigest, set, applied }: Done): number {
+  if (given.json) screen.line(JSON.stringify({ applied, set, files: filesDigest, changes }));
   else if (changes.length === 0) screen.line("nothing to change");
   else
     screen.line(
-      `${applied ? screen.paint("good", "applied") : "not applied"}: ${count(changes.length, "file")}, digest ${filesDigest.slice(0, 12)}`,
+      `${applied ? screen.paint("good", "applied") : "not applied"}: ${count(changes.length, "file")}, set ${set.slice(0, 12)}, files ${filesDigest.slice(0, 12)}`,
     );
   return EXIT.success;
 }

@@ -59,6 +59,17 @@ test("A380 `policy history` says which set was in force since when, who applied 
   expect(stdout).toContain("(nobody looks on Sundays)");
 });
 
+test("G657 `policy apply` names both digests of a set, and the history tells which is which: rows of one set can be matched", async () => {
+  const { stdout } = await desk.orgate("policy", "history");
+  const [head = "", loaded = "", put = ""] = stdout.split("\n");
+  const [set, files] = [second?.digest?.slice(0, 12) ?? "", second?.files.slice(0, 12) ?? ""];
+  expect(head).toMatch(/set +files +made of/);
+  expect(loaded).toMatch(new RegExp(`loaded +${set} +${files} `));
+  expect(put).toMatch(new RegExp(`applied +– +${files} `));
+  const again = await desk.json("policy", "apply", "--set", files, "--dry-run");
+  expect(again).toMatchObject({ set: second?.digest, files: second?.files });
+});
+
 test("A380 `policy show` prints a set by its digest, by a time and by an entry, as it was then", async () => {
   const old = await desk.orgate("policy", "show", first?.digest?.slice(0, 12) ?? "");
   expect(old.stdout).toContain("desk.cases.json");

@@ -37,28 +37,25 @@ export const history: Run = async (given, screen) => {
   if (given.json) screen.line(JSON.stringify(rows));
   else if (rows.length === 0) screen.line("no policies were loaded so far: `orgate run` records the set it runs under");
   else {
-    const head = ["entry", "since", "what", "set", "made of", "by", "changes"];
-    const told = rows.map((row) => cellsOf(row, addressOf(row, rows)));
+    const head = ["entry", "since", "what", "set", "files", "made of", "by", "changes"];
+    const told = rows.map(cellsOf);
     for (const line of table(head, told, screen.paint)) screen.line(line);
     if (next !== null) screen.line(screen.paint("dim", `… older entries: --limit ${limit * 10}`));
   }
   return EXIT.success;
 };
 
-/** What finds this set and no other: sets that differ in comments alone share the digest that sessions name. */
-function addressOf({ digest, files }: HistoryRow, rows: readonly HistoryRow[]): string {
-  const shared = digest === null || rows.some((other) => other.digest === digest && other.files !== files);
-  return (shared ? files : digest)?.slice(0, 12) ?? "–";
-}
-
-function cellsOf(row: HistoryRow, set: string): readonly Cell[] {
+/** G657 either digest finds the set: that of its files tells sets apart that differ in comments alone, and matches an applied set with the one loaded. */
+function cellsOf(row: HistoryRow): readonly Cell[] {
+  const files = row.files?.slice(0, 12) ?? "–";
   const changes = row.changes.map(({ path, change }) => `${change} ${path}`).join(", ");
   const said = [changes, row.reason === "" ? "" : `(${row.reason})`, row.problems[0] ?? ""].filter((one) => one !== "").join(" ");
   return [
     String(row.seq),
     new Date(row.at).toISOString(),
     { text: row.kind, tone: row.kind === "refused" ? "bad" : row.kind === "applied" ? "good" : "plain" },
-    row.stored || row.kind === "refused" ? set : `${set} (no text)`,
+    row.digest?.slice(0, 12) ?? "–",
+    row.stored || row.kind === "refused" ? files : `${files} (no text)`,
     row.counts === null ? "–" : setText(row.counts),
     row.by,
     said,

@@ -226,11 +226,29 @@ describe("eval and explain", () => {
     });
     desk.write("policies/desk.cedar", POLICIES.replace('@id("tools")', '@id("tools")\n@ask("sure?")'));
     const now = await desk.orgate("policy", "explain", "--session", session, "--call", "1.0");
-    expect(now.stdout).toContain("recorded: allow by desk/tools");
-    expect(now.stdout).toContain("the policies that decide it have changed since");
+    expect(now.stdout).toMatch(/^allow then: 1\.0 of s_\S+\n {2}by desk\/tools\n/); // what was, and not what would be
+    expect(now.stdout).toContain("ask today: the policies that decide it have changed since");
     expectRefusal(await desk.orgate("policy", "explain", "--session", session, "--call", "9.9"), 2, "has no decision on `9.9`");
     expectRefusal(await desk.orgate("policy", "explain", "--session", session), 2, "--call is missing");
   });
+});
+
+test("G656 a call that was approved is explained by what was decided then, with the question and the person", async () => {
+  const desk = newDesk();
+  desk.write("policies/desk.cedar", POLICIES.replace('@id("tools")', '@id("tools")\n@ask("sure?")'));
+  await desk.json("keys", "create", "ana");
+  const { code, stdout } = await desk.orgate("run", "desk", "--input", "look", "--as", "ana", "--json");
+  const { session } = JSON.parse(stdout) as { session: string };
+  const [question] = (await desk.json("approvals", "list")) as { approval: string }[];
+  expect([code, typeof question?.approval]).toEqual([3, "string"]);
+  await desk.json("approvals", "approve", question?.approval ?? "", "--as", "ana");
+  const explained = ["policy", "explain", "--session", session, "--call", "1.0"];
+  const told = await desk.orgate(...explained);
+  expect(told.stdout).toMatch(
+    new RegExp(`^allow then: 1\\.0 of ${session}\\n(?:.*\\n)*? {2}approved by user:ana \\(${question?.approval}\\)\\n`),
+  );
+  expect(told.stdout).toMatch(/^ask today$/m);
+  expect(await desk.json(...explained)).toMatchObject({ approved: { approval: question?.approval, by: ["user:ana"] } });
 });
 
 test("G652 what `policy check` warns of is told on stderr by `run` and by `up --check` too", async () => {

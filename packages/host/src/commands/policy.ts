@@ -7,8 +7,10 @@ import {
   FaultError,
   type Journal,
   lowerFirst,
+  principalName,
   readJson,
   type SessionId,
+  seq,
   type UserAct,
   type Verdict,
 } from "@orgate/core";
@@ -177,6 +179,7 @@ export const explain: Run = async (given, screen) => {
         what: question.what,
         decision,
         recorded: past?.decision ?? null,
+        approved: past?.approved ?? null,
         under: past?.under ?? null,
         reads: explained.reads,
         considered: considered.map(({ policy, part, why }) => ({ ...brief(policy), part, why })),
@@ -185,12 +188,9 @@ export const explain: Run = async (given, screen) => {
     );
     return EXIT.success;
   }
-  screen.line(`${paintVerdict(screen, decision.verdict)} ${visible(question.what)}`);
+  if (past === null) screen.line(`${paintVerdict(screen, decision.verdict)} ${visible(question.what)}`);
+  else tellPast(screen, past, decision, question.what);
   for (const line of reasons(decision.verdict)) screen.line(`  ${visible(line)}`);
-  if (past !== null) {
-    for (const line of comparison(past.decision, decision)) screen.line(`  ${visible(line)}`);
-    tellThen(screen, past.under);
-  }
   screen.line(`${screen.paint("dim", "slice")} ${decision.slice.slice(0, 12)} reads ${explained.reads.join(", ") || "nothing"}`);
   for (const [path, value] of Object.entries(decision.read)) screen.line(`  ${visible(`${path} = ${JSON.stringify(value)}`)}`);
   const rows = [
@@ -221,16 +221,34 @@ function tellThen(screen: Screen, under: DecidedUnder | null): void {
   }
 }
 
-function comparison(past: Decision, now: Decision): readonly string[] {
-  const line = `recorded: ${past.verdict.kind}${past.verdict.because.length === 0 ? "" : ` by ${past.verdict.because.join(", ")}`}`;
-  if (past.slice === now.slice && past.verdict.kind === now.verdict.kind) return [line];
-  return [
-    line,
-    past.slice === now.slice
-      ? "decided otherwise now: an answer or an open unknown had a part in it"
-      : "the policies that decide it have changed since",
-  ];
+/** G656 what was decided then comes first, with who approved it; what would be decided today is told as such. */
+function tellPast(screen: Screen, { decision: then, under, approved }: Past, now: Decision, what: string): void {
+  screen.line(`${paintVerdict(screen, then.verdict)} then: ${visible(what)}`);
+  for (const line of reasons(then.verdict)) screen.line(`  ${visible(line)}`);
+  if (approved !== null) screen.line(`  ${visible(approvalText(approved))}`);
+  tellThen(screen, under);
+  const changed = then.slice === now.slice ? "" : ": the policies that decide it have changed since";
+  screen.line(`${paintVerdict(screen, now.verdict)} today${changed}`);
 }
+
+const approvalText = ({ approval, by }: Approved): string =>
+  by.length === 0 ? `by the grant ${approval}` : `approved by ${by.join(", ")} (${approval})`;
+
+/** Whose answers turned a question into leave to act; nobody's where a grant did. */
+async function approvedBy(journal: Pick<Journal, "read">, session: SessionId, { verdict }: Decision): Promise<Approved | null> {
+  if (verdict.kind !== "allow" || verdict.approval === null) return null;
+  const { approval } = verdict;
+  const by: string[] = [];
+  for (let after = seq(0); ; ) {
+    const page = await journal.read(session, after, PAGE);
+    for (const { seq: place, event: e } of page) {
+      after = place;
+      if (e.kind === "approval.answered" && e.approval === approval) by.push(principalName(e.by));
+    }
+    if (page.length < PAGE) return { approval, by };
+  }
+}
+const PAGE = 500;
 
 /** Scopes are proven true or false before anything is evaluated. */
 function whyOutOfScope({ json }: LoadedPolicy, action: Action, { agent }: Facts): string {
@@ -284,7 +302,9 @@ function entityIds(scope: LoadedPolicy["json"]["action"]): readonly unknown[] {
 // ── what is asked ──
 
 /** A decision of the journal, with the set it was made under and the rules that decided, as they stood then. */
-type Past = Readonly<{ decision: Decision; under: DecidedUnder | null }>;
+type Past = Readonly<{ decision: Decision; under: DecidedUnder | null; approved: Approved | null }>;
+/** The question, or the grant, and who answered it. */
+type Approved = Readonly<{ approval: string; by: readonly string[] }>;
 type Asked = Readonly<
   | {
       kind: "agent";
@@ -402,7 +422,8 @@ async function recorded(given: Given, text: string): Promise<Asked> {
     const { decided: event, facts } = found;
     const loaded = mustLoad(tryFolder(await optionsOf(config, given.env)));
     const decision: Decision = { verdict: event.verdict, slice: event.slice, read: event.read, shadow: event.shadow };
-    const past = { decision, under: await rulesThen(look.journal, session, wanted) };
+    const approved = await approvedBy(look.journal, session, decision);
+    const past = { decision, under: await rulesThen(look.journal, session, wanted), approved };
     const what = `${wanted} of ${session}`;
     return { kind: "agent", gate: loaded.gateFor(facts.surface), action: event.action, facts, refused: null, isThere: true, what, past };
   } finally {

@@ -79,6 +79,11 @@ function HistoryRow({ row }: Readonly<{ row: Row }>) {
           <code>{name.slice(0, 12)}</code> (recorded before texts were stored)
         </span>
       )}
+      {files === null ? null : (
+        <span>
+          files <code>{files.slice(0, 12)}</code>
+        </span>
+      )}
       {counts === null ? null : <span>{setText(counts)}</span>}
       <span>by {escapeHidden(by)}</span>
       {reason === "" ? null : <span>“{escapeHidden(reason)}”</span>}
