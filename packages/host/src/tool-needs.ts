@@ -12,7 +12,11 @@ import { placeOf } from "./toml-text.ts";
 type Place = Readonly<{ root: string; env: Env }>;
 
 /** One problem at most for each manifest that can be read. */
-export const missingNeeds = (manifests: readonly ManifestFile[], ground: ProjectManifests["ground"], place: Place): readonly FileProblem[] =>
+export const missingNeeds = (
+  manifests: readonly ManifestFile[],
+  ground: ProjectManifests["ground"],
+  place: Place,
+): readonly FileProblem[] =>
   manifests.flatMap((manifest) => {
     const missing = needOf(manifest, ground, place);
     if (missing === null) return [];
@@ -46,13 +50,19 @@ function needOf({ contract: { manifest } }: ManifestFile, ground: ProjectManifes
       if (name === "" || pieces.some(({ kind }) => kind !== "text")) return null; // an argument says which
       const path = tool.orgate.sandbox === "none" ? (env["PATH"] ?? PROGRAM_PATH) : PROGRAM_PATH;
       const why = programTrouble(name, root, path);
-      return why === null ? null : { at: ["command", "template"], detail: `\`${name}\` ${why}`, hint: "install it, or name another program" };
+      return why === null
+        ? null
+        : { at: ["command", "template"], detail: `\`${name}\` ${why}`, hint: "install it, or name another program" };
     }
   }
 }
 
 const programTrouble = (name: string, root: string, path: string): string | null =>
-  findProgram(name, root, path) !== null ? null : name.includes("/") ? "is no program on this machine" : `is not installed (looked in ${path})`;
+  findProgram(name, root, path) !== null
+    ? null
+    : name.includes("/")
+      ? "is no program on this machine"
+      : `is not installed (looked in ${path})`;
 
 function serversOf(root: string, env: Env) {
   try {
