@@ -292,7 +292,7 @@ const CASES: readonly Case[] = [
       const old = await sound(ana, "a page that is older than its server");
       await tells();
       const cards = await page.getByRole("article", { name: "Call of pay" }).count();
-      const said = await page.getByText("pay frank", { exact: true }).count();
+      const said = await page.getByRole("region", { name: "Conversation" }).getByText("pay frank", { exact: true }).count();
       return [
         ...wrong(stays, "the page went blank"),
         ...wrong(cards === 1 && said === 1, `${cards} cards, said ${said} times`),

@@ -1,7 +1,7 @@
 /** CodeMirror in a shadow root: its styles are adopted sheets there, which the content policy allows. */
 import { HighlightStyle, StreamLanguage, type StreamParser, syntaxHighlighting } from "@codemirror/language";
-import { EditorState, type Extension, StateField } from "@codemirror/state";
-import { Decoration, EditorView, highlightSpecialChars, lineNumbers, WidgetType } from "@codemirror/view";
+import { EditorState, type Extension, type Range, StateField, type Text } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, lineNumbers, WidgetType } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { escapeHidden } from "@orgate/core/vocab";
 import { useEffect, useRef } from "react";
@@ -70,15 +70,39 @@ const LOOK = EditorView.theme({
   ".cm-told": { color: "var(--bad)", fontFamily: "var(--sans)", paddingLeft: "1rem" },
 });
 
-/** What hides in a text that can be changed stands there as its escape, and is still one character. */
-const HIDDEN = highlightSpecialChars({
-  specialChars: /(?!\t)[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
-  render(code) {
+class Hidden extends WidgetType {
+  readonly char: string;
+  constructor(char: string) {
+    super();
+    this.char = char;
+  }
+  override eq(other: Hidden): boolean {
+    return other.char === this.char;
+  }
+  toDOM(): HTMLElement {
     const mark = document.createElement("mark");
-    mark.textContent = escapeHidden(String.fromCodePoint(code));
+    mark.textContent = escapeHidden(this.char);
     mark.title = "A character that would not be seen";
     return mark;
-  },
+  }
+}
+
+const HIDES = /(?!\t)[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+function hiddenIn(doc: Text): DecorationSet {
+  const found: Range<Decoration>[] = [];
+  for (let n = 1; n <= doc.lines; n += 1) {
+    const { from, text } = doc.line(n);
+    for (const { 0: char, index } of text.matchAll(HIDES))
+      found.push(Decoration.replace({ widget: new Hidden(char) }).range(from + index, from + index + char.length));
+  }
+  return Decoration.set(found);
+}
+
+/** What hides in a text that can be changed stands there as its escape, and is still one character; in lines beside the screen too, which are drawn as well. */
+const HIDDEN = StateField.define({
+  create: ({ doc }) => hiddenIn(doc),
+  update: (value, { docChanged, newDoc }) => (docChanged ? hiddenIn(newDoc) : value),
+  provide: (field) => EditorView.decorations.from(field),
 });
 
 class Told extends WidgetType {
