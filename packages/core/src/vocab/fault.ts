@@ -207,7 +207,7 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       return line(
         `there is no agent \`${f.agent}\``,
         f.session !== undefined
-          ? `put its file back, or end the session without it: \`orgate sessions cancel ${f.session}\` or \`orgate approvals deny\`, then \`orgate sessions close ${f.session}\``
+          ? `put its file back, or end the session without it: \`orgate sessions cancel ${f.session}\` or \`orgate approvals deny ID --reason WHY\`, then \`orgate sessions close ${f.session}\``
           : f.known.length === 0
             ? "look at the list of agents: it has those that you may see"
             : `known agents: ${f.known.join(", ")}`,

@@ -128,7 +128,7 @@ export const withdraw: Run = async (given, screen) => {
     else {
       for (const id of ended) screen.line(`${id} counts no more${held.includes(id) ? ": the server held it for them" : ""}`);
       for (const access of revoked) screen.line(`${access} is revoked`);
-      for (const k of left) screen.line(`${k.key} is theirs too, and still counts: \`orgate keys withdraw ${k.key}\` ends it`);
+      for (const k of left) screen.line(`${k.key} is theirs too, and still counts: \`orgate keys withdraw ${k.key} --reason WHY\` ends it`);
     }
     return EXIT.success;
   });

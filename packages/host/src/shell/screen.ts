@@ -199,7 +199,9 @@ function questionLines(item: QuestionItem, look: Look): readonly string[] {
     ...item.asks.flatMap(({ question, policy }) =>
       wrapped(`${question} (${policy.id})`, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
     ),
-    ...[quorumText(item.quorum)].flatMap((voted) => (voted === null ? [] : [paint("warn", `  ${voted}`)])),
+    ...[quorumText(item.quorum)].flatMap((voted) =>
+      voted === null ? [] : wrapped(voted, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
+    ),
   ];
 }
 
