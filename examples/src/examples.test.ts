@@ -36,6 +36,7 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "30-symbi.ts": /^Paid\.$/,
   "31-orchestrate.ts": /^(researcher|writer) was first\.$/,
   "32-testing-policies.ts": /^paid: ann \| allow world\/small \| deny {2}\| deny world\/no-notes$/,
+  "33-folder-files.ts": /^\.\.\/package\.json was refused$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 

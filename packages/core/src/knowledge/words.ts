@@ -8,6 +8,9 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}]/u;
 const RUNS = new RegExp(`(${UNSPACED.source}[${UNSPACED.source.slice(1, -1)}\\p{M}ー]*)|([\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}_]*)`, "gu");
 
+/** A script has signs that are no letters, such as radicals by themselves. */
+const LETTERS = /^[\p{L}\p{N}\p{M}ー]+$/u;
+
 let segmenter: Intl.Segmenter | null = null;
 
 /** In order, in lower case, in one form for characters that look the same; lazily, so that whoever wants ten of them pays for ten. */
@@ -17,7 +20,7 @@ export function* wordsIn(text: string): Generator<string> {
     if (spaced !== undefined) yield* parts(bare(spaced));
     else if (unspaced !== undefined) {
       segmenter ??= new Intl.Segmenter(undefined, { granularity: "word" });
-      for (const { segment, isWordLike } of segmenter.segment(unspaced)) if (isWordLike === true) yield segment;
+      for (const { segment, isWordLike } of segmenter.segment(unspaced)) if (isWordLike === true && LETTERS.test(segment)) yield segment;
     }
   }
 }

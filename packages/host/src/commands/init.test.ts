@@ -147,12 +147,12 @@ test("S118 a new project has the shell's agent and its policies, which load; one
 });
 
 test("A707 no page and no file of a new project says that orgate is in a public registry", async () => {
-  await json(".", "init", "fresh", "--yes");
+  await json(".", "init", "unpublished", "--yes");
   const repository = join(import.meta.dirname, "../../../..");
   const pages = ["README.md", "packages/host/README.md", "packages/core/README.md", "docs/guide/library.md"].map((page) =>
     join(repository, page),
   );
-  const made = readFileSync(join(folder, "fresh", "README.md"), "utf8");
+  const made = readFileSync(join(folder, "unpublished", "README.md"), "utf8");
   expect(made).toContain("Orgate is not in a public registry yet");
   for (const text of [made, ...pages.map((page) => readFileSync(page, "utf8"))])
     expect(text).not.toMatch(/npmjs\.com|npm (?:install|i)(?: -\S+| --\S+)* orgate\b/);
