@@ -86,14 +86,15 @@ test.each([40, 80])(
     await does('/spawn "keeper that reads notes"', /Space shows \d+ more rows?/);
     keys("y");
     keys("g");
+    const shown = () => tmux("capture-pane", "-p");
     let text = "";
-    for (let pages = 0; !/y once/.test(tmux("capture-pane", "-p")); pages += 1) {
+    for (let [pages, now] = [0, shown()]; !/y once/.test(now); pages += 1) {
       expect(pages).toBeLessThan(60);
       expect(desk.has("agents/keeper.symbi")).toBe(false); // neither of those keys counted
-      const before = tmux("capture-pane", "-p");
+      const before = now; // judged and compared alike: another look might be of the next page
       text += before;
       keys("Space");
-      await until(() => (tmux("capture-pane", "-p") !== before ? true : null));
+      now = await until(() => [shown()].find((one) => one !== before) ?? null);
     }
     expect(text).toContain("newly permits");
     expect(screen()).not.toContain("g grant");
