@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import { createRuntime, defineAgent, defineTool, type Model, type RunResult, sha256, tableGate } from "orgate";
 import * as z from "zod";
 import { orders, tell } from "./outlet.ts";
-import { PERSON } from "./script.ts";
+import { PEOPLE_MAY, PERSON } from "./script.ts";
 
 const MILL = "mill";
 const WAYS = ["grind", "spin", "think"] as const;
@@ -55,6 +55,7 @@ const gate = tableGate(
     { id: "work", action: "tool:*", verdict: "allow" },
     { id: "think", action: "model", verdict: "allow" },
     { id: "speak", action: "respond", verdict: "allow" },
+    ...PEOPLE_MAY,
   ],
   sha256,
 );

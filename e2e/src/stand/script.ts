@@ -32,3 +32,8 @@ export const SCRIPT: readonly Step[] = [
 export const AGENT = "victim";
 export const PERSON = "ana";
 export const resultOf = (tool: string, n: number): string => `${tool} ${n} was done`;
+
+/** Rows of a table that let people do for themselves what these suites are not about. */
+export const PEOPLE_MAY = (["run", "open", "say", "steer", "cancel", "close"] as const).map(
+  (action) => ({ id: `people-${action}`, action, verdict: "allow" }) as const,
+);

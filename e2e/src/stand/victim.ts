@@ -23,7 +23,7 @@ import {
 import * as z from "zod";
 import { effect } from "./effect.ts";
 import { answerTo, orders, point, request, tell } from "./outlet.ts";
-import { AGENT, PERSON, resultOf, SCRIPT, TOOLS } from "./script.ts";
+import { AGENT, PEOPLE_MAY, PERSON, resultOf, SCRIPT, TOOLS } from "./script.ts";
 import type { Did, Job } from "./wire.ts";
 
 const input = z.strictObject({ n: z.int() });
@@ -82,6 +82,7 @@ const gate = tableGate(
     { id: "think", action: "model", verdict: "allow" },
     { id: "speak", action: "respond", verdict: "allow" },
     { id: "people", action: "approve", verdict: "allow" },
+    ...PEOPLE_MAY,
   ],
   sha256,
 );
