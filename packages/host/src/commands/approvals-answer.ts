@@ -70,7 +70,8 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
     const announce = () => (given.json ? undefined : printAnswer(screen, view, chosen));
     const wish = { kind: "answer", approval, digest, answer: chosen } as const;
     const sent = await deliverWish(given, screen, { look, config, session, agent, person, announce }, wish);
-    const [still] = isRefusal(chosen) ? [] : await look.journal.question(approval);
+    const isOneOfSeveral = !isRefusal(chosen) && quorumText(quorumOf(view.asks, view.votes)) !== null;
+    const [still] = isOneOfSeveral ? await look.journal.question(approval) : []; // to prove that a row is gone all of them are read
     const quorum = still === undefined ? null : quorumOf(still.asks, still.votes);
     const code = tellSent(given, screen, look, sent, { quorum });
     const voted = quorum === null ? null : quorumText(quorum);
