@@ -91,7 +91,7 @@ test("L325 in the library turn 2,000 steps over as many rows, and moves as many 
 }, 600_000);
 
 test("W320 at the server turn 2,000 reads as much as turn 100, also one that waits for a person and is answered", async () => {
-  const at = await serving({ agents: [clerk], gate: GATE });
+  const at = await serving({ agents: [clerk], gate: GATE, serve: { bounds: { perSecond: 10_000 } } }); // a quick machine would be asked to wait
   closing.push(at.stop);
   const execute = async (input: string, session?: SessionId) => {
     const answer = await at.post("/api/v1/agents/clerk/execute", { input, ...(session === undefined ? {} : { session }), waitMs: 60_000 });
