@@ -70,30 +70,36 @@ const LOOK = EditorView.theme({
   ".cm-told": { color: "var(--bad)", fontFamily: "var(--sans)", paddingLeft: "1rem" },
 });
 
-class Hidden extends WidgetType {
-  readonly char: string;
-  constructor(char: string) {
+/** An element that stands in the text or beside it, and is not part of it. */
+class Shown extends WidgetType {
+  readonly tag: "mark" | "div";
+  readonly text: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  constructor(tag: "mark" | "div", text: string, attributes: Readonly<Record<string, string>>) {
     super();
-    this.char = char;
+    this.tag = tag;
+    this.text = text;
+    this.attributes = attributes;
   }
-  override eq(other: Hidden): boolean {
-    return other.char === this.char;
+  override eq(other: Shown): boolean {
+    return other.tag === this.tag && other.text === this.text;
   }
   toDOM(): HTMLElement {
-    const mark = document.createElement("mark");
-    mark.textContent = escapeHidden(this.char);
-    mark.title = "A character that would not be seen";
-    return mark;
+    const element = document.createElement(this.tag);
+    element.textContent = this.text;
+    for (const [name, value] of Object.entries(this.attributes)) element.setAttribute(name, value);
+    return element;
   }
 }
 
 const HIDES = /(?!\t)[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const hiddenMark = (char: string): Shown => new Shown("mark", escapeHidden(char), { title: "A character that would not be seen" });
 function hiddenIn(doc: Text): DecorationSet {
   const found: Range<Decoration>[] = [];
   for (let n = 1; n <= doc.lines; n += 1) {
     const { from, text } = doc.line(n);
     for (const { 0: char, index } of text.matchAll(HIDES))
-      found.push(Decoration.replace({ widget: new Hidden(char) }).range(from + index, from + index + char.length));
+      found.push(Decoration.replace({ widget: hiddenMark(char) }).range(from + index, from + index + char.length));
   }
   return Decoration.set(found);
 }
@@ -105,23 +111,6 @@ const HIDDEN = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-class Told extends WidgetType {
-  readonly message: string;
-  constructor(message: string) {
-    super();
-    this.message = message;
-  }
-  override eq(other: Told): boolean {
-    return other.message === this.message;
-  }
-  toDOM(): HTMLElement {
-    const told = document.createElement("div");
-    told.className = "cm-told";
-    told.textContent = this.message;
-    return told;
-  }
-}
-
 /** Errors in their places, and the line that is looked for. */
 const marked = (marks: readonly CodeMark[], line: number | null): Extension =>
   StateField.define({
@@ -131,7 +120,7 @@ const marked = (marks: readonly CodeMark[], line: number | null): Extension =>
       const wrong = marks.flatMap((mark) => {
         const { from, to } = lineAt(mark.line);
         const start = Math.min(from + Math.max(0, mark.column - 1), to);
-        const told = Decoration.widget({ widget: new Told(mark.message), block: true, side: 1 }).range(to);
+        const told = Decoration.widget({ widget: new Shown("div", mark.message, { class: "cm-told" }), block: true, side: 1 }).range(to);
         return start < to ? [Decoration.mark({ class: "cm-wrong" }).range(start, to), told] : [told];
       });
       return Decoration.set([...here, ...wrong], true);

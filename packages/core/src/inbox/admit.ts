@@ -203,18 +203,15 @@ function dismiss({ id, by }: Intent, { call, note }: Extract<Wish, { kind: "dism
 
 // ── untrusted: whoever can write a row can write anything into it ──
 
-/** Q560 of two answers that wait, a later refusal by the same person takes back their earlier yes: the yes has not counted yet. */
-export const takesBack = (later: Intent, earlier: Intent): boolean =>
-  isPrincipal(later.by) &&
-  isPrincipal(earlier.by) &&
-  isWish(later.wish) &&
-  isWish(earlier.wish) &&
-  later.wish.kind === "answer" &&
-  earlier.wish.kind === "answer" &&
-  later.wish.approval === earlier.wish.approval &&
-  nameOf(later.by) === nameOf(earlier.by) &&
-  isRefusal(later.wish.answer) &&
-  !isRefusal(earlier.wish.answer);
+/** Q560 Later answers of the same person that take back a yes: it has not counted while both wait. */
+export function refusalsOf(earlier: Intent, later: readonly Arrived[]): readonly Arrived[] {
+  const { by, wish } = earlier;
+  if (!isPrincipal(by) || !isWish(wish) || wish.kind !== "answer" || isRefusal(wish.answer)) return [];
+  return later.filter(({ intent }) => {
+    if (!isPrincipal(intent.by) || !isWish(intent.wish) || intent.wish.kind !== "answer") return false;
+    return intent.wish.approval === wish.approval && nameOf(intent.by) === nameOf(by) && isRefusal(intent.wish.answer);
+  });
+}
 
 export const refusalOf = (intent: Intent, reason: string): JournalEvent => ({
   kind: "intent.refused",

@@ -165,7 +165,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "context.compact-asked":
         return [live("·", "dim", `${principalName(e.by)} wants no more than ${e.tokens} tokens of the conversation shown`)];
       case "model.chosen":
-        return [live("·", "accent", `from the next turn on ${escapeHidden(e.model)} is asked, says ${principalName(e.by)}`)];
+        return [live("·", "accent", `${principalName(e.by)} chose the model ${escapeHidden(e.model)}`)];
       case "output.asked":
         return [line("·", "dim", "the answer is to be JSON by a schema")];
       case "output.checked":
@@ -301,7 +301,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "policy.refused":
         return [
           {
-            ...line("✗", "warn", `policies refused on ${e.during}, ${principalName(e.by)}; those before go on`),
+            ...line("✗", "warn", `policies refused on ${e.during}, ${principalName(e.by)}`),
             more: e.problems.map(escapeHidden),
           },
         ];

@@ -8,7 +8,7 @@
 import { messageOf } from "../act/act.ts";
 import { expiry } from "../gate/approvals.ts";
 import { toolDigests } from "../gate/request.ts";
-import { type Admitted, admit, refusalOf, takesBack } from "../inbox/admit.ts";
+import { type Admitted, admit, refusalOf, refusalsOf } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import type { Begin, Hold } from "../journal/port.ts";
@@ -184,7 +184,7 @@ export async function drive(
     for (const [i, one] of pending.entries()) {
       const { intent } = one;
       if (consumed.includes(intent.id) || listening.isHearing(intent.id)) continue;
-      const isTakenBack = pending.slice(i + 1).some((later) => takesBack(later.intent, intent) && judged(later).kind === "event");
+      const isTakenBack = refusalsOf(intent, pending.slice(i + 1)).some((later) => judged(later).kind === "event");
       const became = isTakenBack ? [refusalOf(intent, "the same person has taken it back since")] : listening.hear(one);
       if (became === null) continue; // middleware takes its time: it stays in the inbox until then
       consumed.push(intent.id);

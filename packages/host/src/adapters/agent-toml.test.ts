@@ -77,7 +77,7 @@ test.each<[string, string, string]>([
     "agents/clerk.toml:6:1: `context.kind`: invalid discriminator value",
   ],
   ["no TOML", `${AGENT}limits = {`, "agents/clerk.toml:"],
-  ["an unknown setting", `${AGENT}modle = "x"\n`, "agents/clerk.toml:5:1: there is no setting `modle`"],
+  ["an unknown setting", `${AGENT}modle = "x"\n`, "agents/clerk.toml:5:1: there is no setting `modle`; did you mean `model`?"],
   ["a missing setting", 'name = "clerk"\nmodel = "offline/x"\n', "agents/clerk.toml:1:1: `instructions` is missing"],
   ["a setting of another type", AGENT.replace('["look"]', '"look"'), "agents/clerk.toml:4:1: `tools`: invalid input"],
   ["a tool that nobody exports", AGENT.replace('"look"', '"lok"'), "agents/clerk.toml:4:1: there is no tool `lok`"],

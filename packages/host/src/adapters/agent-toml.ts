@@ -17,6 +17,7 @@ import {
   type JsonObject,
   type KnowledgeDefinition,
   lowerFirst,
+  nearest,
   type Recover,
   readJson,
   type Skill,
@@ -180,7 +181,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
   const found = tools.flatMap((name, i) => {
     const [known, wrong] = [box.get(name), broken.get(name)];
     if (known !== undefined) return [known.tool];
-    const hint = box.size === 0 ? "the project's `tools/` has none" : `there are: ${[...box.keys()].sort().join(", ")}`;
+    const hint = box.size === 0 ? "the project's `tools/` has none" : nearest(name, [...box.keys()].sort());
     if (wrong !== undefined) unfit.push({ ...wrong, tool: name });
     else if (!lacks) trouble(fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint));
     return /^[\w-]{1,64}$/.test(name) ? [standIn(name)] : [];
@@ -268,9 +269,14 @@ function textOf(file: string): string {
 const issuesOf = (error: z.ZodError): readonly Readonly<{ path: readonly PropertyKey[]; detail: string }>[] =>
   error.issues.flatMap((issue) => {
     if (issue.code === "unrecognized_keys")
-      return issue.keys.map((key) => ({ path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`` }));
+      return issue.keys.map((key) => ({ path: [...issue.path, key], detail: unknownSetting([...issue.path, key]) }));
     const name = issue.path.join(".");
     const message = lowerFirst(issue.message);
     const missing = issue.code === "invalid_type" && message.endsWith("received undefined");
     return [{ path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` }];
   });
+
+function unknownSetting(path: readonly PropertyKey[]): string {
+  const meant = path.length === 1 ? nearest(String(path[0]), Object.keys(agentSchema.shape)) : "";
+  return `there is no setting \`${path.join(".")}\`${meant.startsWith("did you mean") ? `; ${meant}` : ""}`;
+}

@@ -19,9 +19,10 @@ export const erase: Run = async (given, screen) => {
     if (given.json) screen.line(JSON.stringify({ session: summary.session, first, last, ...done }));
     else {
       const wishes = done.intents > 0 ? `, ${count(done.intents, "pending wish", "pending wishes")}` : "";
-      if (done.entries === 0) screen.line(`nothing was left to erase: entries ${first}-${last} were erased before`);
       screen.line(
-        `erased ${count(done.entries, "entry", "entries")} (${first}-${last}), ${count(done.blobs, "blob")}${wishes} of ${summary.session}`,
+        done.entries === 0
+          ? `nothing was left to erase: entries ${first}-${last} of ${summary.session} were erased before`
+          : `erased ${count(done.entries, "entry", "entries")} (${first}-${last}), ${count(done.blobs, "blob")}${wishes} of ${summary.session}`,
       );
       screen.line("the chain still verifies; the session can no longer resume");
       if (!done.truncated) screen.line("a reader was in the way: old pages go when it ends. Run this again to be sure");
