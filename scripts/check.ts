@@ -1,5 +1,6 @@
 // `npm run check`. R11 every check runs, each with a line of its own; findings carry file and line; any finding fails; nothing is written.
 import { join } from "node:path";
+import { checkHouse } from "./check-house.ts";
 import { checkLocks, checkLocksComplete, checkOneVersion, checkPins } from "./check-manifests.ts";
 import { checkPageLengths, checkReadme, checkSpec } from "./check-pages.ts";
 import { checkRooms } from "./check-rooms.ts";
@@ -17,6 +18,7 @@ export function checksOf(root: string): readonly Check[] {
     ["types of the comparison with peers", () => checkPeerTypes(root)],
     ["lint and format", () => checkBiome(root)],
     ["imports between rooms", () => checkRooms(root)],
+    ["sizes, names, cycles and directions", () => checkHouse(root)],
     ["no registry host, machine path, key or unfinished merge", () => checkText(root, process.env)],
     ["exact pins", () => checkPins(root)],
     ["one version", () => checkOneVersion(root)],
