@@ -113,7 +113,7 @@ describe("the turnstile and the testing kit", () => {
     [core("loop/next.ts"), "../testing/index.ts"],
     [core("index.ts"), "./testing/index.ts"],
     [host("compose.ts"), "@orgate/core/testing"],
-    [host("adapters/model-offline.ts"), "@orgate/core/testing"],
+    [host("models/offline/model.ts"), "@orgate/core/testing"],
   ])("R2 %s may not import testing", (file, specifier) => {
     expect(objections(file, `import { a } from "${specifier}";`)).toEqual(["`testing` is for tests, e2e, bench and examples"]);
   });
@@ -144,34 +144,6 @@ describe("host", () => {
   test("R1 host never imports console", () => {
     expect(objections(host("a.ts"), 'import { a } from "@orgate/console";')).toEqual(["`packages/host` may not import `@orgate/console`"]);
     expect(objections(host("a.ts"), 'import { a } from "../../console/src/a.ts";')).toHaveLength(1);
-  });
-
-  test("R1 an adapter imports no other, apart from its family and the pairs of the table", () => {
-    expect(objections(host("adapters/model-offline.ts"), 'import { a } from "./crypto-node.ts";')).toEqual([
-      "adapter `model-offline.ts` may not import adapter `crypto-node.ts`",
-    ]);
-    expect(objections(host("adapters/model-offline.ts"), 'import type { A } from "./sqlite-journal.ts";')).toHaveLength(1);
-    expect(objections(host("adapters/model-a.ts"), 'import { a } from "./model-b.ts";')).toHaveLength(1);
-    expect(objections(host("adapters/crypto-node.ts"), 'import { a } from "./keyring.ts";')).toHaveLength(1);
-    expect(objections(host("adapters/keyring.ts"), 'import { a } from "./crypto-node.ts";')).toEqual([]);
-    expect(
-      objections(host("adapters/sqlite-inbox.ts"), 'import { a } from "./sqlite-journal.ts"; import { b } from "./sqlite.ts";'),
-    ).toEqual([]);
-    expect(
-      objections(host("adapters/journal-sqlite.ts"), 'import { a } from "./inbox-sqlite.ts"; import { b } from "./process-lock.ts";'),
-    ).toEqual([]);
-    expect(objections(host("adapters/journal-sqlite.ts"), 'import { a } from "./journal-postgres.ts";')).toHaveLength(1);
-    expect(objections(host("adapters/sandbox/run.ts"), 'import { a } from "./argv.ts"; import { b } from "../../config.ts";')).toEqual([]);
-    expect(objections(host("adapters/sandbox/run.ts"), 'import { a } from "../mcp.ts";')).toHaveLength(1);
-  });
-
-  test("R1 adapters are wired in compose.ts alone, and published by the front door", () => {
-    const source = 'import { sqliteJournal } from "./adapters/sqlite-journal.ts";';
-    expect(objections(host("compose.ts"), source)).toEqual([]);
-    expect(objections(host("index.ts"), source.replace("import", "export"))).toEqual([]);
-    expect(objections(host("main.ts"), source)).toEqual(["adapters are wired in `compose.ts` alone"]);
-    expect(objections(host("main.ts"), source.replace("import", "import type"))).toEqual([]);
-    expect(objections(host("commands/run.ts"), 'import { a } from "../adapters/keyring.ts";')).toHaveLength(1);
   });
 });
 

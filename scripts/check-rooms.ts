@@ -32,16 +32,6 @@ const FRONT_DOOR = Object.keys(ROOMS);
 const TURNSTILE = "packages/core/src/permit/turnstile.ts";
 const DRIVER = "packages/core/src/loop/drive.ts";
 
-/** Adapters know ports, not each other. A family shares one store and may share code. */
-const ADAPTER_FAMILIES: Readonly<Record<string, RegExp>> = {
-  sqlite: /^(?:sqlite|sqlite-.+|.+-sqlite|process-lock)$/, // the lock is one that SQLite holds on a file of its own
-  offline: /^model-offline(?:-.+)?$/,
-  mcp: /^mcp-.+$/,
-};
-const ADAPTER_PAIRS: Readonly<Record<string, readonly string[]>> = { "keyring.ts": ["crypto-node.ts"] };
-/** The files of host that may take adapters as values: the composition root in its two parts, and the front door that publishes some by name. */
-const WIRES: readonly string[] = ["packages/host/src/compose.ts", "packages/host/src/compose-look.ts", "packages/host/src/index.ts"];
-
 /** What the console may import of core: it renders a fold and sends intents. */
 const CONSOLE_SEES: readonly string[] = ["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/journal/view"];
 
@@ -89,8 +79,7 @@ function objectionToFile({ file, specifier, types, manifests }: Use): string | n
   if (packageOf(target, manifests) !== home)
     return `\`${specifier}\` leaves ${home === "" ? "the root" : `\`${home}\``}: use a published entry point`;
   if (isCore(file) && isCore(target)) return objectionInCore(file, target, types);
-  if (file.startsWith("packages/host/src/")) return objectionInHost(file, target, types);
-  return null;
+  return isTest(target) && !isTest(file) && file.startsWith("packages/") ? "code that ships may not import a test" : null;
 }
 
 function objectionInCore(file: string, target: string, types: boolean): string | null {
@@ -108,25 +97,6 @@ function objectionInCore(file: string, target: string, types: boolean): string |
   if (allowed.includes(to)) return null;
   if (from !== null && TYPES_OF[from]?.includes(to)) return types ? null : `room \`${from}\` may import types of \`${to}\` only`;
   return `room \`${from}\` may not import \`${to}\``;
-}
-
-function objectionInHost(file: string, target: string, types: boolean): string | null {
-  const adapters = "packages/host/src/adapters/";
-  if (isTest(file)) return null;
-  if (isTest(target)) return "code that ships may not import a test";
-  if (!target.startsWith(adapters)) return null;
-  const to = target.slice(adapters.length);
-  if (!file.startsWith(adapters)) return types || WIRES.includes(file) ? null : "adapters are wired in `compose.ts` alone";
-  const from = file.slice(adapters.length);
-  if (from === to || familyOf(from) === familyOf(to) || ADAPTER_PAIRS[from]?.includes(to)) return null;
-  return `adapter \`${from}\` may not import adapter \`${to}\``;
-}
-
-/** An adapter in a folder of its own, one of a named family, or a family of one. */
-function familyOf(adapter: string): string {
-  if (adapter.includes("/")) return adapter.split("/")[0] ?? adapter;
-  const name = adapter.replace(/\.ts$/, "");
-  return Object.entries(ADAPTER_FAMILIES).find(([, members]) => members.test(name))?.[0] ?? name;
 }
 
 function objectionToPackage(use: Use): string | null {

@@ -43,14 +43,14 @@ test.each(PARTS)("R15 %s: every row has its answer, with its reason, and every r
 /** What the code does not do is not claimed: each of these is bound to the type or the file that would change with it. */
 const source = (path: string): string => readFileSync(join(root, path), "utf8");
 test.each([
-  ["A15", "packages/core/src/vocab/middleware.ts", /Tools can be left out, never added/, /\baddTools\b/],
+  ["A15", "packages/core/src/vocab/rules/middleware.ts", /Tools can be left out, never added/, /\baddTools\b/],
   [
     "A16",
-    "packages/core/src/vocab/middleware.ts",
+    "packages/core/src/vocab/rules/middleware.ts",
     /Calls can be left out, or their arguments rewritten, by id; never added/,
     /\baddCalls\b/,
   ],
-  ["A41", "packages/host/src/runtime.ts", /export type RuntimeOptions/, /^ {2}(?:journal|store)\??: /m],
+  ["A41", "packages/host/src/runtime/runtime.ts", /export type RuntimeOptions/, /^ {2}(?:journal|store)\??: /m],
   [
     "K17",
     "packages/core/src/knowledge/block.ts",

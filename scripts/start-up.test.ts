@@ -41,43 +41,45 @@ test("R16 help, completion and the table of commands load words alone", () => {
   const files = loadedBy(`${HOST}/main.ts`, `${HOST}/cli/completion.ts`);
   expect(
     [...files].filter(
-      (file) => !/^(?:node:|packages\/core\/src\/(?:vocab|journal\/view)|packages\/host\/src\/(?:cli\/|main|version))/.test(file),
+      (file) =>
+        !/^(?:node:|packages\/core\/src\/(?:vocab|journal\/view)|packages\/host\/src\/(?:cli\/|terminal\/|main|node\/version))/.test(file),
     ),
   ).toEqual([]);
 });
 
 test("R16 a command that only looks loads neither the loop, nor the gate, nor the server, nor what runs tools", () => {
-  const files = loadedBy(`${HOST}/commands/sessions-list.ts`);
-  expect(within(files, "packages/core/src/loop/", "packages/core/src/gate/", "packages/core/src/agents/", `${HOST}/coordinator/`)).toEqual(
-    [],
-  );
-  expect(within(files, `${HOST}/compose.ts`, `${HOST}/adapters/models/`, `${HOST}/adapters/running/`, `${HOST}/adapters/mcp`)).toEqual([]);
+  const files = loadedBy(`${HOST}/cli/commands/sessions/sessions-list.ts`);
+  expect(within(files, "packages/core/src/loop/", "packages/core/src/gate/", "packages/core/src/agents/", `${HOST}/server/`)).toEqual([]);
+  expect(within(files, `${HOST}/runtime/compose.ts`, `${HOST}/models/`, `${HOST}/toolclad/running/`, `${HOST}/mcp/`)).toEqual([]);
 });
 
 test("R16 a run loads nothing of the server, nor of what its tools may never start", () => {
-  const files = loadedBy(`${HOST}/commands/run.ts`, `${HOST}/index.ts`);
-  expect(within(files, "packages/core/src/wire/", `${HOST}/shell/`, `${HOST}/coordinator/`)).toEqual([
+  const files = loadedBy(`${HOST}/cli/commands/sessions/run.ts`, `${HOST}/index.ts`);
+  expect(within(files, "packages/core/src/wire/", `${HOST}/shell/`, `${HOST}/server/`, `${HOST}/coordinator/`)).toEqual([
     `${HOST}/coordinator/agent.ts`, // what the coordinator's file is held to, and its tools by name
     `${HOST}/coordinator/tools.ts`,
   ]);
   expect(
-    within(files, `${HOST}/adapters/running/http-guard`, `${HOST}/adapters/running/sandbox.ts`, "packages/core/src/agents/symbi/"),
+    within(files, `${HOST}/toolclad/running/http-guard`, `${HOST}/toolclad/running/sandbox.ts`, "packages/core/src/agents/symbi/"),
   ).toEqual([]);
   // its import makes all of `fetch`, 40 ms of every start
   expect(within(files, "node:http", "ws", "@modelcontextprotocol/", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google")).toEqual([]);
 });
 
 test("S5 before its prompt the shell loads what draws and reads keys: no server, no loop, no decoder, no policy", () => {
-  const files = loadedBy(`${HOST}/commands/shell.ts`);
+  const files = loadedBy(`${HOST}/shell/start.ts`);
   expect(
     within(
       files,
       "packages/core/src/loop/",
       "packages/core/src/gate/",
       "packages/core/src/wire/",
-      `${HOST}/coordinator/`,
-      `${HOST}/adapters/`,
+      `${HOST}/server/`,
+      `${HOST}/store/`,
+      `${HOST}/models/`,
+      `${HOST}/mcp/`,
+      `${HOST}/toolclad/`,
     ),
   ).toEqual([]);
-  expect(within(files, `${HOST}/compose.ts`, `${HOST}/shell/here.ts`, `${HOST}/shell/table`, "zod", "ws")).toEqual([]);
+  expect(within(files, `${HOST}/runtime/`, `${HOST}/shell/local-server/`, `${HOST}/shell/commands/`, "zod", "ws")).toEqual([]);
 });

@@ -1,13 +1,13 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
 import { setFlagsFromString } from "node:v8";
 import { describe, type Fault, FaultError } from "@orgate/core/vocab";
-import { EXIT, type Given, LEFT } from "./cli/command.ts";
 import { helpText } from "./cli/help.ts";
-import { hintAsTyped } from "./cli/next-command.ts";
 import { parse } from "./cli/parse.ts";
-import { processScreen, type Screen } from "./cli/screen.ts";
-import { visible } from "./cli/visible.ts";
-import { version } from "./version.ts";
+import { version } from "./node/version.ts";
+import { EXIT, type Given, LEFT } from "./terminal/command.ts";
+import { hintAsTyped } from "./terminal/next-command.ts";
+import { processScreen, type Screen } from "./terminal/screen.ts";
+import { visible } from "./terminal/visible.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
   const { env } = process;

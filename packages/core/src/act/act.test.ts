@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../agents/define-tool.ts";
-import { deadlinesOf } from "../loop/time.ts";
+import { deadlinesOf } from "../loop/limits/time.ts";
 import type { Permit } from "../permit/turnstile.ts";
 import { manualClock } from "../testing/index.ts";
 import {

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Hash } from "../vocab/index.ts";
 import { withChosenModel, withDefaultModel } from "./agent-model.ts";
-import { NO_EQUIPMENT } from "./agent-skills.ts";
 import { defineAgent, equipAgent } from "./define-agent.ts";
+import { NO_EQUIPMENT } from "./skills/agent-skills.ts";
 
 const sha: Hash = (text) => createHash("sha256").update(text).digest("hex") as ReturnType<Hash>;
 const plain = (more: object = {}) => defineAgent({ name: "a", instructions: "x", ...more });

@@ -5,8 +5,8 @@
  *      is not run without it; what was accepted and cannot be used is told.
  */
 import { FaultError, type Tool } from "../vocab/index.ts";
-import type { Equipment, Unusable } from "./agent-skills.ts";
 import { isName, NAME_RULE } from "./name.ts";
+import type { Equipment, Unusable } from "./skills/agent-skills.ts";
 
 export type MissingServer = Readonly<{ server: string } & Unusable>;
 type Servers = Readonly<{ tools: readonly Tool[]; missing: readonly MissingServer[]; warnings: readonly string[] }>;

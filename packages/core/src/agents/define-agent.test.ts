@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { DEFAULT_LIMITS, digest, FaultError, type Json } from "../vocab/index.ts";
-import { NO_EQUIPMENT } from "./agent-skills.ts";
 import { type AgentDefinition, defineAgent, equipAgent, isAgent, unpricedLimit } from "./define-agent.ts";
 import { defineMiddleware } from "./define-middleware.ts";
 import { defineTool } from "./define-tool.ts";
 import { PRICE_TABLE } from "./price-table.ts";
+import { NO_EQUIPMENT } from "./skills/agent-skills.ts";
 
 const hash = (text: string) => digest(text);
 const tool = (name: string, description = "Does it.") => defineTool({ name, description, input: z.strictObject({}), run: () => null });

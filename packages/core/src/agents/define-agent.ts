@@ -43,17 +43,17 @@ import { type KnowledgeDefinition, knowledgeOf } from "./agent-knowledge.ts";
 import type { ModelSource } from "./agent-model.ts";
 import type { AgentPolicies } from "./agent-policies.ts";
 import { type MissingServer, serversOf } from "./agent-servers.ts";
-import { type Equipment, joined, type MissingTool, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
 import { middlewareOf } from "./define-middleware.ts";
 import { type AgentOutput, type AnswerOf, outputOf } from "./define-output.ts";
-import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
 import { tablePrice } from "./price-table.ts";
 import { projectBlocks } from "./project-text.ts";
-import type { Schema } from "./schemas.ts";
-import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
+import type { Schema } from "./schemas/schemas.ts";
+import { type Equipment, joined, type MissingTool, NO_EQUIPMENT, skillsOf, type Unusable } from "./skills/agent-skills.ts";
+import type { Skill } from "./skills/define-skill.ts";
+import { LOAD_SKILL, skillIndex, skillLoader } from "./skills/skill-loader.ts";
 
 export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   name: string;

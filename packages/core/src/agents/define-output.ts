@@ -15,9 +15,9 @@ import {
   type Output,
   type OutputSpec,
 } from "../vocab/index.ts";
-import { fromJsonSchema } from "./json-schema.ts";
-import { describedBy, type Refuse, type Schema, schemaOf, validated, withoutDialect } from "./schemas.ts";
-import { isStandardSchema, type StandardSchema } from "./standard-schema.ts";
+import { fromJsonSchema } from "./schemas/json-schema.ts";
+import { describedBy, type Refuse, type Schema, schemaOf, validated, withoutDialect } from "./schemas/schemas.ts";
+import { isStandardSchema, type StandardSchema } from "./schemas/standard-schema.ts";
 
 /** What an answer is, once it fits. */
 export type AnswerOf<S extends Schema | undefined> = S extends StandardSchema<infer _I, infer O> ? O : Json;

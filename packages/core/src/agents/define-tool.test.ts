@@ -13,7 +13,7 @@ import {
   type ToolContext,
 } from "../vocab/index.ts";
 import { defineTool, toolbox } from "./define-tool.ts";
-import type { StandardSchema } from "./standard-schema.ts";
+import type { StandardSchema } from "./schemas/standard-schema.ts";
 
 const hash = (text: string) => digest(`${text.length}:${text}`);
 

@@ -40,10 +40,10 @@ import {
   UNTRUSTED,
 } from "../vocab/index.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
-import { messageOf, toJson } from "./plain-json.ts";
-import { describedBy, type Refuse, type Schema, schemaOf, unfit, type Validated, validated } from "./schemas.ts";
-import { isStandardSchema, type StandardSchema } from "./standard-schema.ts";
-import { aimsOf, type TargetDefinition } from "./tool-aims.ts";
+import { messageOf, toJson } from "./schemas/plain-json.ts";
+import { describedBy, type Refuse, type Schema, schemaOf, unfit, type Validated, validated } from "./schemas/schemas.ts";
+import { isStandardSchema, type StandardSchema } from "./schemas/standard-schema.ts";
+import { aimsOf, type TargetDefinition } from "./tool-targets.ts";
 
 type Parsed<S extends Schema> = S extends StandardSchema<infer _I, infer O> ? O : JsonObject;
 type Returned<S extends Schema | undefined> = S extends StandardSchema<infer I, infer _O> ? I : Json | undefined;

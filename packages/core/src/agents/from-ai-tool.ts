@@ -7,7 +7,7 @@
  */
 import { FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "../vocab/index.ts";
 import { defineTool, type ToolDefinition } from "./define-tool.ts";
-import { isStandardSchema, type StandardSchema } from "./standard-schema.ts";
+import { isStandardSchema, type StandardSchema } from "./schemas/standard-schema.ts";
 
 /** As much of the SDK's object as is used. Core depends on no package of it. */
 export type AiTool = Readonly<{

@@ -8,7 +8,6 @@ export {
 export { MODEL_PLACES, MODEL_SOURCES, type ModelSource, OFFLINE_OPTIONS, withChosenModel, withDefaultModel } from "./agent-model.ts";
 export { type AgentFile, type AgentPolicies, withFile } from "./agent-policies.ts";
 export type { MissingServer } from "./agent-servers.ts";
-export { type Equipment, type MissingTool, NO_EQUIPMENT, type ServerTools, type Unusable } from "./agent-skills.ts";
 export * from "./define-agent.ts";
 export { defineMiddleware, type MiddlewareDefinition, middlewareOf } from "./define-middleware.ts";
 export {
@@ -21,6 +20,15 @@ export {
   specOf,
   withDigest,
 } from "./define-output.ts";
+export * from "./define-tool.ts";
+export { delegateTool, toolsOf } from "./delegate-tool.ts";
+export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts";
+export { PRICE_TABLE, type TablePrice, tablePrice } from "./price-table.ts";
+export type { ProjectText } from "./project-text.ts";
+export { type FromJsonSchema, fromJsonSchema } from "./schemas/json-schema.ts";
+export type { Schema } from "./schemas/schemas.ts";
+export type { StandardSchema } from "./schemas/standard-schema.ts";
+export { type Equipment, type MissingTool, NO_EQUIPMENT, type ServerTools, type Unusable } from "./skills/agent-skills.ts";
 export {
   defineSkill,
   isSkill,
@@ -31,15 +39,7 @@ export {
   type Skill,
   type SkillDefinition,
   skillName,
-} from "./define-skill.ts";
-export * from "./define-tool.ts";
-export { delegateTool, toolsOf } from "./delegate-tool.ts";
-export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts";
-export { type FromJsonSchema, fromJsonSchema } from "./json-schema.ts";
-export { PRICE_TABLE, type TablePrice, tablePrice } from "./price-table.ts";
-export type { ProjectText } from "./project-text.ts";
-export type { Schema } from "./schemas.ts";
-export { LOAD_SKILL } from "./skill-loader.ts";
-export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skill-text.ts";
-export type { StandardSchema } from "./standard-schema.ts";
-export { SET_NAME } from "./tool-aims.ts";
+} from "./skills/define-skill.ts";
+export { LOAD_SKILL } from "./skills/skill-loader.ts";
+export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skills/skill-text.ts";
+export { SET_NAME } from "./tool-targets.ts";

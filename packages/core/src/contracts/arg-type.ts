@@ -8,7 +8,7 @@
  * T55 an address (`url`) is parsed once: its host is compared, its scheme is one of those allowed, and it holds no name or password.
  */
 import type { Json } from "../vocab/index.ts";
-import { readPattern } from "../vocab/pattern.ts";
+import { readPattern } from "../vocab/text/pattern.ts";
 import { type Host, isInternal, readHost, readRange, readTarget } from "./hosts.ts";
 import type { ArgDef } from "./manifest-schema.ts";
 import { readSummary } from "./summary.ts";

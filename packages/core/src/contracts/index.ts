@@ -1,6 +1,6 @@
 /** Tool contracts: manifests, argument types, argv templates, scope. Pure. */
 
-export { type Pattern, type ReadPattern, readPattern } from "../vocab/pattern.ts";
+export { type Pattern, type ReadPattern, readPattern } from "../vocab/text/pattern.ts";
 export { ARG_TYPES, type ArgType, type Places } from "./arg-type.ts";
 export type { Ambient } from "./command.ts";
 export { type Around, type Built, type Contract, contractOf, type World } from "./contract.ts";

@@ -1,6 +1,6 @@
 /** What the model is shown of the arguments: JSON Schema, typed. */
 import type { Json, JsonObject } from "../vocab/index.ts";
-import { readPattern } from "../vocab/pattern.ts";
+import { readPattern } from "../vocab/text/pattern.ts";
 import { ceilingOf, floorOf, MAX_TEXT } from "./arg-type.ts";
 import type { Arg } from "./manifest.ts";
 

@@ -6,7 +6,7 @@
  * T56 an argument that feeds a decision is no free text.
  */
 import { frozenCopy, type JsonObject } from "../vocab/index.ts";
-import { readPattern } from "../vocab/pattern.ts";
+import { readPattern } from "../vocab/text/pattern.ts";
 import { ARG_TYPES, type ArgType, ceilingOf, FREE_TEXT, floorOf, type Places, type Take, takeOf } from "./arg-type.ts";
 import { type Command, readCommand } from "./command.ts";
 import { readTarget } from "./hosts.ts";

@@ -1,9 +1,9 @@
 /** What is asked: an action and its facts in the words of the vocabulary. Everything is looked up only when a policy reads it. */
 import { type Action, type Facts, knowledgeAction, type Principal, principalName, type UserAct } from "../vocab/index.ts";
-import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
-import type { Member } from "./slice.ts";
-import { resourceOf, scopeEntity, USER_ACTIONS } from "./user-acts.ts";
-import type { Cast } from "./vocabulary.ts";
+import type { CedarEntity, CedarRecord, Uid } from "./policies/engine.ts";
+import type { Member } from "./policies/slice.ts";
+import { resourceOf, scopeEntity, USER_ACTIONS } from "./policies/user-acts.ts";
+import type { Cast } from "./policies/vocabulary.ts";
 
 export type Asked = Readonly<{
   principal: Member;

@@ -22,19 +22,19 @@ import {
   type UserAct,
   type Verdict,
 } from "../vocab/index.ts";
-import type { Need } from "./arg-types.ts";
+import type { Need } from "./arguments/arg-types.ts";
 import { type Asked, askFor, askOf, askUnsandboxed, hasEffects, knownOf } from "./ask.ts";
-import type { Engine, Kept, PolicyJson } from "./engine.ts";
-import { type Held, holdsAlone, type Part, partOf } from "./explain.ts";
-import { latelyIn } from "./lately.ts";
-import { memory } from "./memory.ts";
-import type { Duties } from "./policy-text.ts";
+import { memory } from "./cache.ts";
+import type { Engine, Kept, PolicyJson } from "./policies/engine.ts";
+import { type Held, holdsAlone, type Part, partOf } from "./policies/explain.ts";
+import { latelyIn } from "./policies/lately.ts";
+import type { Duties } from "./policies/policy-text.ts";
+import { type Key, keyOf, project } from "./policies/project.ts";
+import { type Member, type Reads, readsOf, reduced } from "./policies/slice.ts";
+import { orAsApprover } from "./policies/user-acts.ts";
+import type { Cast, Vocabulary } from "./policies/vocabulary.ts";
 import type { Gate } from "./port.ts";
-import { type Key, keyOf, project } from "./project.ts";
-import { type Member, type Reads, readsOf, reduced } from "./slice.ts";
-import { orAsApprover } from "./user-acts.ts";
 import { bothOf, denied, type Said, toSaid, toVerdict } from "./verdict.ts";
-import type { Cast, Vocabulary } from "./vocabulary.ts";
 
 /** A policy that loaded: parsed, validated against the tools, its annotations understood. */
 export type LoadedPolicy = Readonly<{

@@ -1,6 +1,9 @@
-export { agentsFor } from "./about.ts";
 export { readGrant, survivesAll, tooWide, type WidestGrant } from "./approvals.ts";
-export { argTypes } from "./arg-types.ts";
+export { argTypes } from "./arguments/arg-types.ts";
+export { mustBeGiven, plainValue } from "./arguments/targets.ts";
+export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type PolicySet } from "./cedar.ts";
+export { refusalFor } from "./fail-closed.ts";
+export { agentsFor } from "./policies/about.ts";
 export {
   actionOf,
   type Case,
@@ -13,8 +16,7 @@ export {
   runCase,
   strangerIn,
   unaskable,
-} from "./cases.ts";
-export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type PolicySet } from "./cedar.ts";
+} from "./policies/cases.ts";
 export type {
   Answer,
   CedarEntity,
@@ -26,13 +28,11 @@ export type {
   PolicyJson,
   Question,
   Uid,
-} from "./engine.ts";
-export { refusalFor } from "./fail-closed.ts";
-export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./load.ts";
-export { ruleIn } from "./policy-text.ts";
+} from "./policies/engine.ts";
+export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./policies/load.ts";
+export { ruleIn } from "./policies/policy-text.ts";
+export { factsRead } from "./policies/read-back.ts";
+export { USER_ACTIONS, userActOf } from "./policies/user-acts.ts";
+export { type Cast, type Vocabulary, vocabularyOf } from "./policies/vocabulary.ts";
 export type { Gate } from "./port.ts";
-export { factsRead } from "./read-back.ts";
 export { type Row, tableGate } from "./table.ts";
-export { mustBeGiven, plainValue } from "./targets.ts";
-export { USER_ACTIONS, userActOf } from "./user-acts.ts";
-export { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";

@@ -16,7 +16,7 @@ import {
   toolFacts,
   type Verdict,
 } from "../vocab/index.ts";
-import { inexactNumbers } from "./numbers.ts";
+import { inexactNumbers } from "./arguments/numbers.ts";
 
 /** A call, checked against its tool's contract: an action to gate, or why not (unknown tool, not JSON, schema). */
 export type Contracted =

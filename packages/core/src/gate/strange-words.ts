@@ -3,11 +3,11 @@
  * `context.labels.contains("untrsted")` loads and never holds (G620).
  */
 import { type JsonObject, nearest, SURFACES, UNTRUSTED } from "../vocab/index.ts";
-import { wordAt } from "./policy-text.ts";
+import { wordAt } from "./policies/policy-text.ts";
+import { isUnder } from "./policies/reach.ts";
+import { type Chain, chainOf } from "./policies/slice.ts";
+import type { Cast } from "./policies/vocabulary.ts";
 import { type Parsed, type PolicyProblem, problemAt } from "./problem.ts";
-import { isUnder } from "./reach.ts";
-import { type Chain, chainOf } from "./slice.ts";
-import type { Cast } from "./vocabulary.ts";
 
 /** `isClosed`: there are no others. Labels are anybody's to invent, so only one that is nearly a known one is told of. */
 type Words = Readonly<{ known: readonly string[]; isClosed: boolean }>;

@@ -20,8 +20,8 @@ import {
   type UserAct,
   type Verdict,
 } from "../vocab/index.ts";
+import { orAsApprover } from "./policies/user-acts.ts";
 import type { Gate } from "./port.ts";
-import { orAsApprover } from "./user-acts.ts";
 
 export type Row = Readonly<{
   id: string;

@@ -15,7 +15,7 @@ import {
 } from "../vocab/index.ts";
 import type { Asked } from "./ask.ts";
 import type { LoadedPolicy } from "./cedar.ts";
-import type { Answer, Uid } from "./engine.ts";
+import type { Answer, Uid } from "./policies/engine.ts";
 import { withEdits } from "./request.ts";
 
 /** What the policies say, as far as it hangs on nothing but what they read: it is remembered. The words of a verdict may say more. */

@@ -5,7 +5,7 @@
  */
 import type { Ending, Entry, Millis, Principal, Said, Seq, SessionId, Surface, Usage } from "../vocab/index.ts";
 import { addUsage, isSessionStream, NO_USAGE } from "../vocab/index.ts";
-import { sessionTitle } from "./view-summary.ts";
+import { sessionTitle } from "./view/call-summary.ts";
 
 export type SessionSummary = Readonly<{
   session: SessionId;

@@ -32,30 +32,30 @@ import {
   seq,
   type Wish,
 } from "../vocab/index.ts";
-import { standing } from "./answering.ts";
-import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
-import { trimmed } from "./choosing.ts";
-import { withCleaned } from "./cleaning.ts";
-import { compactedEvent } from "./context.ts";
-import { counter } from "./counting-session.ts";
-import { withConsequences, wordOfEnding } from "./delegating.ts";
+import { withConsequences, wordOfEnding } from "./calls/delegate.ts";
+import { chooser } from "./calls/recovery.ts";
+import { nextRetry } from "./calls/recovery-state.ts";
+import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./effects.ts";
 import { emptyState, evolve } from "./evolve.ts";
-import { gatedOf } from "./gating.ts";
-import { haltOn, haltWaitedFor, heldBack, isBeginning, restsOn, scopesOf } from "./halting.ts";
-import { ears } from "./hearing.ts";
 import { digestsOfActions, isDoubtedAsBefore, judge, lapsedGrant, questionDigest, targetsOf } from "./judge.ts";
-import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
-import { RECALLING } from "./looking-up.ts";
-import { nextRetry } from "./mending.ts";
+import { stops } from "./limits/abort-scopes.ts";
+import { costOfTurn, remainingMs, settlement, settlementAfter } from "./limits/budgets.ts";
+import { counter } from "./limits/session-rate-counters.ts";
+import { alarmOf, deadlinesOf, steadyTime } from "./limits/time.ts";
+import { RECALLING } from "./memory/lookup.ts";
+import { compactedEvent } from "./model/context.ts";
+import { PREPARING } from "./model/prepared-request.ts";
+import { withCleaned } from "./model/sanitise.ts";
+import { askedWith, checkOutput, isAskedWith } from "./model/structured-output.ts";
 import { idOf, type Move, next } from "./next.ts";
-import { askedWith, checkOutput, isAskedWith } from "./outputs.ts";
+import { gatedOf } from "./people/approval-state.ts";
+import { trimmed } from "./people/conversation-settings.ts";
+import { haltOn, haltWaitedFor, heldBack, isBeginning, restsOn, scopesOf } from "./people/halts.ts";
+import { ears } from "./people/intake.ts";
+import { standing } from "./people/may-answer.ts";
 import type { Live, Ports } from "./ports.ts";
-import { PREPARING } from "./readying.ts";
-import { chooser } from "./recovering.ts";
 import { readState, stricter } from "./resume.ts";
 import { type Call, type FollowUp, nameOf, type State, type Turn } from "./state.ts";
-import { stops } from "./stops.ts";
-import { alarmOf, deadlinesOf, steadyTime } from "./time.ts";
 
 /**
  * A session in hand: its state, the hold, and what the journal has yet to hear of it (it goes with the first commit).

@@ -27,10 +27,11 @@ import {
   totalTokens,
   valueCounter,
 } from "../vocab/index.ts";
-import { pay, release, reserve, usedIn } from "./budgets.ts";
-import { chooseModel, cleared, compactAsked, placeOfChosen } from "./choosing.ts";
-import { shownOutcome, shownText } from "./cleaning.ts";
-import { compacted, summaryOver } from "./context.ts";
+import { applied, askedFirst, hasFailed, isAgain } from "./calls/recovery-state.ts";
+import { pay, release, reserve, usedIn } from "./limits/budgets.ts";
+import { recallAnew, recalled } from "./memory/recall.ts";
+import { keepAnew, keeping, kept } from "./memory/remember-state.ts";
+import { compacted, summaryOver } from "./model/context.ts";
 import {
   assistantMessage,
   goOn,
@@ -43,16 +44,16 @@ import {
   sayResults,
   settle,
   userMessage,
-} from "./conversation.ts";
-import { answered, asked, consumed, count, decided, expired, reopened } from "./gating.ts";
-import { hearHistory } from "./history.ts";
-import { keepAnew, keeping, kept } from "./keeping.ts";
-import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
-import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
-import { cutOffAnswer, isUnlooked, outputAsked, outputChecked, takeMisread } from "./outputs.ts";
-import { recallAnew, recalled } from "./recalling.ts";
-import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
-import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
+} from "./model/conversation.ts";
+import { hearHistory } from "./model/history.ts";
+import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./model/retry.ts";
+import { arrangedFor, broken, forget, rewritten } from "./model/rewrites.ts";
+import { shownOutcome, shownText } from "./model/sanitise.ts";
+import { cutOffAnswer, isUnlooked, outputAsked, outputChecked, takeMisread } from "./model/structured-output.ts";
+import { isStuck, noticeLast, nudgeOf } from "./model/stuck-model.ts";
+import { summaryDenied, summaryFailed, summaryLost } from "./model/summary-fallback.ts";
+import { answered, asked, consumed, count, decided, expired, reopened } from "./people/approval-state.ts";
+import { chooseModel, cleared, compactAsked, placeOfChosen } from "./people/conversation-settings.ts";
 import {
   type Call,
   isDelegated,
@@ -68,7 +69,6 @@ import {
   type Turn,
   UNDECIDED,
 } from "./state.ts";
-import { summaryDenied, summaryFailed, summaryLost } from "./summarisers.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;

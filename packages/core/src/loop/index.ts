@@ -1,17 +1,28 @@
 export { haltText } from "../journal/orders.ts";
 export { agentFacts } from "./agent-facts.ts";
-export { type BreakerChange, type BreakersPort, breakersOf, type OpenBreakers } from "./breakers.ts";
-export { account, allot, centsSpent, type Dimension, isWorthwhile, overdrawn, ownShare, remaining, usedIn, within } from "./budgets.ts";
-export { type CountsPort, countsOf } from "./counting.ts";
-export { followChild, goUp, openBelow } from "./delegating.ts";
+export { type BreakerChange, type BreakersPort, breakersOf, type OpenBreakers } from "./calls/breakers.ts";
+export { followChild, goUp, openBelow } from "./calls/delegate.ts";
 export { drive, type Held } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
 export { type BoundedFolds, DEFAULT_FOLD_LIMITS, type Fold, type FoldCache, type FoldLimits, foldCache, NO_FOLDS } from "./fold-cache.ts";
-export { haltAhead, haltWaitedFor } from "./halting.ts";
-export { historyOf } from "./history.ts";
+export {
+  account,
+  allot,
+  centsSpent,
+  type Dimension,
+  isWorthwhile,
+  overdrawn,
+  ownShare,
+  remaining,
+  usedIn,
+  within,
+} from "./limits/budgets.ts";
+export { type CountsPort, countsOf } from "./limits/rate-counters.ts";
+export { historyOf } from "./model/history.ts";
+export { outputsOf } from "./model/structured-output.ts";
 export { type Move, next } from "./next.ts";
-export { type OpenOrders, ordersOf } from "./orders.ts";
-export { outputsOf } from "./outputs.ts";
+export { haltAhead, haltWaitedFor } from "./people/halts.ts";
+export { type OpenOrders, ordersOf } from "./people/orders.ts";
 export * from "./ports.ts";
 export { type OpenQuestion, type RunResult, toResult } from "./result.ts";
 export { type Opening, openSession, readLastTurn, readState, readTurn, takeSession } from "./resume.ts";

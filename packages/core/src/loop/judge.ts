@@ -4,9 +4,9 @@
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
 import { covers, coversCall, newLabels, type Sought } from "../gate/approvals.ts";
+import { shownTargets } from "../gate/arguments/targets.ts";
 import { orDenied } from "../gate/fail-closed.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
-import { shownTargets } from "../gate/targets.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
 import { cut } from "../observe/observe.ts";
@@ -39,16 +39,16 @@ import {
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
-import { type AimsOf, aiming } from "./aims.ts";
-import { type Breaker, breakersOfModel, breakersOfTool } from "./breakers.ts";
-import { contractOf } from "./delegating.ts";
-import { answeredOf, callOf } from "./gating.ts";
-import { rememberingOf } from "./keeping.ts";
+import { type Breaker, breakersOfModel, breakersOfTool } from "./calls/breakers.ts";
+import { contractOf } from "./calls/delegate.ts";
+import { type AimsOf, aiming } from "./calls/target-facts.ts";
+import { rememberingOf } from "./memory/remember-state.ts";
+import { modelOf } from "./model/retry.ts";
+import { summariserOf } from "./model/summary-fallback.ts";
+import { answeredOf, callOf } from "./people/approval-state.ts";
 import type { Ports } from "./ports.ts";
-import { modelOf } from "./retrying.ts";
 import { behind, isCounted, sessionFacts } from "./session-facts.ts";
 import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
-import { summariserOf } from "./summarisers.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;

@@ -10,15 +10,15 @@
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
 import { type ActionId, actionId, type Compacting, canonical, count, type Ending, type Millis } from "../vocab/index.ts";
-import { account, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
-import { compaction } from "./context.ts";
-import { type HeldBack, NOTHING_HELD } from "./halting.ts";
-import { keepAction, learntIn } from "./keeping.ts";
-import { isAgain, isResting, isToRecover } from "./mending.ts";
-import { isStuck } from "./nudges.ts";
-import { isBeaten } from "./racing.ts";
-import { recallAction } from "./recalling.ts";
-import { isModelResting } from "./retrying.ts";
+import { isBeaten } from "./calls/race.ts";
+import { isAgain, isResting, isToRecover } from "./calls/recovery-state.ts";
+import { account, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./limits/budgets.ts";
+import { recallAction } from "./memory/recall.ts";
+import { keepAction, learntIn } from "./memory/remember-state.ts";
+import { compaction } from "./model/context.ts";
+import { isModelResting } from "./model/retry.ts";
+import { isStuck } from "./model/stuck-model.ts";
+import { type HeldBack, NOTHING_HELD } from "./people/halts.ts";
 import {
   type Call,
   type FollowUp,

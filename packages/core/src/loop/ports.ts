@@ -25,9 +25,9 @@ import type {
   SessionId,
   Tools,
 } from "../vocab/index.ts";
-import type { BreakersPort } from "./breakers.ts";
-import type { CountsPort } from "./counting.ts";
+import type { BreakersPort } from "./calls/breakers.ts";
 import type { FoldCache } from "./fold-cache.ts";
+import type { CountsPort } from "./limits/rate-counters.ts";
 
 export type Clock = Readonly<{
   /** The wall's time: it may jump. */

@@ -19,11 +19,11 @@ import {
   seq,
   UNTRUSTED,
 } from "../vocab/index.ts";
-import { cleanHistory } from "./cleaning.ts";
 import type { Held } from "./drive.ts";
 import { emptyState, evolve, fold } from "./evolve.ts";
 import type { Fold } from "./fold-cache.ts";
-import { checkHistory } from "./history.ts";
+import { checkHistory } from "./model/history.ts";
+import { cleanHistory } from "./model/sanitise.ts";
 import type { Ports } from "./ports.ts";
 import type { State } from "./state.ts";
 

@@ -3,8 +3,8 @@
  * G349 a recorded decision is made again on the facts of then: the state folded up to it, read by the same code.
  */
 import { type Action, callId, type Decided, type Facts, type Principal, totalTokens } from "../vocab/index.ts";
-import { centsSpent } from "./budgets.ts";
-import { callOf } from "./gating.ts";
+import { centsSpent } from "./limits/budgets.ts";
+import { callOf } from "./people/approval-state.ts";
 import { actingFor, type Call, type State, type Turn } from "./state.ts";
 
 export type SessionFacts = Omit<Facts, "lately" | "aims">;

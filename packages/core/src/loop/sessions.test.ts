@@ -15,7 +15,7 @@ import {
   type Stamped,
 } from "../vocab/index.ts";
 import { ANN, asks, BOB, call, open, pay, REST, say, stage, toolOf } from "./fixtures/stage.ts";
-import { checkHistory } from "./history.ts";
+import { checkHistory } from "./model/history.ts";
 import type { Ports } from "./ports.ts";
 import { openSession, readState } from "./resume.ts";
 import { closeSession, createSession, forkSession } from "./sessions.ts";

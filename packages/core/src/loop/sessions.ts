@@ -3,7 +3,7 @@
 import type { SessionSummary } from "../journal/summary.ts";
 import { estimates } from "../reason/tokens.ts";
 import { FaultError, isFault, isSessionId, type JournalEvent, type Principal, type SessionId, type Surface, seq } from "../vocab/index.ts";
-import { checkHistory, historyOf } from "./history.ts";
+import { checkHistory, historyOf } from "./model/history.ts";
 import type { Ports } from "./ports.ts";
 import { beginSession, type Opening, readState, takenEvent } from "./resume.ts";
 

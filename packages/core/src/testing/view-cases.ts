@@ -3,7 +3,7 @@
  * `items` are lines of `itemLine`, `spans` of `spanLine`; `shown` are texts that a reader must find without opening anything, `hidden` such as
  * may be nowhere.
  */
-import type { CallItem, Span, ViewItem } from "../journal/view.ts";
+import type { CallItem, Span, ViewItem } from "../journal/view/index.ts";
 import { callId, type Entry, intentId, sessionId } from "../vocab/index.ts";
 import * as j from "./view-journals.ts";
 

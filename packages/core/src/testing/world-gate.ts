@@ -1,7 +1,7 @@
 /** What decides in a world: rows of a table, or Cedar as a project would have it. */
 import { cedarGate } from "../gate/cedar.ts";
-import type { Engine } from "../gate/engine.ts";
-import { loadPolicies } from "../gate/load.ts";
+import type { Engine } from "../gate/policies/engine.ts";
+import { loadPolicies } from "../gate/policies/load.ts";
 import type { Gate } from "../gate/port.ts";
 import { type Row, tableGate } from "../gate/table.ts";
 import type { Hash, Tool } from "../vocab/index.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkAttachments, fileBytes, fileLine, MAX_FILE_BYTES, MAX_FILES, readAttachments, sniff } from "./attachment.ts";
-import { base64Bytes, bytesIn, isBase64 } from "./base64.ts";
+import { base64Bytes, bytesIn, isBase64 } from "./text/base64.ts";
 
 const b64 = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString("base64");
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

@@ -4,8 +4,9 @@
  *
  * M91 what is accepted, and how much of it.
  */
-import { base64Bytes, bytesIn, isBase64 } from "./base64.ts";
+
 import { type Fault, FaultError } from "./fault.ts";
+import { base64Bytes, bytesIn, isBase64 } from "./text/base64.ts";
 
 export type Attachment =
   | Readonly<{ kind: "image"; mediaType: ImageType; name: string | null; base64: string }>

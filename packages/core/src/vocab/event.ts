@@ -3,10 +3,7 @@
  * A published kind never changes its meaning: a new version gets an upcaster (`journal/codec.ts`), and stored bytes stay as they are.
  */
 import type { Attachment } from "./attachment.ts";
-import type { Allotment, Prices } from "./budget.ts";
-import type { Json, JsonObject } from "./canonical.ts";
 import type { ContextPlan } from "./context.ts";
-import type { Targets } from "./coverage.ts";
 import type { Ending } from "./ending.ts";
 import type {
   AccessId,
@@ -30,14 +27,17 @@ import type {
 } from "./ids.ts";
 import type { Answer, GrantScope, Resolution } from "./intent.ts";
 import type { AddedDocument, KnowledgeKind, KnowledgeSettings, RecalledItem, Scope } from "./knowledge.ts";
-import type { Limits } from "./limits.ts";
-import type { Change, Stage } from "./middleware.ts";
 import type { Evidence, Outcome } from "./outcome.ts";
 import type { CheckedOutput, OutputSpec } from "./output.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
-import type { Recovery } from "./recovery.ts";
-import type { FiredWhy, Origin, ScheduleSpec, SkippedWhy } from "./schedule.ts";
+import type { Allotment, Prices } from "./rules/budget.ts";
+import type { Limits } from "./rules/limits.ts";
+import type { Change, Stage } from "./rules/middleware.ts";
+import type { Recovery } from "./rules/recovery.ts";
+import type { FiredWhy, Origin, ScheduleSpec, SkippedWhy } from "./rules/schedule.ts";
+import type { Json, JsonObject } from "./text/canonical.ts";
+import type { Targets } from "./text/coverage.ts";
 import type { Named, Reconciled, Repeat, Resource, Tool } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 

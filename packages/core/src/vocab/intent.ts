@@ -1,11 +1,11 @@
 /** What anybody other than the holder wants of a session: a row in the inbox, which the holder turns into an event. */
 import type { Attachment } from "./attachment.ts";
-import type { Allotment } from "./budget.ts";
-import { canonical, type Json, type JsonObject } from "./canonical.ts";
 import type { Ending } from "./ending.ts";
 import type { ApprovalId, CallId, Digest, IntentId, KeyId, Label, Millis, SessionId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Principal } from "./principal.ts";
+import type { Allotment } from "./rules/budget.ts";
+import { canonical, type Json, type JsonObject } from "./text/canonical.ts";
 
 export type Wish =
   /** Start a turn, when the session has none. */

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from "./canonical.ts";
 import type { Digest } from "./ids.ts";
+import type { Json, JsonObject } from "./text/canonical.ts";
 
 /** Why nobody can tell whether a call took effect. */
 export type UnknownCause = "timed-out" | "cancelled" | "hold-lost" | "connection-lost" | "killed" | "not-reconciled";

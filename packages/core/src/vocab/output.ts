@@ -1,6 +1,7 @@
 /** A structured answer: what a turn's answer has to be, as journalled, and what came of looking at one. */
-import type { Json, JsonObject } from "./canonical.ts";
+
 import type { Digest } from "./ids.ts";
+import type { Json, JsonObject } from "./text/canonical.ts";
 
 /** What a turn is to answer with: enough for a process that has nothing but the journal. */
 export type OutputSpec = Readonly<{

@@ -1,6 +1,7 @@
 /** What the model asked for. Untrusted, always: nothing in here has been checked, let alone decided. */
-import type { Json } from "./canonical.ts";
+
 import type { CallId } from "./ids.ts";
+import type { Json } from "./text/canonical.ts";
 
 /** A reply as the model port hands it over. `text` of a call is the arguments exactly as the model wrote them. */
 export type ReplyPart =

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "./canonical.ts";
+import type { Json, JsonObject } from "./text/canonical.ts";
 
 /**
  * Resolves a `$ref` within its own document: `#`, or `#` and a JSON pointer (RFC 6901) as a URI fragment writes it. Undefined if nothing is

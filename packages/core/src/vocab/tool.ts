@@ -1,7 +1,8 @@
 /** A tool as the loop knows it. `agents/define-tool.ts` makes one from what a user writes. */
-import type { Json, JsonObject } from "./canonical.ts";
+
 import type { CallKey, Digest, Epoch, Label, SessionId } from "./ids.ts";
-import type { BreakerSettings, Choosing, Plan } from "./recovery.ts";
+import type { BreakerSettings, Choosing, Plan } from "./rules/recovery.ts";
+import type { Json, JsonObject } from "./text/canonical.ts";
 
 /**
  * How a call may be repeated after its outcome was lost: `read` and `idempotent` run again with the same key,

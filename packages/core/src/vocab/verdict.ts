@@ -1,9 +1,10 @@
 /** What the gate says of one action. Reasons always; nothing but `allow` yields a permit. */
-import type { Json, JsonObject } from "./canonical.ts";
+
 import type { ApprovalId, CallId, Digest, GrantId, Label, PolicyId } from "./ids.ts";
 import type { Scope } from "./knowledge.ts";
 import type { Principal, Surface } from "./principal.ts";
-import type { Origin } from "./schedule.ts";
+import type { Origin } from "./rules/schedule.ts";
+import type { Json, JsonObject } from "./text/canonical.ts";
 import type { Effect, Resource } from "./tool.ts";
 
 /** What is decided on. `args` is the validated form, what will run; null only for a call refused by its contract. */

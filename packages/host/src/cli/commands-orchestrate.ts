@@ -1,5 +1,5 @@
 /** Several agents at one task: four commands that differ in how. */
-import type { CommandSpec, OptionSpec } from "./command.ts";
+import type { CommandSpec, OptionSpec } from "../terminal/command.ts";
 
 const AGENTS = { name: "AGENT", required: true, help: "who works on it, in this order; at least two", many: true } as const;
 const INPUT: OptionSpec = { type: "string", value: "TEXT", help: "the task; `-` reads it from stdin" };
@@ -21,7 +21,7 @@ export const orchestrations = (as: OptionSpec): readonly CommandSpec[] => [
     options: { input: INPUT, budget: BUDGET, as },
     notes: [...NOTES, "A member that does not complete ends the whole `failed`, and the next is not asked."],
     examples: ['orgate chain researcher writer --input "what changed this week?"'],
-    load: async () => (await import("../commands/orchestrate.ts")).orchestrating("chain"),
+    load: async () => (await import("./commands/sessions/orchestrate.ts")).orchestrating("chain"),
   },
   {
     name: "parallel",
@@ -30,7 +30,7 @@ export const orchestrations = (as: OptionSpec): readonly CommandSpec[] => [
     options: { input: INPUT, budget: BUDGET, as },
     notes: [...NOTES, "Who did not complete is named beside the answers of those who did; the exit code is 1 then."],
     examples: ['orgate parallel researcher writer --input "what is on today?" --budget 40000'],
-    load: async () => (await import("../commands/orchestrate.ts")).orchestrating("parallel"),
+    load: async () => (await import("./commands/sessions/orchestrate.ts")).orchestrating("parallel"),
   },
   {
     name: "race",
@@ -39,7 +39,7 @@ export const orchestrations = (as: OptionSpec): readonly CommandSpec[] => [
     options: { input: INPUT, budget: BUDGET, as },
     notes: [...NOTES, "The others are cancelled, their tools included."],
     examples: ['orgate race quick careful --input "is the site up?"'],
-    load: async () => (await import("../commands/orchestrate.ts")).orchestrating("race"),
+    load: async () => (await import("./commands/sessions/orchestrate.ts")).orchestrating("race"),
   },
   {
     name: "debate",
@@ -53,6 +53,6 @@ export const orchestrations = (as: OptionSpec): readonly CommandSpec[] => [
     },
     notes: NOTES,
     examples: ['orgate debate optimist sceptic --rounds 3 --input "do we ship on Friday?"'],
-    load: async () => (await import("../commands/orchestrate.ts")).orchestrating("debate"),
+    load: async () => (await import("./commands/sessions/orchestrate.ts")).orchestrating("debate"),
   },
 ];

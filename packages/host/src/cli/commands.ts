@@ -1,5 +1,5 @@
 /** Every command, as data. Modules are loaded by the one that runs: the others cost nothing. */
-import type { CommandSpec, OptionSpec } from "./command.ts";
+import type { CommandSpec, OptionSpec } from "../terminal/command.ts";
 import { orchestrations } from "./commands-orchestrate.ts";
 
 export const COMMON: Readonly<Record<string, OptionSpec>> = {
@@ -110,7 +110,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       'orgate run clerk --input "what does it say?" --file bill.pdf',
       'orgate run ops --input "why is checkout slow?" --model anthropic/claude-sonnet-5',
     ],
-    load: async () => (await import("../commands/run.ts")).run,
+    load: async () => (await import("./commands/sessions/run.ts")).run,
   },
   ...orchestrations(AS),
   {
@@ -129,7 +129,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["A running session that nobody holds was interrupted: `orgate sessions resume` takes it up."],
     examples: ["orgate sessions list", "orgate sessions list --state waiting --json"],
-    load: async () => (await import("../commands/sessions-list.ts")).list,
+    load: async () => (await import("./commands/sessions/sessions-list.ts")).list,
   },
   {
     name: "sessions show",
@@ -138,7 +138,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Decisions with their policies, acts with their outcomes, holds, open questions, and outcomes that nobody knows."],
     examples: ["orgate sessions show s_0mh3k2", "orgate sessions show s_0mh3k2 --json"],
-    load: async () => (await import("../commands/sessions.ts")).show,
+    load: async () => (await import("./commands/sessions/sessions.ts")).show,
   },
   {
     name: "sessions fork",
@@ -154,7 +154,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "The session itself is only read: it may be running, waiting or closed.",
     ],
     examples: ["orgate sessions fork s_0mh3k2", "orgate sessions fork s_0mh3k2 --at 12 --id second-try"],
-    load: async () => (await import("../commands/sessions.ts")).fork,
+    load: async () => (await import("./commands/sessions/sessions.ts")).fork,
   },
   {
     name: "sessions import",
@@ -174,7 +174,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "orgate sessions import case.jsonl --agent support",
       "orgate sessions import chat.json --agent support --id ticket-17 --label internal --json",
     ],
-    load: async () => (await import("../commands/sessions-import.ts")).importFile,
+    load: async () => (await import("./commands/sessions/sessions-import.ts")).importFile,
   },
   {
     name: "sessions close",
@@ -183,7 +183,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
     notes: ["A turn in progress is cancelled or waited for first."],
     examples: ['orgate sessions close s_0mh3k2 --reason "solved"'],
-    load: async () => (await import("../commands/sessions.ts")).close,
+    load: async () => (await import("./commands/sessions/sessions.ts")).close,
   },
   {
     name: "sessions resume",
@@ -192,7 +192,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["After a crash, or when what it waited for has come. What had run does not run again.", EXITS],
     examples: ["orgate sessions resume s_0mh3k2"],
-    load: async () => (await import("../commands/sessions.ts")).resume,
+    load: async () => (await import("./commands/sessions/sessions.ts")).resume,
   },
   {
     name: "sessions say",
@@ -201,7 +201,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { after: { type: "boolean", help: "when the turn in progress has ended; several wait in order" }, file: FILE, as: AS },
     notes: [DELIVERY, EXITS],
     examples: ['orgate sessions say s_0mh3k2 "and yesterday?"', 'orgate sessions say s_0mh3k2 "then write it down" --after'],
-    load: async () => (await import("../commands/wishes.ts")).say,
+    load: async () => (await import("./commands/people/intents.ts")).say,
   },
   {
     name: "sessions steer",
@@ -210,7 +210,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { file: FILE, as: AS },
     notes: [DELIVERY],
     examples: ['orgate sessions steer s_0mh3k2 "leave the database alone"'],
-    load: async () => (await import("../commands/wishes.ts")).steer,
+    load: async () => (await import("./commands/people/intents.ts")).steer,
   },
   {
     name: "sessions cancel",
@@ -223,7 +223,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: [DELIVERY],
     examples: ['orgate sessions cancel s_0mh3k2 --reason "wrong customer"'],
-    load: async () => (await import("../commands/wishes.ts")).cancel,
+    load: async () => (await import("./commands/people/intents.ts")).cancel,
   },
   {
     name: "sessions clear",
@@ -235,7 +235,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       DELIVERY,
     ],
     examples: ["orgate sessions clear s_0mh3k2"],
-    load: async () => (await import("../commands/wishes.ts")).clear,
+    load: async () => (await import("./commands/people/intents.ts")).clear,
   },
   {
     name: "sessions compact",
@@ -250,7 +250,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       DELIVERY,
     ],
     examples: ["orgate sessions compact s_0mh3k2 --tokens 8000"],
-    load: async () => (await import("../commands/wishes.ts")).compact,
+    load: async () => (await import("./commands/people/intents.ts")).compact,
   },
   {
     name: "sessions model",
@@ -259,7 +259,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { as: AS },
     notes: [DELIVERY],
     examples: ["orgate sessions model s_0mh3k2 anthropic/claude-sonnet-5"],
-    load: async () => (await import("../commands/wishes.ts")).model,
+    load: async () => (await import("./commands/people/intents.ts")).model,
   },
   {
     name: "sessions labels",
@@ -272,7 +272,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ['Decided by policy as Action::"remove-label" on Label::"NAME". What comes in afterwards labels it again.', DELIVERY],
     examples: ["orgate sessions labels s_0mh3k2", 'orgate sessions labels s_0mh3k2 --remove untrusted --why "I have read the page"'],
-    load: async () => (await import("../commands/labels.ts")).labels,
+    load: async () => (await import("./commands/people/labels.ts")).labels,
   },
   {
     name: "sessions resolve",
@@ -291,7 +291,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       DELIVERY,
     ],
     examples: ['orgate sessions resolve s_0mh3k2/1.0 happened --note "the bank shows it"', "orgate sessions resolve 1.0 reconcile"],
-    load: async () => (await import("../commands/resolve.ts")).resolve,
+    load: async () => (await import("./commands/people/resolve.ts")).resolve,
   },
   {
     name: "journal show",
@@ -300,7 +300,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["It shows what is there, proved or not: `orgate journal verify` proves it."],
     examples: ["orgate journal show", "orgate journal show keys --json"],
-    load: async () => (await import("../commands/journal.ts")).show,
+    load: async () => (await import("./commands/sessions/journal.ts")).show,
   },
   {
     name: "journal verify",
@@ -312,7 +312,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["Exits 1 when anything is bad."],
     examples: ["orgate journal verify", "orgate journal verify backup.jsonl --key ed25519:…"],
-    load: async () => (await import("../commands/journal-verify.ts")).verify,
+    load: async () => (await import("./commands/sessions/journal-verify.ts")).verify,
   },
   {
     name: "journal acknowledge",
@@ -328,7 +328,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Exits 1, and nothing is acknowledged, while the journal does not verify, unless --as-is is given.",
     ],
     examples: ['orgate journal acknowledge --reason "restored the copy of Monday, head compared"'],
-    load: async () => (await import("../commands/journal-acknowledge.ts")).acknowledge,
+    load: async () => (await import("./commands/sessions/journal-acknowledge.ts")).acknowledge,
   },
   {
     name: "journal export",
@@ -340,7 +340,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: [],
     examples: ["orgate journal export --out journal.jsonl", "orgate journal export --session s_0mh3k2 > case.jsonl"],
-    load: async () => (await import("../commands/journal.ts")).exportTo,
+    load: async () => (await import("./commands/sessions/journal.ts")).exportTo,
   },
   {
     name: "journal evidence",
@@ -349,7 +349,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Tool and version, parameters, the invocation as built with secrets masked, times, exit status, digests, policies, identity."],
     examples: ["orgate journal evidence s_0mh3k2/1.0", "orgate journal evidence s_0mh3k2/1.0 --json"],
-    load: async () => (await import("../commands/journal-evidence.ts")).evidence,
+    load: async () => (await import("./commands/sessions/journal-evidence.ts")).evidence,
   },
   {
     name: "journal erase",
@@ -364,7 +364,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["The erasure is journalled first. A session with erased entries cannot go on, and is closed."],
     examples: ['orgate journal erase --session s_0mh3k2 --reason "request 4711 of the customer"'],
-    load: async () => (await import("../commands/journal-erase.ts")).erase,
+    load: async () => (await import("./commands/sessions/journal-erase.ts")).erase,
   },
   {
     name: "journal rotate-key",
@@ -373,7 +373,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { writer: { type: "boolean", help: "replace this process's writer key instead" }, as: AS },
     notes: [],
     examples: ["orgate journal rotate-key", "orgate journal rotate-key --writer"],
-    load: async () => (await import("../commands/journal.ts")).rotateKey,
+    load: async () => (await import("./commands/sessions/journal.ts")).rotateKey,
   },
   {
     name: "journal head",
@@ -382,7 +382,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate journal head > head.txt", 'orgate journal verify --head "$(cat head.txt)"'],
-    load: async () => (await import("../commands/journal.ts")).head,
+    load: async () => (await import("./commands/sessions/journal.ts")).head,
   },
   {
     name: "keys create",
@@ -403,7 +403,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "API keys and links need the policies' leave to `give-access`, and are in the journal; their secrets are not.",
     ],
     examples: ["orgate keys create ana", "orgate keys create ana --api --agents ops --actions observe,run --expires 30d"],
-    load: async () => (await import("../commands/keys.ts")).create,
+    load: async () => (await import("./commands/project/keys.ts")).create,
   },
   {
     name: "keys list",
@@ -412,7 +412,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { all: { type: "boolean", help: "access that is revoked, used or expired too" } },
     notes: [],
     examples: ["orgate keys list"],
-    load: async () => (await import("../commands/keys.ts")).list,
+    load: async () => (await import("./commands/project/keys.ts")).list,
   },
   {
     name: "keys withdraw",
@@ -425,7 +425,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Everybody may withdraw their own key. Somebody else's takes the policies' leave to `give-access` to them, a writer's that to `manage-keys`.",
     ],
     examples: ['orgate keys withdraw k_3f2a --reason "laptop stolen"'],
-    load: async () => (await import("../commands/keys.ts")).withdraw,
+    load: async () => (await import("./commands/project/keys.ts")).withdraw,
   },
   {
     name: "keys revoke",
@@ -434,7 +434,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it (required)" }, as: AS },
     notes: [],
     examples: ['orgate keys revoke x_1f00 --reason "the build is gone"'],
-    load: async () => (await import("../commands/keys-access.ts")).revoke,
+    load: async () => (await import("./commands/project/keys-access.ts")).revoke,
   },
   {
     name: "init",
@@ -459,7 +459,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["Nothing that is there is overwritten. The model is offline: `orgate run` works at once, without a key."],
     examples: ["orgate init shop --yes", "orgate init shop --kind operations --yes", "orgate init team --profile multi-agent --yes"],
-    load: async () => (await import("../commands/init.ts")).init,
+    load: async () => (await import("./commands/project/init.ts")).init,
   },
   {
     name: "agents list",
@@ -468,7 +468,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate agents list", "orgate agents list --json"],
-    load: async () => (await import("../commands/agents.ts")).list,
+    load: async () => (await import("./commands/agents/agents.ts")).list,
   },
   {
     name: "agents show",
@@ -477,7 +477,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate agents show payer"],
-    load: async () => (await import("../commands/agents.ts")).show,
+    load: async () => (await import("./commands/agents/agents.ts")).show,
   },
   {
     name: "agents validate",
@@ -489,7 +489,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Where a part of a file cannot be read, what rests on it is not checked, and that is said (`complete` with --json).",
     ],
     examples: ["orgate agents validate", "orgate agents validate agents/payer.symbi --json"],
-    load: async () => (await import("../commands/agents.ts")).validate,
+    load: async () => (await import("./commands/agents/agents.ts")).validate,
   },
   {
     name: "agents explain",
@@ -498,7 +498,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["A verdict names the same file and line. `orgate policy explain` tells why one action was decided as it was."],
     examples: ["orgate agents explain payer", "orgate agents explain payer --json"],
-    load: async () => (await import("../commands/agents-explain.ts")).explain,
+    load: async () => (await import("./commands/agents/agents-explain.ts")).explain,
   },
   {
     name: "agents fmt",
@@ -510,7 +510,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["Comments stay where they are. A file that cannot be read is not touched."],
     examples: ["orgate agents fmt", "orgate agents fmt --check", "orgate agents fmt --stdin < agents/payer.symbi"],
-    load: async () => (await import("../commands/agents-fmt.ts")).fmt,
+    load: async () => (await import("./commands/agents/agents-fmt.ts")).fmt,
   },
   {
     name: "agents diff",
@@ -525,7 +525,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "What reads otherwise, a rule or a setting, is told even where nothing that was tried is decided otherwise. Exits 0 only when nothing does.",
     ],
     examples: ["git worktree add ../before main && orgate agents diff ../before", "orgate agents diff ../before payer --json"],
-    load: async () => (await import("../commands/agents-diff.ts")).diff,
+    load: async () => (await import("./commands/agents/agents-diff.ts")).diff,
   },
   {
     name: "policy check",
@@ -534,7 +534,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Exits 0 only when the set would be in force."],
     examples: ["orgate policy check", "orgate policy check --json"],
-    load: async () => (await import("../commands/policy.ts")).check,
+    load: async () => (await import("./commands/policies/policy.ts")).check,
   },
   {
     name: "policy list",
@@ -543,7 +543,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate policy list"],
-    load: async () => (await import("../commands/policy.ts")).list,
+    load: async () => (await import("./commands/policies/policy.ts")).list,
   },
   {
     name: "policy eval",
@@ -556,7 +556,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       `orgate policy eval --agent assistant --action tool:save_note --args '{"name":"a","text":"b"}' --labels untrusted,secret`,
       "orgate policy eval --user ana --action edit-policy --resource PolicySet::every",
     ],
-    load: async () => (await import("../commands/policy.ts")).evaluate,
+    load: async () => (await import("./commands/policies/policy.ts")).evaluate,
   },
   {
     name: "policy explain",
@@ -572,7 +572,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       `orgate policy explain --agent assistant --action tool:read_note --args '{"name":"today"}'`,
       "orgate policy explain --session s_0mh3k2 --call 1.0",
     ],
-    load: async () => (await import("../commands/policy.ts")).explain,
+    load: async () => (await import("./commands/policies/policy.ts")).explain,
   },
   {
     name: "policy apply",
@@ -589,7 +589,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Rules of agents' own files are changed with their agents, never here.",
     ],
     examples: ["orgate policy apply next-policies --dry-run", 'orgate policy apply --set 3f2a9c --reason "back to the rules of March"'],
-    load: async () => (await import("../commands/policy-apply.ts")).apply,
+    load: async () => (await import("./commands/policies/policy-apply.ts")).apply,
   },
   {
     name: "policy history",
@@ -598,7 +598,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { limit: { type: "string", value: "N", help: "maximum number to list (default 50)" } },
     notes: [],
     examples: ["orgate policy history", "orgate policy history --json"],
-    load: async () => (await import("../commands/policy-history.ts")).history,
+    load: async () => (await import("./commands/policies/policy-history.ts")).history,
   },
   {
     name: "policy show",
@@ -615,7 +615,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "orgate policy show --at 2026-03-01",
       "orgate policy show --entry s_0mh3k2:12",
     ],
-    load: async () => (await import("../commands/policy-history.ts")).show,
+    load: async () => (await import("./commands/policies/policy-history.ts")).show,
   },
   {
     name: "policy diff",
@@ -627,7 +627,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Both sets decide with the agents and tools of now. Exits 0 only when their files are the same."],
     examples: ["orgate policy diff 3f2a9c", "orgate policy diff 3f2a9c 81bb04 --json"],
-    load: async () => (await import("../commands/policy-history.ts")).diff,
+    load: async () => (await import("./commands/policies/policy-history.ts")).diff,
   },
   {
     name: "tools list",
@@ -636,7 +636,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate tools list", "orgate tools list --json"],
-    load: async () => (await import("../commands/tools.ts")).list,
+    load: async () => (await import("./commands/agents/tools.ts")).list,
   },
   {
     name: "tools show",
@@ -645,7 +645,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [MANIFESTS_ONLY],
     examples: ["orgate tools show whois"],
-    load: async () => (await import("../commands/tools.ts")).show,
+    load: async () => (await import("./commands/agents/tools.ts")).show,
   },
   {
     name: "tools schema",
@@ -654,7 +654,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [MANIFESTS_ONLY],
     examples: ["orgate tools schema whois"],
-    load: async () => (await import("../commands/tools.ts")).schema,
+    load: async () => (await import("./commands/agents/tools.ts")).schema,
   },
   {
     name: "tools validate",
@@ -666,7 +666,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "toolclad.toml and scope/scope.toml are looked at too.",
     ],
     examples: ["orgate tools validate", "orgate tools validate tools/whois.clad.toml --json"],
-    load: async () => (await import("../commands/tools.ts")).validate,
+    load: async () => (await import("./commands/agents/tools.ts")).validate,
   },
   {
     name: "tools test",
@@ -678,7 +678,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "orgate tools test whois --arg target=example.com",
       `orgate tools test scan --args '{"target": "10.0.0.2", "port": 22}' --json`,
     ],
-    load: async () => (await import("../commands/tools.ts")).test,
+    load: async () => (await import("./commands/agents/tools.ts")).test,
   },
   {
     name: "tools run",
@@ -692,7 +692,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: [MANIFESTS_ONLY, EXITS],
     examples: ["orgate tools run whois --arg target=example.com"],
-    load: async () => (await import("../commands/tools.ts")).run,
+    load: async () => (await import("./commands/agents/tools.ts")).run,
   },
   {
     name: "tools init",
@@ -701,7 +701,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { kind: { type: "string", value: "KIND", help: "command (default), http or mcp", choices: ["command", "http", "mcp"] } },
     notes: ["It overwrites nothing."],
     examples: ["orgate tools init my_tool", "orgate tools init notify --kind http"],
-    load: async () => (await import("../commands/tools.ts")).init,
+    load: async () => (await import("./commands/agents/tools.ts")).init,
   },
   {
     name: "secrets set",
@@ -713,7 +713,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [PASSPHRASES],
     examples: ["orgate secrets set api_token", "pass show api | orgate secrets set api_token -"],
-    load: async () => (await import("../commands/secrets.ts")).set,
+    load: async () => (await import("./commands/project/secrets.ts")).set,
   },
   {
     name: "secrets list",
@@ -722,7 +722,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Values are never shown.", PASSPHRASES],
     examples: ["orgate secrets list"],
-    load: async () => (await import("../commands/secrets.ts")).list,
+    load: async () => (await import("./commands/project/secrets.ts")).list,
   },
   {
     name: "secrets remove",
@@ -731,7 +731,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [PASSPHRASES],
     examples: ["orgate secrets remove api_token"],
-    load: async () => (await import("../commands/secrets.ts")).remove,
+    load: async () => (await import("./commands/project/secrets.ts")).remove,
   },
   {
     name: "skills list",
@@ -742,7 +742,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Found in skills/ and .agents/skills/, in ~/.agents/skills where orgate.toml says so, and in what the modules of tools/ export.",
     ],
     examples: ["orgate skills list", "orgate skills list --json"],
-    load: async () => (await import("../commands/skills.ts")).list,
+    load: async () => (await import("./commands/agents/skills.ts")).list,
   },
   {
     name: "skills show",
@@ -751,7 +751,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Hidden and control characters are shown escaped. Shown whether it is trusted or not: read it, then `orgate trust add`."],
     examples: ["orgate skills show refunds"],
-    load: async () => (await import("../commands/skills.ts")).show,
+    load: async () => (await import("./commands/agents/skills.ts")).show,
   },
   {
     name: "trust list",
@@ -760,7 +760,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Trust is given to a digest: what has changed since is not used."],
     examples: ["orgate trust list"],
-    load: async () => (await import("../commands/trust.ts")).list,
+    load: async () => (await import("./commands/agents/trust.ts")).list,
   },
   {
     name: "trust add",
@@ -769,7 +769,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { digest: { type: "string", value: "DIGEST", help: "only if it is this one (at least 8 characters)" }, as: AS },
     notes: [],
     examples: ["orgate trust add AGENTS.md"],
-    load: async () => (await import("../commands/trust.ts")).add,
+    load: async () => (await import("./commands/agents/trust.ts")).add,
   },
   {
     name: "trust remove",
@@ -778,7 +778,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
     notes: [],
     examples: ["orgate trust remove AGENTS.md"],
-    load: async () => (await import("../commands/trust.ts")).remove,
+    load: async () => (await import("./commands/agents/trust.ts")).remove,
   },
   {
     name: "mcp list",
@@ -787,7 +787,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Servers stand in .mcp.json of the project and in mcp.json of $ORGATE_HOME (~/.orgate). Nothing is started."],
     examples: ["orgate mcp list", "orgate mcp list files --json"],
-    load: async () => (await import("../commands/mcp.ts")).list,
+    load: async () => (await import("./commands/agents/mcp.ts")).list,
   },
   {
     name: "mcp diff",
@@ -796,7 +796,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Starts the server, which must be trusted (`orgate trust add mcp:NAME`). Exits 1 when there is a difference."],
     examples: ["orgate mcp diff files"],
-    load: async () => (await import("../commands/mcp.ts")).diff,
+    load: async () => (await import("./commands/agents/mcp.ts")).diff,
   },
   {
     name: "mcp login",
@@ -807,7 +807,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Prints an address to open in a browser, and waits for it to come back. Tokens are kept in $ORGATE_HOME (~/.orgate), for you alone.",
     ],
     examples: ["orgate mcp login tickets"],
-    load: async () => (await import("../commands/mcp-login.ts")).login,
+    load: async () => (await import("./commands/agents/mcp-login.ts")).login,
   },
   {
     name: "mcp logout",
@@ -816,7 +816,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate mcp logout tickets"],
-    load: async () => (await import("../commands/mcp-login.ts")).logout,
+    load: async () => (await import("./commands/agents/mcp-login.ts")).logout,
   },
   {
     name: "mcp trust",
@@ -832,7 +832,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "`orgate trust remove mcp:NAME` takes it back, `orgate trust remove mcp-tools:NAME` what was accepted.",
     ],
     examples: ["orgate mcp trust files", "orgate mcp trust files --tools read_text_file,list_directory"],
-    load: async () => (await import("../commands/mcp.ts")).trust,
+    load: async () => (await import("./commands/agents/mcp.ts")).trust,
   },
   {
     name: "approvals list",
@@ -841,7 +841,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { most: { type: "string", value: "N", help: "at most so many (default 100)" } },
     notes: ["In the order in which they were asked. What has expired is shown as expired."],
     examples: ["orgate approvals list", "orgate approvals list --json"],
-    load: async () => (await import("../commands/approvals.ts")).list,
+    load: async () => (await import("./commands/people/approvals.ts")).list,
   },
   {
     name: "approvals show",
@@ -853,7 +853,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Hidden and control characters are shown escaped; long values are folded (↪), and nothing is left out.",
     ],
     examples: ["orgate approvals show a_0mh3k2", "orgate approvals show a_0mh3k2 --json"],
-    load: async () => (await import("../commands/approvals.ts")).show,
+    load: async () => (await import("./commands/people/approvals.ts")).show,
   },
   {
     name: "approvals approve",
@@ -872,7 +872,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["A grant is never wider than the policy's @grant; a refusal says what is allowed.", DELIVERY],
     examples: ["orgate approvals approve a_0mh3k2", "orgate approvals approve a_0mh3k2 --grant resource --for session"],
-    load: async () => (await import("../commands/approvals-answer.ts")).approve,
+    load: async () => (await import("./commands/people/approvals-answer.ts")).approve,
   },
   {
     name: "approvals deny",
@@ -881,7 +881,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, digest: DIGEST, as: AS },
     notes: [DELIVERY],
     examples: ['orgate approvals deny a_0mh3k2 --reason "not on a Friday"'],
-    load: async () => (await import("../commands/approvals-answer.ts")).deny,
+    load: async () => (await import("./commands/people/approvals-answer.ts")).deny,
   },
   {
     name: "approvals withdraw",
@@ -890,7 +890,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, digest: DIGEST, as: AS },
     notes: ['For whoever asked for it, where the policies permit Action::"withdraw"; anybody else denies it.', DELIVERY],
     examples: ['orgate approvals withdraw a_0mh3k2 --reason "I have done it myself"'],
-    load: async () => (await import("../commands/approvals-answer.ts")).withdraw,
+    load: async () => (await import("./commands/people/approvals-answer.ts")).withdraw,
   },
   {
     name: "approvals edit",
@@ -899,7 +899,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { args: { type: "string", value: "JSON", help: "all the arguments, as they are to be (required)" }, digest: DIGEST, as: AS },
     notes: ["Where several people have to say yes, those who said so before said it to something else: they are asked again.", DELIVERY],
     examples: [`orgate approvals edit a_0mh3k2 --args '{"service":"checkout"}'`],
-    load: async () => (await import("../commands/approvals-answer.ts")).edit,
+    load: async () => (await import("./commands/people/approvals-answer.ts")).edit,
   },
   {
     name: "approvals grants",
@@ -908,7 +908,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate approvals grants", "orgate approvals grants --json"],
-    load: async () => (await import("../commands/approvals-grants.ts")).grants,
+    load: async () => (await import("./commands/people/approvals-grants.ts")).grants,
   },
   {
     name: "approvals revoke",
@@ -917,7 +917,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it (required)" }, as: AS },
     notes: ["Whoever gave it may, and whoever the policies let approve the like."],
     examples: ['orgate approvals revoke g_0mh3k2_a_77 --reason "the incident is over"'],
-    load: async () => (await import("../commands/approvals-grants.ts")).revoke,
+    load: async () => (await import("./commands/people/approvals-grants.ts")).revoke,
   },
   {
     name: "approvals watch",
@@ -926,7 +926,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Rings the terminal's bell for each new one. With --json, one object per line."],
     examples: ["orgate approvals watch", "orgate approvals watch --json"],
-    load: async () => (await import("../commands/approvals.ts")).watch,
+    load: async () => (await import("./commands/people/approvals.ts")).watch,
   },
   {
     name: "halt",
@@ -939,7 +939,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ['Journalled, and in force until `orgate resume-work`, over restarts too. Decided by policy as Action::"halt" on Work::"all".'],
     examples: ['orgate halt --reason "it mails everybody"', 'orgate halt tool send_mail --reason "wrong template"'],
-    load: async () => (await import("../commands/halt.ts")).halt,
+    load: async () => (await import("./commands/people/halt.ts")).halt,
   },
   {
     name: "resume-work",
@@ -948,7 +948,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
     notes: ["`all` lifts every halt. Turns that were halted stay ended."],
     examples: ['orgate resume-work --reason "mended"', 'orgate resume-work tool send_mail --reason "mended"'],
-    load: async () => (await import("../commands/halt.ts")).resume,
+    load: async () => (await import("./commands/people/halt.ts")).resume,
   },
   {
     name: "halts",
@@ -957,7 +957,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate halts", "orgate halts --json"],
-    load: async () => (await import("../commands/halt.ts")).list,
+    load: async () => (await import("./commands/people/halt.ts")).list,
   },
   {
     name: "doctor",
@@ -975,7 +975,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Exits 1 when Node, the project, its journal or the model of one of its agents cannot be used.",
     ],
     examples: ["orgate doctor", "orgate doctor --online", "orgate doctor --json"],
-    load: async () => (await import("../commands/doctor.ts")).doctor,
+    load: async () => (await import("./commands/project/doctor.ts")).doctor,
   },
   {
     name: "known list",
@@ -984,7 +984,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["A target that is in one of the sets its tool names is `known` to policies."],
     examples: ["orgate known list", "orgate known list payees --json"],
-    load: async () => (await import("../commands/known.ts")).list,
+    load: async () => (await import("./commands/people/trusted-values.ts")).list,
   },
   {
     name: "known add",
@@ -996,7 +996,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { why: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
     notes: ['Journalled. Decided by policy as Action::"edit-known" on KnownSet::"SET".'],
     examples: ['orgate known add domains example.org --why "our own"'],
-    load: async () => (await import("../commands/known.ts")).add,
+    load: async () => (await import("./commands/people/trusted-values.ts")).add,
   },
   {
     name: "known remove",
@@ -1008,7 +1008,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { why: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
     notes: ['Journalled. Decided by policy as Action::"edit-known" on KnownSet::"SET".'],
     examples: ['orgate known remove payees DE89370400440532013000 --why "moved out"'],
-    load: async () => (await import("../commands/known.ts")).remove,
+    load: async () => (await import("./commands/people/trusted-values.ts")).remove,
   },
   {
     name: "schedules list",
@@ -1017,7 +1017,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { as: AS },
     notes: ["`orgate up` fires them. `stopped`: it was set aside too often in a row; `resume` has it go on."],
     examples: ["orgate schedules list", "orgate schedules list --json"],
-    load: async () => (await import("../commands/schedules.ts")).list,
+    load: async () => (await import("./commands/project/schedules.ts")).list,
   },
   {
     name: "schedules add",
@@ -1042,7 +1042,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       'orgate schedules add nightly --agent reporter --cron "0 2 * * *" --timezone Europe/Berlin --input "write the report"',
       'orgate schedules add launch --agent reporter --at 2030-01-31T08:00:00Z --input "announce it"',
     ],
-    load: async () => (await import("../commands/schedules.ts")).add,
+    load: async () => (await import("./commands/project/schedules.ts")).add,
   },
   {
     name: "schedules remove",
@@ -1051,7 +1051,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
     notes: ["What is declared in a file is taken out there."],
     examples: ['orgate schedules remove nightly --reason "not needed any more"'],
-    load: async () => (await import("../commands/schedules.ts")).remove,
+    load: async () => (await import("./commands/project/schedules.ts")).remove,
   },
   {
     name: "schedules pause",
@@ -1060,7 +1060,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
     notes: ["What is due meanwhile is not made up for."],
     examples: ['orgate schedules pause nightly --reason "maintenance"'],
-    load: async () => (await import("../commands/schedules.ts")).pause,
+    load: async () => (await import("./commands/project/schedules.ts")).pause,
   },
   {
     name: "schedules resume",
@@ -1069,7 +1069,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
     notes: ["Due times count from now on, also where a clock had been ahead."],
     examples: ["orgate schedules resume nightly"],
-    load: async () => (await import("../commands/schedules.ts")).resume,
+    load: async () => (await import("./commands/project/schedules.ts")).resume,
   },
   {
     name: "schedules run",
@@ -1078,7 +1078,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { as: AS },
     notes: ['Decided by policy as Action::"run-schedule" on Schedule::"NAME".', EXITS],
     examples: ["orgate schedules run nightly", "orgate schedules run nightly --json"],
-    load: async () => (await import("../commands/schedules.ts")).run,
+    load: async () => (await import("./commands/project/schedules.ts")).run,
   },
   {
     name: "schedules retry",
@@ -1091,7 +1091,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       EXITS,
     ],
     examples: ["orgate schedules retry nightly", "orgate schedules retry nightly --due 2030-01-31T01:00:00Z"],
-    load: async () => (await import("../commands/schedules.ts")).retry,
+    load: async () => (await import("./commands/project/schedules.ts")).retry,
   },
   {
     name: "schedules history",
@@ -1100,7 +1100,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { most: { type: "string", value: "N", help: "at most so many (default 20)" }, as: AS },
     notes: [],
     examples: ["orgate schedules history nightly", "orgate schedules history nightly --most 100 --json"],
-    load: async () => (await import("../commands/schedules.ts")).history,
+    load: async () => (await import("./commands/project/schedules.ts")).history,
   },
   {
     name: "schedules next",
@@ -1109,7 +1109,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { most: { type: "string", value: "N", help: "so many (default 5)" }, as: AS },
     notes: ["With its jitter: when it fires."],
     examples: ["orgate schedules next nightly --most 10"],
-    load: async () => (await import("../commands/schedules.ts")).next,
+    load: async () => (await import("./commands/project/schedules.ts")).next,
   },
   {
     name: "knowledge add",
@@ -1133,7 +1133,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "orgate knowledge add CONVENTIONS.md --trusted",
       "orgate knowledge add notes.txt --agent clerk",
     ],
-    load: async () => (await import("../commands/knowledge.ts")).add,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).add,
   },
   {
     name: "knowledge search",
@@ -1142,7 +1142,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { ...KNOWLEDGE_PLACE, limit: { type: "string", value: "N", help: "how many at most (default 10)" } },
     notes: ["With --agent what that agent keeps for itself is searched too."],
     examples: ['orgate knowledge search "how do we deploy"', "orgate knowledge search billing --agent clerk --json"],
-    load: async () => (await import("../commands/knowledge.ts")).search,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).search,
   },
   {
     name: "knowledge show",
@@ -1151,7 +1151,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate knowledge show k_0123456789abcdef01234567"],
-    load: async () => (await import("../commands/knowledge.ts")).show,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).show,
   },
   {
     name: "knowledge forget",
@@ -1169,7 +1169,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       'orgate knowledge forget k_0123456789abcdef01234567 --reason "wrong"',
       'orgate knowledge forget --document docs/people.md --erase --yes --reason "asked for"',
     ],
-    load: async () => (await import("../commands/knowledge.ts")).forget,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).forget,
   },
   {
     name: "knowledge export",
@@ -1178,7 +1178,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Vectors are not in it: they are made again."],
     examples: ["orgate knowledge export backup.jsonl"],
-    load: async () => (await import("../commands/knowledge.ts")).exportAll,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).exportAll,
   },
   {
     name: "knowledge import",
@@ -1187,7 +1187,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { trusted: { type: "boolean", help: "as it stands: without it everything is `untrusted`, and nobody stands for it" }, as: AS },
     notes: ["Checked whole before anything is stored. What was forgotten here stays forgotten."],
     examples: ["orgate knowledge import backup.jsonl --trusted"],
-    load: async () => (await import("../commands/knowledge.ts")).importAll,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).importAll,
   },
   {
     name: "knowledge embed",
@@ -1196,7 +1196,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { again: { type: "boolean", help: "all of them anew: after the model was changed" }, as: AS },
     notes: ["Vectors of two models are never mixed."],
     examples: ["orgate knowledge embed", "orgate knowledge embed --again"],
-    load: async () => (await import("../commands/knowledge.ts")).embed,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).embed,
   },
   {
     name: "knowledge stats",
@@ -1205,7 +1205,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate knowledge stats --json"],
-    load: async () => (await import("../commands/knowledge.ts")).stats,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).stats,
   },
   {
     name: "breakers list",
@@ -1214,7 +1214,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["One that is not listed has never opened."],
     examples: ["orgate breakers list", "orgate breakers list --json"],
-    load: async () => (await import("../commands/breakers.ts")).list,
+    load: async () => (await import("./commands/people/breakers.ts")).list,
   },
   {
     name: "breakers set",
@@ -1228,7 +1228,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ['Journalled. Decided by policy as Action::"set-breaker" on Breaker::"tool:NAME".'],
     examples: ['orgate breakers set tool:search open --for 10m --reason "maintenance"'],
-    load: async () => (await import("../commands/breakers.ts")).set,
+    load: async () => (await import("./commands/people/breakers.ts")).set,
   },
   {
     name: "breakers reset",
@@ -1237,7 +1237,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, anyway: BREAKER_ANYWAY, as: AS },
     notes: [],
     examples: ['orgate breakers reset tool:search --reason "mended"'],
-    load: async () => (await import("../commands/breakers.ts")).reset,
+    load: async () => (await import("./commands/people/breakers.ts")).reset,
   },
   {
     name: "dead-letters list",
@@ -1246,7 +1246,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { most: { type: "string", value: "N", help: "at most so many (default 100)" } },
     notes: ["In the order in which they were set aside."],
     examples: ["orgate dead-letters list", "orgate dead-letters list --json"],
-    load: async () => (await import("../commands/dead-letters.ts")).list,
+    load: async () => (await import("./commands/people/dead-letters.ts")).list,
   },
   {
     name: "dead-letters show",
@@ -1255,7 +1255,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate dead-letters show s_0mh3k2/3.0"],
-    load: async () => (await import("../commands/dead-letters.ts")).show,
+    load: async () => (await import("./commands/people/dead-letters.ts")).show,
   },
   {
     name: "dead-letters dismiss",
@@ -1264,7 +1264,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { note: { type: "string", value: "TEXT", help: "what was done; the journal keeps it" }, as: AS },
     notes: [DELIVERY],
     examples: ['orgate dead-letters dismiss s_0mh3k2/3.0 --note "sent by hand"'],
-    load: async () => (await import("../commands/dead-letters.ts")).dismiss,
+    load: async () => (await import("./commands/people/dead-letters.ts")).dismiss,
   },
   {
     name: "up",
@@ -1276,7 +1276,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "SIGTERM and Ctrl-C let turns finish for ten seconds, then park them: they go on at the next start. A second one leaves at once, and loses nothing.",
     ],
     examples: ["orgate up", "orgate up --port 8080 --project my-project", "orgate up --json --log info"],
-    load: async () => (await import("../commands/up.ts")).up,
+    load: async () => (await import("./commands/project/up.ts")).up,
   },
   {
     name: "dev",
@@ -1288,7 +1288,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Turns in progress are parked, and go on in the new process.",
     ],
     examples: ["orgate dev"],
-    load: async () => (await import("../commands/dev.ts")).dev,
+    load: async () => (await import("./commands/project/dev.ts")).dev,
   },
   {
     name: "shell",
@@ -1314,7 +1314,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "In lines it exits 3 when something waits for a person.",
     ],
     examples: ["orgate shell", "orgate shell --resume s_0mh3k2", 'echo "@ops why is checkout slow?" | orgate shell --plain'],
-    load: async () => (await import("../commands/shell.ts")).shell,
+    load: async () => (await import("../shell/start.ts")).shell,
   },
   {
     name: "demo",

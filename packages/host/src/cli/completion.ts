@@ -1,5 +1,5 @@
 /** Completion scripts, generated from the table of commands: they cannot fall behind it. */
-import { EXIT, type Run } from "./command.ts";
+import { EXIT, type Run } from "../terminal/command.ts";
 import { COMMANDS, COMMON, commandsOf, groups } from "./commands.ts";
 
 export const completion: Run = async (given, screen) => {

@@ -1,7 +1,7 @@
 /** Help, from the table of commands alone. */
-import type { CommandSpec } from "./command.ts";
+import type { CommandSpec } from "../terminal/command.ts";
+import type { Paint } from "../terminal/paint.ts";
 import { COMMANDS, COMMON, commandsOf } from "./commands.ts";
-import type { Paint } from "./paint.ts";
 import { usageLine } from "./parse.ts";
 
 export function helpText(group: string | null, command: CommandSpec | null, paint: Paint): string {

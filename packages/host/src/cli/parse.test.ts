@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FaultError, describe as say } from "@orgate/core";
+import { nearestWord } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
+import { plain } from "../terminal/paint.ts";
 import { COMMANDS, COMMON } from "./commands.ts";
 import { helpText } from "./help.ts";
-import { plain } from "./paint.ts";
-import { nearest, parse } from "./parse.ts";
+import { parse } from "./parse.ts";
 
 const around = { cwd: "/", env: {} };
 const parsed = (...argv: string[]) => parse(argv, around);
@@ -54,9 +55,9 @@ test.each<[string[], string]>([
 });
 
 test("A18 only what is near is proposed", () => {
-  expect(nearest("verfiy", ["show", "verify", "export"])).toBe("verify");
-  expect(nearest("xyz", ["show", "verify"])).toBeNull();
-  expect(nearest("rot", ["rotate-key", "head"])).toBe("rotate-key");
+  expect(nearestWord("verfiy", ["show", "verify", "export"])).toBe("verify");
+  expect(nearestWord("xyz", ["show", "verify"])).toBeNull();
+  expect(nearestWord("rot", ["rotate-key", "head"])).toBe("rotate-key");
 });
 
 test("A18 the guide's table has every command, and no other", () => {

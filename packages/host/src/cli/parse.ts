@@ -3,9 +3,10 @@
  *
  * A18 a command, option or argument that is not known is refused with the nearest that is; nothing is guessed and nothing is run.
  */
+
 import { parseArgs } from "node:util";
-import { FaultError } from "@orgate/core/vocab";
-import type { CommandSpec, Given } from "./command.ts";
+import { FaultError, nearestWord } from "@orgate/core/vocab";
+import type { CommandSpec, Given } from "../terminal/command.ts";
 import { COMMANDS, COMMON, commandsOf, groups } from "./commands.ts";
 
 export type Parsed =
@@ -147,7 +148,7 @@ function wrongOption(error: unknown, command: CommandSpec, known: readonly strin
 }
 
 function unknown(what: string, given: string, known: readonly string[], hint: string): FaultError {
-  const near = nearest(given, known);
+  const near = nearestWord(given, known);
   const said = what.startsWith("command `") ? `${what} has no \`${given}\`` : `there is no ${what} \`${given}\``;
   return usage(said, [near === null ? "" : `did you mean \`${near}\`?`, hint].filter((part) => part !== "").join(" "));
 }
@@ -155,30 +156,3 @@ function unknown(what: string, given: string, known: readonly string[], hint: st
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
-
-/** Close enough to be meant: a third of its letters wrong at most. */
-export function nearest(given: string, known: readonly string[]): string | null {
-  let best: string | null = null;
-  let least = Math.max(1, Math.floor(given.length / 3)) + 1;
-  for (const one of known) {
-    const far = one.startsWith(given) && given.length >= 2 ? 1 : distance(given, one);
-    if (far < least) [best, least] = [one, far];
-  }
-  return best;
-}
-
-/** Letters to change, add, leave out or swap with their neighbour. */
-function distance(a: string, b: string): number {
-  let [older, old] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const same = a[i - 1] === b[j - 1];
-      let least = Math.min((old[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (old[j - 1] ?? 0) + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, (older[j - 2] ?? 0) + 1);
-      row.push(least);
-    }
-    [older, old] = [old, row];
-  }
-  return old[b.length] ?? 0;
-}

@@ -7,8 +7,8 @@
  *      `orgate.toml` says before both. It delegates to the others only as far as its operators may run them.
  */
 import { type Agent, CONDUCTOR, CONDUCTOR_MODEL, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
-import type { Config } from "../config.ts";
-import { fileBad } from "../project-modules.ts";
+import type { Config } from "../config/config.ts";
+import { fileBad } from "../guard/modules.ts";
 import { COORDINATOR } from "./tools.ts";
 
 type Found = Readonly<{ agent: Agent; file: string }>;

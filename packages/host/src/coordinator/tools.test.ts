@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ApprovalId, type CallKey, epoch, type SessionId, type ToolContext } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
-import { readProject } from "../adapters/project-toml.ts";
-import { openCalendar } from "../compose.ts";
-import { loadProjectAgents } from "../project-agents.ts";
+import { readProject } from "../config/project-toml.ts";
+import { projectSchedule } from "../config/schedule-schema.ts";
+import { loadProjectAgents } from "../project/project-agents.ts";
+import { openCalendar } from "../schedules/calendar.ts";
 import { specOf } from "../schedules/declaring.ts";
 import { bookOf } from "../schedules/index.ts";
-import { projectSchedule } from "../schedules/written.ts";
-import { type DeskStand, openDeskStand } from "./fixtures/desk-stand.ts";
+import { type DeskStand, openDeskStand } from "../server/fixtures/desk-stand.ts";
 import { COORDINATOR } from "./tools.ts";
 
 const open: DeskStand[] = [];
@@ -284,7 +284,7 @@ test("W146 an answer that is labelled beyond untrusted stays in its session", as
   await desk.runtime.sessions.create({ agent: "clerk", id: "labelled", labels: ["secret"] });
   expect(await call(desk, session, "run_agent", { agent: "clerk", input: "x" }, "plain")).toMatchObject({ output: "Done: x", note: "" });
   // the session that the call would open is there already, and has seen a secret
-  const { sha256 } = await import("../adapters/crypto-node.ts");
+  const { sha256 } = await import("../node/crypto.ts");
   await desk.runtime.sessions.create({ agent: "clerk", id: `run-${sha256("kept").slice(-40)}`, labels: ["secret"] });
   const kept = await call(desk, session, "run_agent", { agent: "clerk", input: "x" }, "kept");
   expect(kept).toMatchObject({

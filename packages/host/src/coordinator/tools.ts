@@ -1,6 +1,6 @@
 /**
  * The coordinator's tools: ordinary tools over the runtime's own front door. They are decided like everybody's, and beside that do only what the operators
- * whose words they follow may do themselves (`voices.ts`).
+ * whose words they follow may do themselves (`caller-access.ts`).
  *
  * W145 what is done for an operator is a wish signed with that operator's key, made once by the call's key: a crash in the middle neither loses nor doubles it.
  * W146 an agent's answer is handed on where its session has seen nothing that is labelled beyond `untrusted`; else it is told where the answer can be read.
@@ -18,11 +18,11 @@ import {
   type Tool,
 } from "@orgate/core";
 import * as z from "zod";
-import { sha256 } from "../compose.ts";
-import type { Runtime } from "../runtime.ts";
-import type { Fleet, FleetNeed } from "./fleet.ts";
-import type { Floor } from "./floor.ts";
-import type { Voices, VoicesNeed } from "./voices.ts";
+import { sha256 } from "../node/crypto.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Voices, VoicesNeed } from "../server/coordinator/caller-access.ts";
+import type { Fleet, FleetNeed } from "../server/coordinator/fleet.ts";
+import type { Floor } from "../server/session-driver.ts";
 
 export const COORDINATOR = "coordinator";
 
@@ -50,10 +50,10 @@ const WAIT_MS = 25_000;
 
 /** R16 every project has these tools by name, and few ever call one: what they do is loaded then, and with it the server's routes. */
 const loadWork = async () => ({
-  ...(await import("./access.ts")),
-  ...(await import("./fleet.ts")),
-  ...(await import("./fleet-schedules.ts")),
-  ...(await import("./voices.ts")),
+  ...(await import("../server/identity/access.ts")),
+  ...(await import("../server/coordinator/fleet.ts")),
+  ...(await import("../server/coordinator/fleet-schedules.ts")),
+  ...(await import("../server/coordinator/caller-access.ts")),
 });
 type Work = Awaited<ReturnType<typeof loadWork>>;
 type Desk = Readonly<{ work: Work; ports: DeskPorts; fleet: Fleet; voices: Voices }>;

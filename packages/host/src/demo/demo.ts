@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symli
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { EXIT, type Run } from "../cli/command.ts";
+import { EXIT, type Run } from "../terminal/command.ts";
 import { countScene, killScene, resumeScene, tamperScene, verifyScene, workScene } from "./scenes.ts";
 import { type Stage, stageOf } from "./stage.ts";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { JournalEvent, SessionId } from "@orgate/core";
 import { decodePayload, type StoredEntry } from "@orgate/core/journal";
-import { EXIT } from "../cli/command.ts";
-import { count } from "../cli/table.ts";
-import { type Look, openLook } from "../compose.ts";
+import { type Look, openLook } from "../store/open-read-only.ts";
+import { EXIT } from "../terminal/command.ts";
+import { count } from "../terminal/table.ts";
 import type { Ended, Stage } from "./stage.ts";
 
 const REQUEST = "payments is slow since two o'clock: find out why and mend it";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { coloured } from "../cli/paint.ts";
-import { width } from "../cli/visible.ts";
+import { coloured } from "../terminal/paint.ts";
+import { width } from "../terminal/visible.ts";
 import { wrapped } from "./wrap.ts";
 
 const colours = new RegExp(`${String.fromCodePoint(27)}\\[[\\d;]*m`, "g");

@@ -3,7 +3,7 @@
  *
  * V8 a line that is too long for the terminal goes on below its own text; colours take no room, and nothing is lost but blanks at the fold.
  */
-import { width } from "../cli/visible.ts";
+import { width } from "../terminal/visible.ts";
 
 const PIECES = /\u001b\[[\d;]*m|[^\s\u001b]+| +/gu;
 /** Marks that stand before a text: what goes on goes on below the text. */

@@ -6,13 +6,13 @@ import { relative } from "node:path";
 import { type Agent, FaultError, lowerFirst, type ScheduleSpec, type WebhookProvider } from "@orgate/core";
 import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi";
 import type * as z from "zod";
-import { type Calendar, readTime } from "../compose.ts";
-import type { Config } from "../config.ts";
-import { THROWN, type Trouble } from "../project-modules.ts";
-import { readTextFile } from "../text-file.ts";
-import { type Place, placeOf } from "../toml-text.ts";
-import type { Declared } from "./book.ts";
-import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "./written.ts";
+import type { Config } from "../config/config.ts";
+import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "../config/schedule-schema.ts";
+import { readTextFile } from "../files/text-file.ts";
+import { type Place, placeOf } from "../files/toml-text.ts";
+import { THROWN, type Trouble } from "../guard/modules.ts";
+import { type Calendar, readTime } from "./calendar.ts";
+import type { Declared } from "./store.ts";
 
 /** `secrets` are names, never values: any of them may have signed a delivery. */
 export type Webhook = Readonly<{

@@ -4,7 +4,8 @@
  */
 import { type Millis, millis } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
-import { type Calendar, sha256 } from "../compose.ts";
+import { sha256 } from "../node/crypto.ts";
+import type { Calendar } from "./calendar.ts";
 import { jitterOf } from "./planning.ts";
 
 type Timed = Pick<StandingSchedule, "schedule" | "spec" | "state" | "through">;

@@ -1,11 +1,13 @@
 /** The schedules of a project, put together for whoever has its journal: the command line to look and to change, the server to fire. */
 
 import { type Gate, millis } from "@orgate/core";
-import { NODE, openCalendar, type Place, sha256 } from "../compose.ts";
-import { mayNotRunOf } from "../may-run.ts";
-import { type Book, openBook } from "./book.ts";
-import { type Beginning, type Clockwork, type ClockworkPorts, openClockwork } from "./clockwork.ts";
-import { type ScheduleDesk, scheduleDesk } from "./desk.ts";
+import { sha256 } from "../node/crypto.ts";
+import { NODE, type Place } from "../runtime/compose.ts";
+import { mayNotRunOf } from "../runtime/people/may-run.ts";
+import { openCalendar } from "./calendar.ts";
+import { type ScheduleDesk, scheduleDesk } from "./operations.ts";
+import { type Beginning, type Clockwork, type ClockworkPorts, openClockwork } from "./scheduler.ts";
+import { type Book, openBook } from "./store.ts";
 
 export type Schedules = Readonly<{ book: Book; desk: ScheduleDesk; clockwork: Clockwork }>;
 

@@ -2,8 +2,8 @@ import { millis, type ScheduleSpec, seq, sessionId } from "@orgate/core";
 import { justDeclared, type StandingSchedule } from "@orgate/core/journal";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { openCalendar } from "../adapters/calendar.ts";
-import { sha256 } from "../compose.ts";
+import { sha256 } from "../node/crypto.ts";
+import { openCalendar } from "./calendar.ts";
 import { jitterOf, MOST_QUEUED, nextStep, retryAfter } from "./planning.ts";
 
 const calendar = openCalendar();

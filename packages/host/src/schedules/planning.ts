@@ -8,7 +8,7 @@
  */
 import { type FiredWhy, type Hash, type Millis, millis, type SkippedWhy } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
-import type { Calendar } from "../compose.ts";
+import type { Calendar } from "./calendar.ts";
 
 export type Step =
   /** Nothing before this time; null: not before something else happens. */

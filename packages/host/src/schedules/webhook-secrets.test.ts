@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { LEAST_COST, secretStore } from "../adapters/secrets-file.ts";
+import { LEAST_COST, secretStore } from "../identity/secrets-file.ts";
 import { hookSecrets } from "./webhook-secrets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orgate-hooks-"));

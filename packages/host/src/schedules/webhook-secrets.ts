@@ -4,8 +4,10 @@
  * Z45 what signs for two webhooks signs for neither: each would take the other's deliveries.
  * Z46 a webhook may name several, any of which may sign, while one takes the place of another.
  */
-import { type SecretStore, secretStore } from "../compose.ts";
-import { type Env, secretsFrom, variableOf } from "../secrets.ts";
+
+import { secretsFrom, variableOf } from "../identity/secrets.ts";
+import { type SecretStore, secretStore } from "../identity/secrets-file.ts";
+import type { Env } from "../node/env.ts";
 import { bad, type HookSecret, secretText, type Webhook } from "./declaring.ts";
 
 /** None: nothing that it signs counts. */

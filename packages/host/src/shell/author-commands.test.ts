@@ -1,7 +1,7 @@
 // @module-tag tmux
 // The commands that author, on a real terminal, in one session: typed, shown, answered by key, saved, in force. The offline author writes.
 import { afterEach, expect, test } from "vitest";
-import { makeDesk, until } from "../commands/fixtures/desk.ts";
+import { makeDesk, until } from "../cli/commands/fixtures/desk.ts";
 import { openPane } from "./fixtures/pane.ts";
 
 const ending: (() => void)[] = [];

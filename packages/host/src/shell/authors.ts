@@ -7,7 +7,7 @@
  */
 import type { CallItem } from "@orgate/core/journal/view";
 import type { Principal, SessionId } from "@orgate/core/vocab";
-import { visible } from "../cli/visible.ts";
+import { visible } from "../terminal/visible.ts";
 import type { Shell } from "./shell.ts";
 
 /** S172 conversations in which `--yes` was used up: one answer each, whichever server is in front, so that what was revoked stays so. */

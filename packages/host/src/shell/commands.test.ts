@@ -3,14 +3,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { AGENT, type Desk, makeDesk, POLICIES, until } from "../commands/fixtures/desk.ts";
+import { AGENT, type Desk, makeDesk, POLICIES, until } from "../cli/commands/fixtures/desk.ts";
+import { FLEET_COMMANDS } from "./commands/fleet.ts";
+import { KEEP_COMMANDS } from "./commands/keep.ts";
+import { ORCHESTRATE_COMMANDS } from "./commands/orchestrate.ts";
+import { PEOPLE_COMMANDS } from "./commands/people.ts";
+import { SESSION_COMMANDS } from "./commands/session.ts";
+import { TALK_COMMANDS } from "./commands/talk.ts";
 import { openPane, type Pane } from "./fixtures/pane.ts";
-import { FLEET_COMMANDS } from "./table-fleet.ts";
-import { KEEP_COMMANDS } from "./table-keep.ts";
-import { ORCHESTRATE_COMMANDS } from "./table-orchestrate.ts";
-import { PEOPLE_COMMANDS } from "./table-people.ts";
-import { SESSION_COMMANDS } from "./table-session.ts";
-import { TALK_COMMANDS } from "./table-talk.ts";
 
 let desk: Desk;
 let at: Pane;

@@ -1,12 +1,12 @@
 /** Several agents at one task, from a shell before a server. */
 import { afterEach, expect, test } from "vitest";
-import { plain } from "../cli/paint.ts";
-import { type Guarded, openGuarded, until } from "../coordinator/fixtures/guarded.ts";
-import { latch } from "../coordinator/fixtures/stand.ts";
-import { completionOf } from "./complete.ts";
-import { reachAt } from "./reach.ts";
+import { type Guarded, openGuarded, until } from "../server/fixtures/guarded.ts";
+import { latch } from "../server/fixtures/stand.ts";
+import { plain } from "../terminal/paint.ts";
+import { ORCHESTRATE_COMMANDS } from "./commands/orchestrate.ts";
+import { reachAt } from "./connection.ts";
 import { type Face, openShell, type Shell } from "./shell.ts";
-import { ORCHESTRATE_COMMANDS } from "./table-orchestrate.ts";
+import { completionOf } from "./ui/complete.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { givenFrom } from "./here-frames.ts";
+import { givenFrom } from "./local-server/local-server-frames.ts";
 import { inProfile } from "./profile.ts";
 
 const given = (texts: Readonly<Record<string, string>>) =>

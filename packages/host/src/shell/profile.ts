@@ -5,7 +5,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { FaultError } from "@orgate/core/vocab";
-import type { Given } from "../cli/command.ts";
+import type { Given } from "../terminal/command.ts";
 
 export function inProfile(given: Given): Given {
   const name = given.text("profile");

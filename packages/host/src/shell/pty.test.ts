@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { AGENT, type Desk, makeDesk, until } from "../commands/fixtures/desk.ts";
+import { AGENT, type Desk, makeDesk, until } from "../cli/commands/fixtures/desk.ts";
 import { openPane, type Pane } from "./fixtures/pane.ts";
 
 const ending: (() => void)[] = [];

@@ -1,19 +1,19 @@
 import { PassThrough, Readable } from "node:stream";
 import { afterEach, expect, test } from "vitest";
-import { plain } from "../cli/paint.ts";
-import { type Guarded, openGuarded } from "../coordinator/fixtures/guarded.ts";
-import { latch } from "../coordinator/fixtures/stand.ts";
-import { openPlainFace } from "./face-plain.ts";
-import { openTerminalFace } from "./face-terminal.ts";
-import { withOwnKey } from "./here.ts";
-import { NO_HISTORY } from "./history.ts";
-import { keyReader } from "./keys.ts";
-import { QUIET_MS } from "./panel.ts";
-import { type Reach, reachAt } from "./reach.ts";
-import { waitingWords } from "./screen.ts";
+import { type Guarded, openGuarded } from "../server/fixtures/guarded.ts";
+import { latch } from "../server/fixtures/stand.ts";
+import { plain } from "../terminal/paint.ts";
+import { takeNamed } from "./commands/session.ts";
+import { type Reach, reachAt } from "./connection.ts";
+import { withOwnKey } from "./local-server/local-server.ts";
 import { openShell, type Shell } from "./shell.ts";
-import { takeNamed } from "./table-session.ts";
-import type { TerminalEvents } from "./terminal.ts";
+import { NO_HISTORY } from "./ui/history.ts";
+import { keyReader } from "./ui/keys.ts";
+import { QUIET_MS } from "./ui/panel.ts";
+import { openPlainFace } from "./ui/plain-ui.ts";
+import { waitingWords } from "./ui/screen.ts";
+import type { TerminalEvents } from "./ui/terminal.ts";
+import { openTerminalFace } from "./ui/terminal-ui.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -9,20 +9,20 @@
 import { approvalRow, type QuestionItem } from "@orgate/core/journal/view";
 import { type Answer, isRefusal, type SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem } from "@orgate/core/wire";
-import { visible } from "../cli/visible.ts";
-import type { AskHidden } from "../secrets.ts";
-import { type AgentDetail, type Agents, haltWords, openAround, type Waiting } from "./around.ts";
+import type { AskHidden } from "../identity/secrets.ts";
+import { visible } from "../terminal/visible.ts";
 import { authorsOf, type Consented } from "./authors.ts";
-import type { Choices, Offer } from "./complete.ts";
-import type { Footer } from "./frame.ts";
-import type { Key } from "./keys.ts";
-import type { Asked, Bound } from "./panel.ts";
-import type { Reach } from "./reach.ts";
-import { type Look, wrapped } from "./screen.ts";
-import { openScrollback } from "./scrollback.ts";
-import { commandIn, SHELL_COMMANDS } from "./table.ts";
-import { openTalks, type Talk, type Talks } from "./talks.ts";
-import type { Theme } from "./themes.ts";
+import { commandIn, SHELL_COMMANDS } from "./commands/commands.ts";
+import type { Reach } from "./connection.ts";
+import { openTalks, type Talk, type Talks } from "./conversations.ts";
+import { type AgentDetail, type Agents, haltWords, openAround, type Waiting } from "./server-state.ts";
+import type { Choices, Offer } from "./ui/complete.ts";
+import type { Footer } from "./ui/frame.ts";
+import type { Key } from "./ui/keys.ts";
+import type { Asked, Bound } from "./ui/panel.ts";
+import { type Look, wrapped } from "./ui/screen.ts";
+import { openScrollback } from "./ui/scrollback.ts";
+import type { Theme } from "./ui/themes.ts";
 
 /** What a shell is shown on. */
 export type Face = Readonly<{

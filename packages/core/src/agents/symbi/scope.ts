@@ -1,4 +1,4 @@
-/** What conditions may speak of, by what is decided: the words of `gate/vocabulary.ts`, which has the last word when the Cedar is checked. */
+/** What conditions may speak of, by what is decided: the words of `gate/policies/vocabulary.ts`, which has the last word when the Cedar is checked. */
 import type { Effect } from "../../vocab/index.ts";
 import type { RecordType, Scope, ValueType } from "./conditions.ts";
 

@@ -7,8 +7,8 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, join, matchesGlob } from "node:path";
 import { SURFACES } from "@orgate/core";
-import type { Config } from "../../config.ts";
-import { SHELL, SHELL_FILES } from "../../shell-agent.ts";
+import type { Config } from "../../config/config.ts";
+import { SHELL, SHELL_FILES } from "../../project/shell-agent.ts";
 
 export { SHELL };
 export type ArtifactKind = "dsl" | "cedar" | "toolclad";

@@ -8,8 +8,8 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { duration, FaultError, lowerFirst, nearest } from "@orgate/core";
 import * as z from "zod";
-import { readTextFile } from "../../text-file.ts";
-import { placeOf, readToml } from "../../toml-text.ts";
+import { readTextFile } from "../../files/text-file.ts";
+import { placeOf, readToml } from "../../files/toml-text.ts";
 
 const CONSTRAINTS = ".orgate/constraints.toml";
 

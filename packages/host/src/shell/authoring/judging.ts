@@ -7,9 +7,10 @@
 import { type Agent, millis, type Tool } from "@orgate/core";
 import type { LoadedPolicy, PolicyProblem } from "@orgate/core/gate";
 import type { SymbiFile } from "@orgate/core/symbi";
-import type { Calendar, ManifestFile } from "../../compose.ts";
-import { readTime, symbiProblemAt } from "../../compose.ts";
-import { placeOf } from "../../toml-text.ts";
+import { placeOf } from "../../files/toml-text.ts";
+import { problemAt as symbiProblemAt } from "../../project/symbi/symbi-files.ts";
+import { type Calendar, readTime } from "../../schedules/calendar.ts";
+import type { ManifestFile } from "../../toolclad/manifest-files.ts";
 import { type Constraints, RISKS, TIERS } from "./constraints.ts";
 import { coversAction, type Doing, isAnybody, isAnything } from "./covering.ts";
 

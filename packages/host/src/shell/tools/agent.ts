@@ -3,11 +3,11 @@
  * policy decides.
  */
 import { type Agent, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/config.ts";
 import type { CoordinatorTools } from "../../coordinator/tools.ts";
-import { fileBad } from "../../project-modules.ts";
-import type { Env } from "../../secrets.ts";
-import { SHELL } from "../../shell-agent.ts";
+import { fileBad } from "../../guard/modules.ts";
+import type { Env } from "../../node/env.ts";
+import { SHELL } from "../../project/shell-agent.ts";
 import { type ShellTools, shellTools } from "./tools.ts";
 
 type Found = Readonly<{ agent: Agent; file: string }>;

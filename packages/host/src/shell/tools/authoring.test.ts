@@ -14,8 +14,8 @@ import {
 } from "@orgate/core";
 import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
-import { openPolicies } from "../../policies.ts";
-import { loadProjectAgents } from "../../project-agents.ts";
+import { openPolicies } from "../../policies/policies.ts";
+import { loadProjectAgents } from "../../project/project-agents.ts";
 import { type Consented, carry, isConsentedTo } from "../authors.ts";
 import { BASE, layOut, MANIFEST, type ProjectStand } from "../fixtures/project.ts";
 import { type AuthorStand, openAuthor } from "../fixtures/serving.ts";

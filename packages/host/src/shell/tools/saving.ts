@@ -5,10 +5,12 @@
  *      No link is followed, no other name of a file is written through.
  */
 import type { FileEdit } from "@orgate/core";
-import { type ProjectFiles, pathGuard, projectFiles, sha256 } from "../../compose.ts";
-import type { Config } from "../../config.ts";
-import { PROTECTED } from "../../deciding-places.ts";
-import type { Env } from "../../secrets.ts";
+import type { Config } from "../../config/config.ts";
+import { type ProjectFiles, projectFiles } from "../../files/project-files.ts";
+import { pathGuard } from "../../guard/path-guard.ts";
+import { PROTECTED } from "../../guard/protected-paths.ts";
+import { sha256 } from "../../node/crypto.ts";
+import type { Env } from "../../node/env.ts";
 import { MAX_ARTIFACT, SHELLS_OWN, whyNotAt } from "../authoring/artifact.ts";
 import type { Artifact, Tried } from "../authoring/trying.ts";
 

@@ -21,13 +21,17 @@ import {
   type Tool,
 } from "@orgate/core";
 import * as z from "zod";
-import { hostRunning, loadToolBox, orgateHome, pathGuard, projectFiles } from "../../compose.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/config.ts";
 import type { CoordinatorTools } from "../../coordinator/tools.ts";
-import { PROTECTED } from "../../deciding-places.ts";
-import { fileTools } from "../../file-tools.ts";
-import { manifestsOf } from "../../project-agents.ts";
-import type { Env } from "../../secrets.ts";
+import { projectFiles } from "../../files/project-files.ts";
+import { pathGuard } from "../../guard/path-guard.ts";
+import { PROTECTED } from "../../guard/protected-paths.ts";
+import type { Env } from "../../node/env.ts";
+import { loadToolBox } from "../../project/agent-toml.ts";
+import { manifestsOf } from "../../project/project-agents.ts";
+import { orgateHome } from "../../store/keyring.ts";
+import { hostRunning } from "../../toolclad/running/running.ts";
+import { fileTools } from "../../tools/file-tools.ts";
 import { type ArtifactKind, MAX_ARTIFACT, SHELL } from "../authoring/artifact.ts";
 import { lookAt, problemLines, save, shelfOf, surfaceOf } from "./saving.ts";
 
@@ -173,7 +177,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
     resource: ({ path: id }) => ({ type: "Artifact", id }),
     resourceTypes: ["Artifact"],
     async run({ path: at, content: text, before, newly, people = true, used = true }, { session, evidence }) {
-      const { act } = await import("../../coordinator/access.ts");
+      const { act } = await import("../../server/identity/access.ts");
       const { agent, surface, voices } = await desk.speaking(session);
       if (agent !== SHELL) throw new Error("only the shell's own agent saves artifacts");
       if (surface !== "shell")

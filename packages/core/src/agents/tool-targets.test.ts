@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { toolFacts } from "../vocab/index.ts";
+import { defineTool } from "./define-tool.ts";
+import type { AimsGiven } from "./tool-targets.ts";
+
+const input = z.strictObject({ to: z.string(), body: z.string(), __odd: z.string().optional() });
+const make = (aims: AimsGiven) => defineTool({ name: "send", description: "sends", input, ...aims, run: () => null });
+
+test("T10 a target names an argument, its kind, and where it may be known; a kind has sets of its own unless others are named", () => {
+  expect(make({ targets: { to: "recipient" } }).targets).toEqual({ to: { kind: "recipient", known: ["people", "domains"], of: null } });
+  expect(make({ targets: { to: { kind: "account", known: ["vendors"] } } }).targets).toEqual({
+    to: { kind: "account", known: ["vendors"], of: null },
+  });
+  expect(make({ targets: { to: { kind: "id", of: "event" } } }).targets).toEqual({ to: { kind: "id", known: [], of: "event" } });
+  const wrong: readonly [AimsGiven, string][] = [
+    [{ targets: { cc: "recipient" } }, "`cc`, which is no argument"],
+    [{ targets: { __odd: "recipient" } }, "two underscores"],
+    [{ targets: { to: "person" as never } }, "must be one of recipient, host, path, account, id"],
+    [{ targets: { to: { kind: "host", of: "event" } } }, "only an id"],
+    [{ targets: { to: { kind: "host", known: ["My Set"] } } }, "is no name"],
+    [{ outgoing: ["text"] }, "`text`, which is no argument"],
+    [{ targets: { to: "recipient" }, outgoing: ["to"] }, "not both"],
+    [{ learns: [{ set: "people", from: "to" }] }, "no target of it"],
+    [{ names: { of: "event", from: "id" as never } }, "must be a function"],
+    [{ markup: "strip" as never }, "clean or keep"],
+  ];
+  for (const [given, detail] of wrong) expect(() => make(given)).toThrow(detail);
+});
+
+test("T11 what a tool aims at is part of what it is: another target is another tool, and one that says nothing is as it was", () => {
+  const plain = toolFacts(make({}));
+  expect(Object.keys(plain).some((key) => ["targets", "outgoing", "learns", "names", "markup"].includes(key))).toBe(false);
+  const aimed = make({ targets: { to: "recipient" }, outgoing: ["body"], learns: [{ set: "people", from: "to" }], markup: "keep" });
+  expect(toolFacts(aimed)).toMatchObject({
+    targets: { to: { kind: "recipient" } },
+    outgoing: ["body"],
+    learns: [{ set: "people", from: "to" }],
+    markup: "keep",
+  });
+});

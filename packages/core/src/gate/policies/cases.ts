@@ -1,0 +1,308 @@
+/** Decision tables: requests with the verdict they must get, checked whenever the policies beside them load. */
+import * as z from "zod";
+import {
+  type Action,
+  type Aims,
+  type Checked,
+  type Counts,
+  callId,
+  type Decision,
+  type Facts,
+  type Hash,
+  type Label,
+  type Lately,
+  MICROS_PER_CENT,
+  millis,
+  nearest,
+  type Origin,
+  type OutgoingFacts,
+  SCOPES,
+  SURFACES,
+  type TargetFacts,
+  type Tool,
+  type Verdict,
+  ZERO,
+} from "../../vocab/index.ts";
+import { inexactNumbers } from "../arguments/numbers.ts";
+import type { CedarGate } from "../cedar.ts";
+import { userActOf } from "./user-acts.ts";
+import type { Cast } from "./vocabulary.ts";
+
+/** Who acts in a case that names nobody. */
+const SOMEBODY = "somebody";
+const amount = z.int().min(0).default(0);
+const counts = z.strictObject({ turn: amount, session: amount, hour: amount, day: amount });
+const NO_COUNTS = { turn: 0, session: 0, hour: 0, day: 0 };
+const texts = z.array(z.string()).default([]);
+const flag = z.boolean().default(false);
+const about = { inRequest: flag, known: flag, vouched: z.boolean().optional(), seenUnder: texts };
+const sumSchema = z.strictObject({ ...about, count: z.int().min(0).default(1) });
+const leavingSchema = z.strictObject({ links: texts, addresses: texts, vouched: z.boolean().optional(), seenUnder: texts });
+const aimSchema = z.union([
+  z.strictObject({
+    ...about,
+    calls: counts.default(NO_COUNTS),
+    touched: counts.default(NO_COUNTS),
+    name: z.string().optional(),
+    nameInRequest: flag,
+  }),
+  leavingSchema,
+]);
+const json: z.ZodType<Record<string, z.core.util.JSONType>> = z.record(z.string(), z.json());
+export const caseSchema = z.strictObject({
+  name: z.string(),
+  agent: z.string().optional(),
+  user: z.string().optional(),
+  /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), `recall` and `remember` (a Scope), or what a person does. */
+  action: z.string(),
+  /** For a tool that this project does not have: what kind of thing it does. */
+  effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed", "govern"])).optional(),
+  resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
+  args: json.optional(),
+  labels: z.array(z.string()).default([]),
+  /** Media types of files that were shown. */
+  media: z.array(z.string()).default([]),
+  calls: z.record(z.string(), counts).default({}),
+  spent: counts.default(NO_COUNTS),
+  /** Money; left out, no price is known. */
+  cents: counts.optional(),
+  /** Facts about arguments, by name; what is left out of a target is not so. */
+  facts: z.record(z.string(), aimSchema).optional(),
+  /** Of all targets together, for a tool that this project does not have. */
+  targets: sumSchema.optional(),
+  outgoing: leavingSchema.optional(),
+  onBehalfOf: z.string().default("somebody"),
+  surface: z.enum(SURFACES).default("cli"),
+  /** Of a session that nobody opened by hand: by which schedule, or by which delivery. */
+  origin: z.union([z.strictObject({ schedule: z.string() }), z.strictObject({ delivery: z.string() })]).optional(),
+  verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
+  /** Ids that must be among the deciding policies. */
+  because: z.array(z.string()).default([]),
+  /** The refusal is expected of the tool's contract (no such tool, arguments that do not fit), before any policy is asked. */
+  by: z.literal("contract").optional(),
+});
+export type Case = z.infer<typeof caseSchema>;
+export const casesSchema = z.array(caseSchema);
+
+export type CaseResult = Readonly<{ case: Case; passed: boolean; got: Verdict; detail: string }>;
+
+export function runCase(c: Case, gate: CedarGate, tools: readonly Tool[], _hash: Hash): CaseResult {
+  const wrong = wrongIn(c);
+  if (wrong !== null) return { case: c, passed: false, got: contractDeny(wrong), detail: wrong };
+  const got = c.user === undefined ? decideAsAgent(c, gate, tools) : decideAsUser(c, c.user, gate);
+  const detail = differenceOf(c, got);
+  return { case: c, passed: detail === null, got, detail: detail ?? "" };
+}
+
+/** A case about nothing would be denied, and so pass where it expects that: it is told instead. */
+function wrongIn(c: Case): string | null {
+  if (c.by !== undefined && c.verdict !== "deny") return `\`by\` is for \`deny\`, and ${c.verdict} is expected`;
+  if (c.user !== undefined) {
+    const act = userActOf(c);
+    return typeof act === "string" ? act : null;
+  }
+  return /^(model|respond|delegate|recall|remember|tool:.+)$/s.test(c.action)
+    ? null
+    : `\`${c.action}\` is nothing that an agent does: model, respond, delegate, recall, remember and tool:NAME are; what a person does needs \`user\``;
+}
+
+/**
+ * G653 a case about an agent or a tool that is not there, and is nearly one that is, would be decided for nobody: where it expects a denial it would
+ * pass whatever the policies say. A tool that stands for any of its kind is called `any…` or `some…`.
+ */
+export function strangerIn(c: Case, { agents, tools }: Pick<Cast, "agents" | "tools">): string | null {
+  const agent = absentAgent(c, { agents });
+  const meant = agent === null ? null : nearlyOf(agent, agents);
+  if (meant !== null) return `there is no agent \`${agent}\`; ${meant}`;
+  const tool = c.effects === undefined ? undefined : /^tool:(?!any|some)(.+)$/s.exec(c.action)?.[1];
+  const near = tool === undefined ? null : nearlyOf(tool, tools);
+  return near === null ? null : `there is no tool \`${tool}\`; ${near}`;
+}
+
+/** Whom a case is about who is not there: an agent that was removed, or never came; a person who is nearly one of a group. */
+export function doubtIn(c: Case, cast: Pick<Cast, "agents" | "users">): string | null {
+  const agent = absentAgent(c, cast);
+  if (agent !== null) return `there is no agent \`${agent}\`, so it proves nothing about one`;
+  const near = c.user === undefined ? null : nearlyOf(c.user, cast.users);
+  return near === null ? null : `\`${c.user}\` is in no group of this project; ${near}`;
+}
+
+/** Whom it delegates to is free: a table speaks of agents to come. */
+const absentAgent = ({ agent }: Case, { agents }: Pick<Cast, "agents">): string | null =>
+  agent === undefined || agent === SOMEBODY || agents.some(({ name }) => name === agent) ? null : agent;
+
+/** G654 why it cannot be asked, before any policy is: no such agent or tool, arguments that do not fit. Null when it can. */
+export function unaskable(c: Case, { agents, tools }: Pick<Cast, "agents" | "tools">): Readonly<{ detail: string; hint: string }> | null {
+  if (c.user !== undefined) return null;
+  const agent = absentAgent(c, { agents });
+  const names = agents.map(({ name }) => name);
+  if (agent !== null) return { detail: `there is no agent \`${agent}\``, hint: nearest(agent, names) };
+  const { refused } = actionOf(c, tools);
+  if (refused === null) return null;
+  const tool = c.action.replace(/^tool:/, "");
+  if (hasNoTool(refused)) {
+    const known = tools.map(({ name }) => name);
+    return { detail: `there is no tool \`${tool}\``, hint: `${nearest(tool, known)} For one that is to come, give its \`effects\`` };
+  }
+  const detail = refused.kind === "deny" ? refused.reason : "";
+  return { detail: `\`${tool}\`: ${detail}`, hint: `\`orgate tools show ${tool}\` tells what it takes` };
+}
+
+/** Null when it is one of them, or near none. */
+function nearlyOf(name: string, known: readonly Readonly<{ name: string }>[]): string | null {
+  const found = nearest(
+    name,
+    known.map((one) => one.name),
+  );
+  return known.some((one) => one.name === name) || !found.startsWith("did you mean") ? null : found;
+}
+
+/** Null where it was decided as expected. */
+function differenceOf(c: Case, got: Verdict): string | null {
+  const said = got.kind === "deny" ? `: ${got.reason}` : "";
+  if (got.kind !== c.verdict) return `expected ${c.verdict}, got ${got.kind}${said}`;
+  const byContract = got.kind === "deny" && got.by === "contract";
+  if (byContract && c.by === undefined)
+    return `no policy was asked${said}; mend the case${hasNoTool(got) ? ", give its `effects`" : ""}, or expect that with "by": "contract"`;
+  if (!byContract && c.by !== undefined) return `expected the contract to deny it, and the policies did${said}`;
+  const missing = c.because.filter((id) => !got.because.some((b) => b === id));
+  if (missing.length === 0) return null;
+  return `${missing.join(", ")} did not decide it; ${got.because.join(", ") || "nothing"} did`;
+}
+
+const NO_TOOL = "there is no such tool";
+const hasNoTool = (got: Verdict): boolean => got.kind === "deny" && got.reason === NO_TOOL;
+const contractDeny = (reason: string): Verdict => ({ kind: "deny", by: "contract", because: [], faults: [], reason });
+
+function decideAsUser(c: Case, user: string, gate: CedarGate): Verdict {
+  const act = userActOf(c);
+  return typeof act === "string" ? contractDeny(act) : gate.decideFor(user, act).verdict;
+}
+
+function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdict {
+  return actionOf(c, tools).refused ?? decideCase(c, gate, tools).verdict;
+}
+
+/** What an agent does. A tool that is not there is supposed to be, by its `effects`. */
+export function decideCase(c: Case, gate: CedarGate, tools: readonly Tool[]): Decision {
+  const { action } = actionOf(c, tools);
+  const there = action.kind !== "call" || tools.some((t) => t.name === action.tool);
+  const facts = factsOf(c, tools);
+  return there ? gate.decide(action, facts) : gate.suppose(action, facts);
+}
+
+/** What the gate is told in this case; `policy eval` and `explain` use it too. */
+export const factsOf = (c: Case, tools: readonly Tool[] = []): Facts => ({
+  agent: c.agent ?? SOMEBODY,
+  onBehalfOf: { kind: "user", id: c.onBehalfOf },
+  surface: c.surface,
+  labels: c.labels as string[] as Label[],
+  calls: (tool) => c.calls[tool] ?? NO_COUNTS,
+  spent: c.spent,
+  cents: c.cents ?? null,
+  media: c.media,
+  lately: ({ name, value }) => latelyOf(c, name, value),
+  aims: () => aimsOf(c, tools),
+  ...(c.origin === undefined ? {} : { origin: originOf(c.origin) }),
+});
+
+const originOf = (given: NonNullable<Case["origin"]>): Origin =>
+  "schedule" in given
+    ? { kind: "schedule", schedule: given.schedule, dueAt: millis(0), attempt: 1 }
+    : { kind: "webhook", webhook: "any", provider: "custom", delivery: given.delivery, key: ZERO };
+
+type Target = Omit<z.infer<typeof sumSchema>, "count"> &
+  Readonly<{ calls?: z.infer<typeof counts>; touched?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;
+
+/** What is not said of an argument that is a target and is given is as it is of a stranger. */
+function aimsOf(c: Case, tools: readonly Tool[]): Aims {
+  const tool = tools.find((t) => `tool:${t.name}` === c.action);
+  const given = Object.keys(c.args ?? {});
+  const named = Object.entries(c.facts ?? {});
+  const strangers = Object.keys(tool?.targets ?? {}).filter((arg) => given.includes(arg) && c.facts?.[arg] === undefined);
+  const silent = (tool?.outgoing ?? []).filter((arg) => given.includes(arg) && c.facts?.[arg] === undefined);
+  const targets = named.flatMap(([arg, one]) => ("inRequest" in one ? [[arg, targetFacts(one)] as const] : []));
+  const outgoing = named.flatMap(([arg, one]) => ("inRequest" in one ? [] : [[arg, leaving(one)] as const]));
+  const aims: Aims = {
+    targets: Object.fromEntries([...targets, ...strangers.map((arg) => [arg, targetFacts(STRANGER)] as const)]),
+    outgoing: Object.fromEntries([...outgoing, ...silent.map((arg) => [arg, leaving(SILENT)] as const)]),
+  };
+  if (c.targets === undefined && c.outgoing === undefined) return aims;
+  const { inRequest, known, vouched, seenUnder } = targetFacts(c.targets ?? STRANGER);
+  const sum = { inRequest, known, vouched, seenUnder, count: c.targets?.count ?? 0 };
+  return { ...aims, sums: { targets: sum, outgoing: leaving(c.outgoing ?? SILENT) } };
+}
+const STRANGER: Target = { inRequest: false, known: false, seenUnder: [] };
+const SILENT: z.infer<typeof leavingSchema> = { links: [], addresses: [], seenUnder: [] };
+
+function targetFacts(given: Target): TargetFacts {
+  const { inRequest, known, vouched = inRequest || known, seenUnder, calls = NO_COUNTS, touched = NO_COUNTS } = given;
+  const now = ({ turn, session }: typeof calls): Counts => ({ turn, session });
+  const late = ({ hour, day }: typeof calls) => ({ hour, day });
+  return {
+    inRequest,
+    known,
+    vouched,
+    seenUnder,
+    calls: now(calls),
+    lately: () => late(calls),
+    touched: now(touched),
+    touchedLately: () => late(touched),
+    name: given.name ?? null,
+    nameInRequest: given.nameInRequest ?? false,
+  };
+}
+
+function leaving({ links, addresses, seenUnder, vouched }: z.infer<typeof leavingSchema>): OutgoingFacts {
+  return { links, addresses, seenUnder, vouched: vouched ?? links.length + addresses.length === 0 };
+}
+
+function latelyOf(c: Case, name: string, value: string): Lately {
+  if (name === "tokens") return c.spent;
+  if (name === "micros") return { hour: (c.cents?.hour ?? 0) * MICROS_PER_CENT, day: (c.cents?.day ?? 0) * MICROS_PER_CENT };
+  return value === "" ? (c.calls[name.replace(/^calls:/, "")] ?? NO_COUNTS) : NO_COUNTS;
+}
+
+export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Action; readonly refused: Verdict | null } {
+  if (c.action === "model") return { action: { kind: "model", model: c.resource?.id ?? "offline/echo" }, refused: null };
+  if (c.action === "respond") {
+    const kind = c.resource?.type === "Agent" ? "agent" : "user";
+    return { action: { kind: "respond", to: { kind, id: c.resource?.id ?? c.onBehalfOf } }, refused: null };
+  }
+  if (c.action === "delegate") {
+    const to = c.resource?.id ?? "somebody";
+    return { action: { kind: "delegate", call: callId("0.0"), to, agentDigest: ZERO, args: {} }, refused: null };
+  }
+  if (c.action === "recall" || c.action === "remember") {
+    const scope = SCOPES.find((one) => one === c.resource?.id) ?? "agent";
+    return {
+      action: c.action === "recall" ? { kind: "recall", scope } : { kind: "remember", scope, key: "any", content: ZERO },
+      refused: null,
+    };
+  }
+  const name = c.action.replace(/^tool:/, "");
+  const tool = tools.find((t) => t.name === name);
+  const given = c.args ?? {};
+  const checked = tool?.check(given) ?? { kind: "valid", args: given };
+  const args = checked.kind === "valid" ? checked.args : null;
+  const resource = c.resource ?? (tool !== undefined && args !== null ? tool.resource(args) : { type: "Tool", id: name });
+  const inexact = args === null ? [] : inexactNumbers(JSON.stringify(given), args);
+  const action: Action = {
+    kind: "call",
+    call: callId("0.0"),
+    tool: name,
+    toolDigest: ZERO,
+    effects: tool?.effects ?? c.effects ?? [],
+    args,
+    inexact,
+    resource,
+  };
+  const unknown = tool === undefined && c.effects === undefined;
+  const reason = unknown ? NO_TOOL : refusalOf(checked);
+  return { action, refused: reason === null ? null : contractDeny(reason) };
+}
+
+function refusalOf(checked: Checked): string | null {
+  if (checked.kind === "refused") return checked.reason;
+  return checked.kind === "invalid" ? `the arguments do not fit: ${checked.issues.join("; ")}` : null;
+}

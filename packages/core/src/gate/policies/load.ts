@@ -1,0 +1,170 @@
+/**
+ * From policy files to a set that can decide: all of them, or none (one bad file fails the whole set, and what ran before goes on).
+ * G9 every error has file, line, column, and what to do; several are reported at once.
+ */
+import { count, PLAIN_TERMS, type UserGroups, unanswered } from "../../vocab/index.ts";
+import type { ArgType } from "../arguments/arg-types.ts";
+import type { PolicySet } from "../cedar.ts";
+import { type Parsed, type PolicyFile, type PolicyProblem, placed } from "../problem.ts";
+import { strangeWords, whoThereIs } from "../strange-words.ts";
+import { checkPolicies, isCertain } from "./check.ts";
+import type { Engine } from "./engine.ts";
+import { tooDeep } from "./nesting.ts";
+import { annotationAt, bytesIn, dutiesOf, type Piece, pieces, placeAt } from "./policy-text.ts";
+import { isUnder } from "./reach.ts";
+import { readsOf, Unfollowed } from "./slice.ts";
+import { type Cast, vocabularyOf } from "./vocabulary.ts";
+
+export type { PolicyFile, PolicyProblem } from "../problem.ts";
+
+export type LoadedSet = Readonly<
+  | { kind: "set"; set: PolicySet; warnings: readonly PolicyProblem[] }
+  | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]] }
+>;
+
+export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: Engine): LoadedSet {
+  const vocabulary = vocabularyOf(cast);
+  const problems: PolicyProblem[] = [];
+  const warnings: PolicyProblem[] = [];
+  const parsed = files.flatMap((file) => {
+    if (file.idle !== undefined) return [];
+    const found = pieces(file.text);
+    const seen = engine.count(file.text);
+    if (seen !== null && seen !== found.length) problems.push(miscounted(file, found.length, seen));
+    return found.flatMap((piece) => parse(file, piece, engine, problems));
+  });
+  uniqueIds(parsed, problems);
+  const certain = parsed.filter((p) => isCertain(p, cast));
+  const checked = checkPolicies(certain, files, engine, { vocabulary, cast });
+  problems.push(...checked.problems);
+  warnings.push(...checked.warnings);
+  const people = groupsIn(cast);
+  for (const p of parsed) {
+    if (certain.includes(p)) problems.push(...redactions(p, cast, vocabulary.args));
+    warnings.push(...strangers(p, cast), ...strangeWords(p, cast, (type) => existing(type, cast)));
+    for (const { of, isRefused, detail, hint } of unanswered(p.policy.duties.ask?.terms ?? PLAIN_TERMS, people))
+      (isRefused ? problems : warnings).push({ file: p.file.path, ...placeAt(p.file.text, annotated(p, of)), detail, hint });
+  }
+  const [first, ...rest] = problems.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column));
+  if (first !== undefined) return { kind: "refused", problems: [first, ...rest] };
+  const policies = parsed.map((p) => p.policy);
+  return { kind: "set", set: { policies, vocabulary, cast, ...idleIn(files, parsed) }, warnings };
+}
+
+const groupsIn = ({ users }: Cast): UserGroups =>
+  Object.fromEntries(
+    [...new Set(users.flatMap(({ groups }) => groups))].map((group) => [
+      group,
+      users.flatMap(({ name, groups }) => (groups.includes(group) ? [name] : [])),
+    ]),
+  );
+
+/** In the order of the files, as if all of them had been read: whoever reads more of them knows the set by the same digest. */
+function idleIn(files: readonly PolicyFile[], parsed: readonly Parsed[]): Pick<PolicySet, "idle" | "named"> {
+  const named = files.flatMap((file) =>
+    file.idle === undefined
+      ? parsed.flatMap((p) => (p.file === file ? [{ id: p.policy.id, text: p.policy.text, shadow: file.shadow }] : []))
+      : file.idle.pieces.map(({ id, text }) => ({ id, text, shadow: file.shadow })),
+  );
+  return { idle: new Set(files.flatMap((file) => file.idle?.agent ?? [])), named };
+}
+
+/** A text that the engine itself cannot stand is refused like any other. */
+function understood(text: string, engine: Engine): ReturnType<Engine["parse"]> {
+  try {
+    const answer = engine.parse(text);
+    if (answer.type === "success") readsOf([answer.json]);
+    const deep = answer.type === "success" ? tooDeep(answer.json, engine) : null;
+    return deep === null ? answer : { type: "failure", errors: [deep] };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const help = error instanceof Unfollowed ? error.hint : "write it in a simpler form";
+    const big = error instanceof Unfollowed ? text.search(/\d{16,}/) : -1;
+    const start = bytesIn(text.slice(0, Math.max(0, big)));
+    return { type: "failure", errors: [{ message, help, sourceLocations: [{ start, end: start }] }] };
+  }
+}
+
+/** Whatever the cause, a policy that the engine sees and we do not would not be in force: the set is refused. */
+const miscounted = (file: PolicyFile, ours: number, theirs: number): PolicyProblem => ({
+  file: file.path,
+  line: 1,
+  column: 1,
+  detail: `${count(ours, "policy is", "policies are")} found in it, but Cedar finds ${theirs}`,
+  hint: "look for odd characters near comments and strings",
+});
+
+function parse(file: PolicyFile, piece: Piece, engine: Engine, problems: PolicyProblem[]): readonly Parsed[] {
+  const answer = understood(piece.text, engine);
+  if (answer.type === "failure") {
+    for (const error of answer.errors) problems.push(placed({ file, piece }, error));
+    return [];
+  }
+  const { json } = answer;
+  const here = placeAt(file.text, piece.offset);
+  const own = json.annotations?.["id"] ?? null;
+  const id = `${file.name}/${own ?? here.line}`;
+  const read = dutiesOf(id, json.effect, json.annotations ?? {});
+  if (read.kind === "wrong") {
+    problems.push({ file: file.path, ...placeAt(file.text, annotated({ piece }, read.annotation)), detail: read.detail, hint: read.hint });
+    return [];
+  }
+  return [
+    { file, piece, policy: { id, file: file.path, line: here.line, text: piece.text, json, duties: read.duties, shadow: file.shadow } },
+  ];
+}
+
+function uniqueIds(parsed: readonly Parsed[], problems: PolicyProblem[]): void {
+  const seen = new Map<string, Parsed>();
+  for (const p of parsed) {
+    const other = seen.get(p.policy.id);
+    if (other !== undefined)
+      problems.push({
+        file: p.file.path,
+        ...placeAt(p.file.text, p.piece.offset),
+        detail: `two policies are named \`${p.policy.id}\``,
+        hint: `the other stands in line ${other.policy.line}: give each an @id of its own`,
+      });
+    seen.set(p.policy.id, p);
+  }
+}
+
+const annotated = ({ piece }: Pick<Parsed, "piece">, name: string): number => piece.offset + annotationAt(piece.text, name);
+
+/** What is redacted must be a text that some tool under this policy takes. */
+function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyMap<string, ArgType>): readonly PolicyProblem[] {
+  const covered = cast.tools.filter((t) => isUnder(policy.json, t));
+  return policy.duties.edits.flatMap(({ path }) => {
+    if (covered.some((t) => typeAt(args.get(t.name), path)?.kind === "string")) return [];
+    return [
+      {
+        file: file.path,
+        ...placeAt(file.text, annotated({ piece }, "redact")),
+        detail: `no tool under this policy takes a text \`args.${path.join(".")}\``,
+        hint: "redact a text argument of a tool that the policy permits",
+      },
+    ];
+  });
+}
+
+function typeAt(type: ArgType | undefined, path: readonly string[]): ArgType | undefined {
+  return path.reduce<ArgType | undefined>((t, name) => (t?.kind === "record" ? t.fields.get(name)?.type : undefined), type);
+}
+
+/** Cedar does not know who exists; we know agents and groups. People need be in none, so nobody has a list of them. A policy about nobody is most often a typing error. */
+function strangers({ file, piece, policy }: Parsed, cast: Cast): readonly PolicyProblem[] {
+  const { entity, in: within } = policy.json.principal;
+  const uid = (entity ?? (within as { entity?: unknown } | undefined)?.entity) as { type?: string; id?: string } | undefined;
+  const there = uid?.type === undefined ? undefined : existing(uid.type, cast);
+  if (uid?.id === undefined || there === undefined || there.names.includes(uid.id)) return [];
+  const place = placeAt(file.text, piece.offset);
+  return [{ file: file.path, ...place, detail: `there is no ${there.called} \`${uid.id}\``, hint: whoThereIs(uid.id, there.names) }];
+}
+
+function existing(type: string, { agents, users }: Cast): { readonly called: string; readonly names: readonly string[] } | undefined {
+  const groups = (of: Cast["agents"]) => [...new Set(of.flatMap((one) => one.groups))];
+  if (agents.length === 0) return undefined; // a set that is looked at by itself
+  if (type === "Agent") return { called: "agent", names: agents.map((a) => a.name) };
+  if (type === "AgentGroup") return { called: "group of agents", names: groups(agents) };
+  return type === "UserGroup" ? { called: "group of users", names: groups(users) } : undefined;
+}

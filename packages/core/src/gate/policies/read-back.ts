@@ -1,0 +1,79 @@
+/** Facts as a decision has journalled them: what others had counted by then, and what was said of arguments. To explain a decision, and to make it again. */
+import {
+  type Aims,
+  type Facts,
+  type Json,
+  type JsonObject,
+  type Lately,
+  MICROS_PER_CENT,
+  type OutgoingFacts,
+  type TargetFacts,
+} from "../../vocab/index.ts";
+
+export function factsRead(read: JsonObject): Pick<Facts, "lately" | "aims"> {
+  return { lately: ({ name, value }) => latelyIn(read, name, value), aims: () => aimsIn(read) };
+}
+
+const at = (from: Json | undefined, ...path: readonly string[]): Json | undefined =>
+  path.reduce<Json | undefined>(
+    (o, name) => (typeof o === "object" && o !== null && !Array.isArray(o) && Object.hasOwn(o, name) ? (o as JsonObject)[name] : undefined),
+    from,
+  );
+const number = (value: Json | undefined): number => (typeof value === "number" ? value : 0);
+
+function latelyIn(read: JsonObject, name: string, value: string): Lately {
+  if (value !== "") return { hour: 0, day: 0 }; // per value it stands with the argument
+  const [counts, unit] =
+    name === "tokens"
+      ? [at(read, "spent", "tokens"), 1]
+      : name === "micros"
+        ? [at(read, "spent", "cents"), MICROS_PER_CENT]
+        : [at(read, "calls", name.replace(/^calls:/, "")), 1];
+  return { hour: number(at(counts, "hour")) * unit, day: number(at(counts, "day")) * unit };
+}
+
+/** Only what was read is there; what was not is as of a stranger. */
+function aimsIn(read: JsonObject): Aims {
+  const fields = at(read, "facts");
+  const all = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? Object.entries(fields as JsonObject) : [];
+  const isOutgoing = (one: Json): boolean => at(one, "links") !== undefined || at(one, "addresses") !== undefined;
+  return {
+    targets: Object.fromEntries(all.flatMap(([arg, one]) => (isOutgoing(one) ? [] : [[arg, targetIn(one)]]))),
+    outgoing: Object.fromEntries(all.flatMap(([arg, one]) => (isOutgoing(one) ? [[arg, outgoingIn(one)]] : []))),
+    sums: {
+      targets: { ...aboutIn(at(read, "targets")), count: number(at(read, "targets", "count")) },
+      outgoing: outgoingIn(at(read, "outgoing")),
+    },
+  };
+}
+
+const texts = (value: Json | undefined): readonly string[] =>
+  Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
+const aboutIn = (one: Json | undefined) => ({
+  inRequest: at(one, "inRequest") === true,
+  known: at(one, "known") === true,
+  vouched: at(one, "vouched") === true,
+  seenUnder: texts(at(one, "seenUnder")),
+});
+
+function targetIn(one: Json): TargetFacts {
+  const now = (of: string) => ({ turn: number(at(one, of, "turn")), session: number(at(one, of, "session")) });
+  const late = (of: string) => () => ({ hour: number(at(one, of, "hour")), day: number(at(one, of, "day")) });
+  const name = at(one, "name");
+  return {
+    ...aboutIn(one),
+    calls: now("calls"),
+    lately: late("calls"),
+    touched: now("touched"),
+    touchedLately: late("touched"),
+    name: typeof name === "string" ? name : null,
+    nameInRequest: at(one, "nameInRequest") === true,
+  };
+}
+
+const outgoingIn = (one: Json | undefined): OutgoingFacts => ({
+  links: texts(at(one, "links")),
+  addresses: texts(at(one, "addresses")),
+  vouched: at(one, "vouched") === true,
+  seenUnder: texts(at(one, "seenUnder")),
+});

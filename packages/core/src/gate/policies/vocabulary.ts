@@ -1,0 +1,182 @@
+/**
+ * One vocabulary, everywhere: what principals, actions, resources and context are called in a policy.
+ * G6 the schema is generated from the tools, so a policy that names a tool or an argument that does not exist does not load.
+ */
+import { type Effect, isKnowledgeTool, type Json, type Tool } from "../../vocab/index.ts";
+import { argTypes, isPlain, OPAQUE_TYPE, RESERVED, type RecordType, toSchemaType, type Untyped } from "../arguments/arg-types.ts";
+import { mustBeGiven } from "../arguments/targets.ts";
+import { USER_ACTIONS } from "./user-acts.ts";
+
+export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
+
+/** Who and what there is to write policies about. */
+export type Cast = Readonly<{
+  agents: readonly Readonly<{ name: string; groups: readonly string[] }>[];
+  users: readonly Readonly<{ name: string; groups: readonly string[] }>[];
+  tools: readonly Tool[];
+  /** What could not be read of the tools: there may be `more`, and of the `named` ones only the name is known. A policy that may be about these is not checked against tools. */
+  unknown?: Readonly<{ more: boolean; named: readonly string[] }>;
+}>;
+
+export type Vocabulary = Readonly<{
+  /** A Cedar schema in its JSON form. */
+  schema: { readonly [key: string]: Json };
+  args: ReadonlyMap<string, RecordType>;
+  untyped: readonly Readonly<Untyped & { tool: string }>[];
+}>;
+
+type Shape = { readonly [key: string]: Json };
+const RESOURCES = ["File", "Host", "Table", "Tool"];
+const OWN_TYPES = new Set([
+  "Action",
+  "Agent",
+  "AgentGroup",
+  "User",
+  "UserGroup",
+  "Model",
+  "Scope",
+  "Approval",
+  "Call",
+  "Session",
+  "PolicySet",
+  "Work",
+  "Breaker",
+  "KnownSet",
+  "Label",
+  "Schedule",
+  "Project",
+  OPAQUE_TYPE,
+]);
+
+/** Of a tool, what the vocabulary is made from. */
+export type ToldTool = Pick<Tool, "name" | "inputSchema" | "effects" | "resourceTypes" | "targets" | "outgoing">;
+
+export function vocabularyOf({ tools }: Readonly<{ tools: readonly ToldTool[] }>): Vocabulary {
+  const typed = new Map(tools.map((tool) => [tool.name, argTypes(tool.inputSchema)]));
+  const declared = tools.flatMap((t) => t.resourceTypes).filter((t) => !OWN_TYPES.has(t));
+  const resourceTypes = [...new Set([...RESOURCES, ...declared])].sort();
+  const shared = sharedContext();
+  const actions: Record<string, Json> = {};
+  for (const effect of EFFECTS) actions[effect] = {};
+  for (const tool of tools) {
+    if (isKnowledgeTool(tool.name)) continue; // decided as `recall` and `remember`: a policy that names the tool would decide nothing
+    const types = tool.resourceTypes.length > 0 ? tool.resourceTypes : resourceTypes;
+    actions[`tool:${tool.name}`] = {
+      memberOf: tool.effects.map((id) => ({ id })),
+      appliesTo: {
+        principalTypes: ["Agent"],
+        resourceTypes: types,
+        context: record({
+          ...shared,
+          tool: named("OrgateTool"),
+          args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING),
+          facts: factsType(tool),
+          targets: named("OrgateTargets"),
+          outgoing: named("OrgateOutgoing"),
+        }),
+      },
+    };
+  }
+  const agentActions: readonly (readonly [string, readonly string[]])[] = [
+    ["model", ["Model"]],
+    ["respond", ["User", "Agent"]],
+    ["delegate", ["Agent"]],
+    ["recall", ["Scope"]],
+    ["remember", ["Scope"]],
+    ["unsandboxed", ["Tool"]], // the group of such tools, and what is asked about each of them
+  ];
+  for (const [id, types] of agentActions)
+    actions[id] = { appliesTo: { principalTypes: ["Agent"], resourceTypes: types, context: record(shared) } };
+  for (const [id, types] of Object.entries(USER_ACTIONS))
+    actions[id] = { appliesTo: { principalTypes: ["User"], resourceTypes: types, context: record({}) } };
+
+  const entity = (attributes: Shape = {}, memberOfTypes: readonly string[] = []): Json => ({ memberOfTypes, shape: record(attributes) });
+  const text = { type: "String", required: true };
+  const id = { id: text };
+  const about = { ...id, agent: text, tool: text };
+  const ofAgent = ["Agent", "AgentGroup"];
+  const entityTypes: Record<string, Json> = {
+    Agent: entity(id, ["AgentGroup"]),
+    AgentGroup: entity(),
+    User: entity(id, ["UserGroup"]),
+    UserGroup: entity(),
+    Model: entity(id),
+    Scope: entity(id, ["Scope"]),
+    Approval: entity({ ...about, requester: text }, ofAgent),
+    Call: entity(about, ofAgent),
+    Session: entity({ ...id, agent: text, requester: text }, ofAgent),
+    Project: entity(id),
+    PolicySet: entity(id),
+    Work: entity(id),
+    Breaker: entity(id),
+    KnownSet: entity(id),
+    Label: entity({ ...id, session: text, agent: text }, ofAgent),
+    Schedule: entity({ ...id, agent: text, requester: text }, ofAgent),
+    [OPAQUE_TYPE]: entity(),
+  };
+  const spaces: Record<string, Record<string, Json>> = {};
+  for (const type of resourceTypes) {
+    const at = type.lastIndexOf("::");
+    if (at === -1) entityTypes[type] = entity(id);
+    else spaces[type.slice(0, at)] = { ...spaces[type.slice(0, at)], [type.slice(at + 2)]: entity(id) };
+  }
+  const untyped = [...typed].flatMap(([tool, { untyped: list }]) => list.map((u) => ({ ...u, tool })));
+  for (const { name } of tools.filter((t) => !isPlain(t.name))) untyped.push({ tool: name, path: `calls.${name}`, why: RESERVED });
+  const schema: Record<string, Json> = { "": { commonTypes: commonTypes(tools), entityTypes, actions } };
+  for (const [space, types] of Object.entries(spaces)) schema[space] = { entityTypes: types, actions: {} };
+  return { schema, args: new Map([...typed].map(([name, { type }]) => [name, type])), untyped };
+}
+
+const NOTHING: RecordType = { kind: "record", fields: new Map() };
+const record = (attributes: Shape): Shape => ({ type: "Record", attributes });
+const LONG = { type: "Long", required: true };
+const COUNTS = record({ turn: LONG, session: LONG, hour: LONG, day: LONG });
+/** Named once: written out in every action, the counters of every tool would grow with the square of the tools. */
+const named = (name: string, required = true) => ({ type: "EntityOrCommon", name, required });
+
+/** An argument that need not be given has facts only when it is: a policy tests for them with `has`. */
+function factsType({ targets, outgoing, inputSchema }: ToldTool): Shape {
+  const required = (arg: string): boolean => mustBeGiven(inputSchema, arg);
+  return {
+    ...record({
+      ...Object.fromEntries(Object.keys(targets).map((arg) => [arg, named("OrgateTarget", required(arg))])),
+      ...Object.fromEntries(outgoing.map((arg) => [arg, named("OrgateOutgoing", required(arg))])),
+    }),
+    required: true,
+  };
+}
+
+const TEXTS = { type: "Set", element: { type: "String" }, required: true };
+const FLAG = { type: "Boolean", required: true };
+const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS };
+
+const commonTypes = (tools: readonly ToldTool[]): Shape => ({
+  OrgateCounts: COUNTS,
+  OrgateTarget: record({
+    ...ABOUT,
+    calls: named("OrgateCounts"),
+    touched: named("OrgateCounts"),
+    name: { type: "String", required: false },
+    nameInRequest: FLAG,
+  }),
+  OrgateTargets: record({ ...ABOUT, count: LONG }),
+  OrgateOutgoing: record({ links: TEXTS, addresses: TEXTS, vouched: FLAG, seenUnder: TEXTS }),
+  OrgateTool: record({
+    riskTier: { type: "String", required: true },
+    humanApproval: { type: "Boolean", required: true },
+    sandbox: { type: "String", required: true },
+  }),
+  OrgateCalls: record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, named("OrgateCounts")]))),
+});
+
+function sharedContext(): Shape {
+  const text = (required: boolean) => ({ type: "String", required });
+  return {
+    labels: { type: "Set", element: { type: "String" }, required: true },
+    media: { type: "Set", element: { type: "String" }, required: true },
+    calls: named("OrgateCalls"),
+    spent: { ...record({ tokens: named("OrgateCounts"), cents: named("OrgateCounts", false) }), required: true },
+    origin: { ...record({ surface: text(true), user: text(true), schedule: text(false), delivery: text(false) }), required: true },
+    onBehalfOf: { type: "Entity", name: "User", required: true },
+  };
+}

@@ -1,0 +1,68 @@
+/** From stored entries back to events, the chain checked on the way: the one reading path of every journal adapter (J3). */
+import { type Digest, type Entry, FaultError, type Hash, isFault, type Stamped, type StreamId, seq } from "../../vocab/index.ts";
+import { decodePayload, entryHash, type GetBlob, payloadHash, type StoredEntry } from "../codec.ts";
+import { type SessionSummary, summarise } from "../summary.ts";
+import type { StreamHead } from "./seal.ts";
+
+export type UnsealPorts = Readonly<{ hash: Hash; getBlob: GetBlob }>;
+
+/** `before` is what the first of `stored` must be chained to. Throws `entry-bad` or `entry-erased`, naming the first that is. */
+export function unseal(
+  stream: StreamId,
+  before: Pick<StreamHead, "seq" | "hash">,
+  stored: readonly StoredEntry[],
+  ports: UnsealPorts,
+): Entry[] {
+  const entries: Entry[] = [];
+  let { seq: at, hash: previous } = before;
+  for (const e of stored) {
+    at = seq(at + 1);
+    const bad = (detail: string): never => {
+      throw new FaultError({ kind: "entry-bad", stream, seq: at, detail });
+    };
+    if (e.seq !== at) bad("it is missing");
+    if (e.stream !== stream) bad("it belongs to another stream");
+    if (e.previous !== previous) bad("it is not chained to the entry before it");
+    if (entryHash(e, ports.hash) !== e.entryHash) bad("its hash does not match its header");
+    if (e.payload === null || e.salt === null) throw new FaultError({ kind: "entry-erased", stream, seq: at });
+    if (payloadHash(e.salt, e.payload, ports.hash) !== e.payloadHash) bad("its hash does not match its payload");
+    const decoded = decodePayload(e.kind, e.payload, ports.getBlob);
+    if (decoded.kind === "bad") return bad(decoded.detail);
+    entries.push({ stream, seq: at, at: e.at, event: decoded.event });
+    previous = e.entryHash;
+  }
+  return entries;
+}
+
+/** The same for one entry on its own, where trouble with one must not hide the others. */
+export function unsealOne(e: StoredEntry, previous: Digest | null, ports: UnsealPorts): ReadOne {
+  if (previous === null) return { kind: "bad", detail: "the entry before it is missing" };
+  try {
+    const [entry] = unseal(e.stream, { seq: seq(e.seq - 1), hash: previous }, [e], ports);
+    return entry === undefined ? { kind: "bad", detail: "it is missing" } : { kind: "entry", entry };
+  } catch (error) {
+    if (isFault(error) && error.fault.kind === "entry-erased") return { kind: "erased" };
+    if (isFault(error) && error.fault.kind === "entry-bad") return { kind: "bad", detail: error.fault.detail };
+    throw error;
+  }
+}
+type ReadOne = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased" } | { kind: "bad"; detail: string }>;
+
+/** A reader knows where the stream ends: entries that are missing at its end are named as well, never taken for its end. */
+export function checkEnd(stream: StreamId, last: Pick<StreamHead, "seq" | "hash">, head: Pick<StreamHead, "seq" | "hash">): void {
+  if (last.seq < head.seq) throw new FaultError({ kind: "entry-bad", stream, seq: seq(last.seq + 1), detail: "it is missing" });
+  if (last.hash !== head.hash)
+    throw new FaultError({ kind: "entry-bad", stream, seq: last.seq, detail: "it is not the entry that was written last" });
+}
+
+/** What a list shows of a session, after the entries that were just sealed from `events`. */
+export function summariseSealed(
+  before: SessionSummary | null,
+  sealed: readonly StoredEntry[],
+  events: readonly Stamped[],
+): SessionSummary | null {
+  return events.reduce((summary, { event }, i) => {
+    const e = sealed[i];
+    return e === undefined ? summary : summarise(summary, { stream: e.stream, seq: e.seq, at: e.at, event });
+  }, before);
+}

@@ -1,0 +1,18 @@
+/** What shell and console show of the journal: pure folds of entries into plain JSON, made once and shared. Nothing here reads, writes or knows the time. */
+
+export * from "../view-halts.ts";
+export * from "./approvals.ts";
+export * from "./call-summary.ts";
+export { editView } from "./calls.ts";
+export { cronWords } from "./cron.ts";
+export * from "./diff.ts";
+export * from "./facets.ts";
+export * from "./fleet.ts";
+export type * from "./items.ts";
+export { missingOf, policyRef, quorumOf, quorumText } from "./items.ts";
+export { filesText, type Line, narrator, resourceText, type Tone } from "./lines.ts";
+export { scheduleLine, timeText, whenText } from "./schedules.ts";
+export { type PreviewOf, type SessionFold, sessionFold, sessionViewOf, tokenCountText, tokensText } from "./session.ts";
+export * from "./text-width.ts";
+export * from "./timeline.ts";
+export * from "./usage.ts";

@@ -1,0 +1,115 @@
+/** Questions where they were asked, and what became of them. */
+import {
+  type ActionId,
+  type Answer,
+  type ApprovalId,
+  escapeHidden,
+  isAnswered,
+  isRefusal,
+  type JournalEvent,
+  principalName,
+  type Vote,
+} from "../../vocab/index.ts";
+import { askView, type QuestionState, quorumOf } from "./items.ts";
+import { resourceText } from "./lines.ts";
+import { callItem, closeCall, type Ground, placed, push, questionItem, replace, setCall, withOne, without } from "./shared.ts";
+
+type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
+export type QuestionEvent = Of<"approval.asked" | "approval.answered" | "approval.expired" | "approval.consumed">;
+
+export function foldQuestion(ground: Ground, e: QuestionEvent): void {
+  switch (e.kind) {
+    case "approval.asked":
+      asked(ground, e);
+      return;
+    case "approval.answered":
+      answered(ground, e);
+      return;
+    case "approval.expired":
+      refuse(ground, e.approval, "nobody answered in time");
+      settle(ground, e.approval, "expired");
+      return;
+    case "approval.consumed":
+      gone(ground, e.approval);
+      return;
+  }
+}
+
+function asked(ground: Ground, e: Of<"approval.asked">): void {
+  const { view } = ground;
+  const call = callItem(ground, e.action);
+  const resource = ground.touched.get(e.action);
+  ground.asked.set(e.approval, { asks: e.asks, digest: e.digest, votes: [] });
+  push(ground, {
+    kind: "question",
+    ...placed(ground, `question:${e.approval}`),
+    turn: view.turn,
+    approval: e.approval,
+    action: e.action,
+    call: call?.call ?? null,
+    tool: call?.tool ?? toolOf(e.action),
+    summary: call?.summary ?? "",
+    resource: resource === undefined ? null : resourceText(resource),
+    digest: e.digest,
+    asks: e.asks.map(askView),
+    quorum: quorumOf(e.asks, []),
+    again: e.again === null ? null : escapeHidden(e.again),
+    expiresAt: e.expiresAt,
+    state: "open",
+    answers: [],
+  });
+  setCall(ground, e.action, { status: "asking", approval: e.approval });
+  view.openQuestions = withOne(view.openQuestions, e.approval);
+}
+
+const toolOf = (action: ActionId): string => escapeHidden(action.split(":")[0] ?? action);
+
+const STATES: Readonly<Record<Answer["kind"], QuestionState>> = {
+  approve: "approved",
+  deny: "denied",
+  edit: "edited",
+  grant: "granted",
+  withdraw: "withdrawn",
+};
+
+function answered(ground: Ground, { approval, by, answer, counts, digest, about }: Of<"approval.answered">): void {
+  const item = questionItem(ground, approval);
+  const before = ground.asked.get(approval);
+  if (item === null || before === undefined) return;
+  const vote: Vote = { by: principalName(by), counts, grant: answer.kind === "grant" ? answer.grant : null };
+  before.votes = digest === before.digest ? [...before.votes, vote] : [vote];
+  before.digest = digest;
+  const reason = isRefusal(answer) ? escapeHidden(answer.reason) : null;
+  const answers = [...item.answers, { by: escapeHidden(principalName(by)), answer: STATES[answer.kind], reason, at: ground.entry.at }];
+  const resource = about === null ? item.resource : resourceText(about);
+  const isOver = isRefusal(answer) || isAnswered(before.asks, before.votes);
+  const quorum = quorumOf(before.asks, before.votes);
+  replace(ground, { ...item, answers, quorum, digest, resource, state: isOver ? STATES[answer.kind] : "open" });
+  if (isRefusal(answer)) refuse(ground, approval, `${principalName(by)}: ${answer.reason}`);
+  if (isOver) gone(ground, approval);
+}
+
+/** What was asked about is not done: its card says why, and not that its turn ended. */
+function refuse(ground: Ground, approval: ApprovalId, why: string): void {
+  const item = questionItem(ground, approval);
+  if (item !== null && callItem(ground, item.action)?.status === "asking")
+    closeCall(ground, item.action, "denied", { result: escapeHidden(why) });
+}
+
+function settle(ground: Ground, approval: ApprovalId, state: QuestionState): void {
+  const item = questionItem(ground, approval);
+  if (item?.state === "open") replace(ground, { ...item, state });
+  gone(ground, approval);
+}
+
+function gone(ground: Ground, approval: ApprovalId): void {
+  ground.view.openQuestions = without(ground.view.openQuestions, approval);
+}
+
+/** Nobody is to answer them any more. */
+export function withdraw(ground: Ground, which: (action: ActionId) => boolean): void {
+  for (const approval of ground.view.openQuestions) {
+    const item = questionItem(ground, approval);
+    if (item !== null && which(item.action)) settle(ground, approval, "withdrawn");
+  }
+}

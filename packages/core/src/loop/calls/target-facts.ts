@@ -1,0 +1,221 @@
+/**
+ * Facts about the arguments of a call that aim at something, worked out when a policy reads them and journalled with the decision.
+ * G90-G96. Only what the user wrote in this turn is a request; what tools brought and what the agent said to itself never are.
+ */
+import {
+  addressesIn,
+  hostOf,
+  linksIn,
+  MOST_LINKS,
+  nameStandsIn,
+  type Request,
+  requestOf,
+  standsInRequest,
+} from "../../gate/arguments/match.ts";
+import { type Seen, seenIndex } from "../../gate/arguments/seen.ts";
+import { isCased, mustBeGiven, plainText, plainValue, valueDigest, valuesIn } from "../../gate/arguments/targets.ts";
+import type { Message } from "../../reason/port.ts";
+import {
+  type Action,
+  type Aims,
+  type Digest,
+  type Facts,
+  isKnowledgeTool,
+  type Json,
+  type JsonObject,
+  type Lately,
+  type OutgoingFacts,
+  type Target,
+  type TargetFacts,
+  type Tool,
+  touchedKind,
+  valueCounter,
+} from "../../vocab/index.ts";
+import { valueKey } from "../evolve.ts";
+import type { Ports } from "../ports.ts";
+import { nameKey, type State, type Turn } from "../state.ts";
+
+type Needs = Pick<Ports, "tools" | "journal" | "hash" | "counts">;
+type Call = Extract<Action, { kind: "call" }>;
+
+export type AimsOf = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => Aims;
+const NOTHING: Aims = Object.freeze({ targets: {}, outgoing: {} });
+
+type Index = { readonly tools: Digest; at: number; known: number; readonly seen: Seen };
+/** What was seen in a conversation: it goes on with the state from one drive to the next, and ends with it. */
+const INDEXES = new WeakMap<readonly Message[], Index>();
+
+/** One per drive: what was seen is indexed as it comes, and only for agents with a tool that aims at something. */
+export function aiming(p: Needs): AimsOf {
+  const requests = new WeakMap<Turn, { readonly words: number; readonly request: Request }>();
+
+  function seenIn(s: State): Seen {
+    const kept = INDEXES.get(s.messages);
+    const index: Index = kept?.tools === p.tools.digest ? kept : { tools: p.tools.digest, at: 0, known: 0, seen: seenIndex() }; // other tools have other labels
+    if (index !== kept) INDEXES.set(s.messages, index);
+    for (; index.at < s.messages.length; index.at += 1) {
+      const message = s.messages[index.at];
+      if (message?.role === "tool") index.seen.add(message.text, labelsOfTool(p, s, message.tool));
+      else if (message?.role === "note") index.seen.add(message.text, [...s.labels]); // what came late, or from elsewhere
+    }
+    for (; index.known < s.recalledTexts.length; index.known += 1) {
+      const item = s.recalledTexts[index.known];
+      if (item !== undefined) index.seen.add(item.text, item.labels); // what was recalled was seen under what it carries
+    }
+    return index.seen;
+  }
+
+  function requestIn(t: Turn | null): Request {
+    if (t === null) return NO_REQUEST;
+    const known = requests.get(t);
+    if (known?.words === t.words.length) return known.request;
+    const request = requestOf(t.words);
+    requests.set(t, { words: t.words.length, request });
+    return request;
+  }
+
+  return (s, t, action, lately) => {
+    const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
+    if (action.kind !== "call" || tool === null || action.args === null) return NOTHING;
+    const { args } = action;
+    const at: At = { p, s, t, tool, action, lately, request: requestIn(t), seen: () => seenIn(s) };
+    const targets = Object.entries(tool.targets).flatMap(([arg, target]) => of(targetFacts(at, arg, target, args[arg]), arg));
+    const outgoing = tool.outgoing.flatMap((arg) =>
+      of(args[arg] == null && !mustBeGiven(tool.inputSchema, arg) ? null : outgoingFacts(at, args[arg] ?? null), arg),
+    );
+    return { targets: Object.fromEntries(targets), outgoing: Object.fromEntries(outgoing) };
+  };
+}
+/** What looks things up has no labels of its own: the session has those of all it brought. */
+const labelsOfTool = (p: Needs, s: State, tool: string): readonly string[] =>
+  isKnowledgeTool(tool) ? [...s.labels] : (p.tools.find(tool)?.labels ?? [...s.labels]);
+
+const NO_REQUEST: Request = requestOf([]);
+const of = <T>(facts: T | null, arg: string): readonly (readonly [string, T])[] => (facts === null ? [] : [[arg, facts]]);
+
+type At = Readonly<{
+  p: Needs;
+  s: State;
+  t: Turn | null;
+  tool: Tool;
+  action: Call;
+  lately: Facts["lately"];
+  request: Request;
+  seen(): Seen;
+}>;
+
+/** Null for an argument that need not be given, and was not or holds nothing. */
+function targetFacts(at: At, arg: string, target: Target, value: Json | undefined): TargetFacts | null {
+  const found = valuesIn(value);
+  if (found?.length === 0 && !mustBeGiven(at.tool.inputSchema, arg)) return null;
+  const values = found ?? [];
+  const each = values.map((v) => ({ inRequest: standsInRequest(at.request, target.kind, v), known: isKnown(at.p, target, v) }));
+  const all = (holds: (one: (typeof each)[number]) => boolean): boolean => each.length > 0 && each.every(holds);
+  const name = nameOf(at.s, target, values);
+  const digests = found === null ? null : values.map((v) => valueDigest(target.kind, v, at.p.hash));
+  const together = `kind:${touchedKind(target)}`;
+  const lately = (of: string) => () => latelyOf(at, of, digests);
+  return {
+    inRequest: all((one) => one.inRequest),
+    known: all((one) => one.known),
+    vouched: all((one) => one.inRequest || one.known),
+    seenUnder: found === null ? [...at.s.labels].sort() : unionOf(values.flatMap(partsOf).map((v) => at.seen().under(v))),
+    calls: callsOf(at, arg, digests),
+    lately: lately(arg),
+    touched: callsOf(at, together, digests),
+    touchedLately: lately(together),
+    name,
+    nameInRequest: name !== null && nameStandsIn(at.request, name),
+  };
+}
+
+/** What a value leads to counts by itself: a stranger's host with another path, their address behind another name. */
+function partsOf(value: string): readonly string[] {
+  const text = plainText(value).toLowerCase();
+  return [value, ...linksIn(text).flatMap((link) => hostOf(link) ?? []), ...addressesIn(text)];
+}
+
+const unionOf = (lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.flat())].sort();
+/** More values than can be looked at: none of them is below any limit. */
+const TOO_MANY = 1_000_000_000;
+function latelyOf({ lately, tool }: At, of: string, digests: readonly string[] | null): Lately {
+  if (digests === null) return { hour: TOO_MANY, day: TOO_MANY };
+  return most(digests.map((value) => lately({ name: valueCounter(tool.name, of), value })));
+}
+const most = (all: readonly Readonly<{ hour: number; day: number }>[]) => ({
+  hour: Math.max(0, ...all.map((one) => one.hour)),
+  day: Math.max(0, ...all.map((one) => one.day)),
+});
+
+/** Started so far, and set aside for calls of the same session that have not: this one is not counted. */
+function callsOf({ p, s, t, tool, action }: At, of: string, digests: readonly string[] | null): TargetFacts["calls"] {
+  if (digests === null) return { turn: TOO_MANY, session: TOO_MANY };
+  const counts = digests.map((value) => {
+    const key = valueKey(tool.name, of, value);
+    const sought = { name: valueCounter(tool.name, of), agent: s.agent.name, value };
+    const aside = p.counts.asideIn({ session: s.session, action: action.call }, sought);
+    const own = t?.calling.some((c) => c.proposed.id === action.call && c.starts > 0) === true ? 1 : 0;
+    return { turn: (t?.values.get(key) ?? 0) + aside - own, session: (s.values.get(key) ?? 0) + aside - own };
+  });
+  return { turn: Math.max(0, ...counts.map((c) => c.turn)), session: Math.max(0, ...counts.map((c) => c.session)) };
+}
+
+/** What an id stands for, where a tool of this session has told; of several ids, or where it is not told of one, nothing is said. */
+function nameOf(s: State, { of: kind }: Target, values: readonly string[]): string | null {
+  const [only, ...more] = values;
+  return kind === null || only === undefined || more.length > 0 ? null : (s.names.get(nameKey(kind, only)) ?? null);
+}
+
+// ── what is known ──
+
+export function isKnown(
+  p: Readonly<{ journal: Pick<Ports["journal"], "isKnown"> }>,
+  target: Pick<Target, "kind" | "known">,
+  value: string,
+): boolean {
+  const plain = plainValue(value);
+  if (plain === null) return false;
+  const cased = isCased(target);
+  return target.known.some((set) => p.journal.isKnown(set, set === "domains" ? domainsOf(plain) : [plain], cased && set !== "domains"));
+}
+
+/** The host that a value leads to, and what would stand for all hosts below another. */
+function domainsOf(value: string): readonly string[] {
+  const folded = value.toLowerCase();
+  // one address, and nothing beside it: of `a@evil.test,b@known.test` or `evil.test?b@known.test` nobody may take the last for the whole
+  // a mark that routes (`name%other.example@own`, `other.example!name@own`), a quoted name or a comment: the mail goes on elsewhere
+  const address = /^(?:mailto:)?[^\s@,;:<>()"/\\?#%!]+@([^\s@,;:<>()"/\\?#%!]+)$/.exec(folded)?.[1];
+  const isOdd = /^[^/\\]*[\s,;<>]/.test(folded) || (folded.includes("@") && !/^[a-z][a-z0-9+.-]*:[\\/]{2}/.test(folded));
+  const host = address ?? (isOdd ? folded : (hostOf(folded) ?? folded));
+  const parts = host.split(".");
+  return [host, ...parts.slice(1).map((_, i) => `*.${parts.slice(i + 1).join(".")}`)];
+}
+
+// ── text that leaves ──
+
+const PEOPLE: Pick<Target, "kind" | "known"> = { kind: "recipient", known: ["people", "domains"] };
+const PLACES: Pick<Target, "kind" | "known"> = { kind: "host", known: ["domains"] };
+
+function outgoingFacts(at: At, value: Json): OutgoingFacts {
+  const text = plainText(textIn(value)).toLowerCase();
+  const [links, addresses] = [linksIn(text), addressesIn(text)];
+  const isAll = links.length + addresses.length <= MOST_LINKS;
+  const isVouched = (one: string, as: typeof PEOPLE): boolean => standsInRequest(at.request, "recipient", one) || isKnown(at.p, as, one);
+  return {
+    links: links.slice(0, MOST_LINKS),
+    addresses: addresses.slice(0, MOST_LINKS),
+    vouched: isAll && links.every((one) => isVouched(one, PLACES)) && addresses.every((one) => isVouched(one, PEOPLE)),
+    seenUnder: isAll
+      ? unionOf([...links, ...links.flatMap((one) => hostOf(one) ?? []), ...addresses].map((one) => at.seen().under(one)))
+      : [...at.s.labels].sort(),
+  };
+}
+
+const textIn = (value: Json): string =>
+  typeof value === "string"
+    ? value
+    : typeof value === "object" && value !== null
+      ? Object.values(value as JsonObject)
+          .map(textIn)
+          .join("\n")
+      : "";

@@ -1,0 +1,38 @@
+/** What a call that is done leaves behind for later decisions: values that are known from now on, and what things are called (G94, G96). */
+import { isCased, plainValue, valuesIn } from "../../gate/arguments/targets.ts";
+import type { JournalEvent, Json, Named, NamesOf, Outcome, Tool } from "../../vocab/index.ts";
+import type { Call } from "../state.ts";
+
+const MOST_NAMES = 500;
+const MAX_NAME = 200;
+
+/** In the commit of its ending. */
+export function learntFrom(tool: Tool, call: Call, outcome: Outcome): readonly JournalEvent[] {
+  if (outcome.kind !== "done" || (tool.learns.length === 0 && tool.names === null)) return [];
+  const { id } = call.proposed;
+  const action = "decided" in call.run ? call.run.decided.action : null;
+  const args = action?.kind === "call" ? (action.args ?? {}) : {};
+  const learnt = tool.learns.flatMap(({ set, from }): readonly JournalEvent[] => {
+    const cased = isCased(tool.targets[from] ?? { kind: "id" });
+    const plain = (valuesIn(args[from]) ?? []).flatMap((value) => plainValue(value) ?? []);
+    const values = [...new Set(plain.map((value) => (cased ? value : value.toLowerCase())))];
+    return values.length === 0 ? [] : [{ kind: "known.learned", call: id, set, values }];
+  });
+  const names = tool.names === null ? [] : namesIn(tool.names, outcome.output);
+  return names.length === 0 ? learnt : [...learnt, { kind: "names.told", call: id, of: tool.names?.of ?? "", names }];
+}
+
+/** The tool's own code: what it throws, or says that is no list of names, tells nothing. */
+function namesIn({ from }: NamesOf, output: Json): readonly Named[] {
+  try {
+    const told: unknown = from(output);
+    if (!Array.isArray(told)) return [];
+    return told.slice(0, MOST_NAMES).flatMap((one: Readonly<{ id?: unknown; name?: unknown }> | null) => {
+      const [id, name] = [one?.id, one?.name];
+      if ((typeof id !== "string" && typeof id !== "number") || typeof name !== "string") return [];
+      return [{ id: String(id).slice(0, MAX_NAME).toWellFormed(), name: name.slice(0, MAX_NAME).toWellFormed() }];
+    });
+  } catch {
+    return [];
+  }
+}

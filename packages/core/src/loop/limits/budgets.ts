@@ -1,0 +1,348 @@
+/**
+ * What a turn may still use. Reserved before a call, settled after it, at what it was or, when nobody can say, at the most it could be.
+ * B1 settled + reserved ≤ limit, in every dimension, after every event, whatever crashes. Only a provider that bills more than it was asked for
+ *    breaks it: the truth is recorded, the ending names it, and nothing more is begun.
+ * B2 what is set aside for one is there for nobody else; a delegate gets its share of what is left.
+ * Pure: the fold at the end is the only writer.
+ */
+import {
+  type AgentFacts,
+  type Allotment,
+  type CallId,
+  costAtMost,
+  dearestInput,
+  type Ending,
+  type JournalEvent,
+  type Limits,
+  MICROS_PER_CENT,
+  type Millis,
+  NOTHING_ALLOTTED,
+  type Prices,
+  type SessionEvent,
+  totalTokens,
+  usageOf,
+} from "../../vocab/index.ts";
+import { overheadOf } from "../model/conversation.ts";
+import { type Call, knowledgeFor, modelNow, nameOf, type State, type Turn } from "../state.ts";
+
+/** Rule 5: a model call that was lost or broke off is repeated at most twice. */
+export const MAX_ATTEMPTS = 3;
+/** A reply shorter than this is of no use to anyone. */
+export const MIN_OUTPUT = 64;
+
+/** A count is not a bill: providers add framing of their own, and an estimate may be low. So much more is set aside for a request. */
+const MARGIN = { estimate: 1.25, counted: 1.05 };
+
+export const DIMENSIONS = ["iterations", "tokens", "micros", "calls", "ms"] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+// ── where a turn stands ──
+
+export type Account = Readonly<{ settled: Allotment; reserved: Allotment }>;
+
+/** Everything of this turn: its own, its tools', its delegates'. Unknown prices count nothing here: with a limit on money there are none. */
+export function account(s: State, t: Turn): Account {
+  const own: Allotment = {
+    iterations: t.iterations,
+    tokens: totalTokens(t.usage) + totalTokens(t.lost),
+    micros: t.micros,
+    calls: t.calls,
+    ms: t.activeMs,
+  };
+  const asking: Allotment =
+    t.asking === null
+      ? NOTHING_ALLOTTED
+      : {
+          iterations: t.asking.purpose === "reply" ? 1 : 0,
+          tokens: totalTokens(t.asking.reserved),
+          micros: t.asking.reservedMicros ?? 0,
+          calls: 0,
+          ms: 0,
+        };
+  let reserved = asking;
+  for (const held of s.reserved.values()) if (held.turn === t.number) reserved = plus(reserved, held.amount);
+  return { settled: plus(own, t.settled), reserved };
+}
+
+/** What its limits leave after all that is settled and set aside; `micros` is null when money is not limited. Never below zero. */
+export function remaining(s: State, t: Turn, now: Millis): Allotment {
+  const { settled, reserved } = account(s, t);
+  const left = (of: Exclude<Dimension, "micros" | "ms">) => Math.max(0, t.limits[of] - settled[of] - reserved[of]);
+  return {
+    iterations: left("iterations"),
+    tokens: left("tokens"),
+    micros: moneyLeft(s, t),
+    calls: left("calls"),
+    ms: Math.max(0, remainingMs(s, t, now)),
+  };
+}
+
+/** Only time in which a holder drives counts, and that of delegates: the fold adds up what lies between the events of one hold. */
+export function remainingMs(s: State, t: Turn, now: Millis): number {
+  const { settled, reserved } = account(s, t);
+  return t.limits.turnMs - settled.ms - reserved.ms - Math.max(0, now - s.at);
+}
+
+function moneyLeft(s: State, t: Turn): number | null {
+  if (t.limits.cents === null) return null;
+  const { settled, reserved } = account(s, t);
+  return Math.max(0, t.limits.cents * MICROS_PER_CENT - (settled.micros ?? 0) - (reserved.micros ?? 0));
+}
+
+/**
+ * B1, to be held after every event: the dimensions in which more is settled and reserved than the limit. Empty unless a provider billed more than it was
+ * asked for. A turn's own time is measured, not set aside, and ends it when it is up; here it is what delegates have of it.
+ */
+export function overdrawn(s: State): readonly Dimension[] {
+  const t = s.turn;
+  if (t === null) return [];
+  const { settled, reserved } = account(s, t);
+  const most: Allotment = {
+    iterations: t.limits.iterations,
+    tokens: t.limits.tokens,
+    micros: t.limits.cents === null ? Number.POSITIVE_INFINITY : t.limits.cents * MICROS_PER_CENT,
+    calls: t.limits.calls,
+    ms: t.limits.turnMs + t.activeMs,
+  };
+  return DIMENSIONS.filter((of) => (settled[of] ?? 0) + (reserved[of] ?? 0) > (most[of] ?? 0));
+}
+
+// ── the model ──
+
+/** Tokens of the next request, as counted. */
+export const requestTokens = (s: State): number => overheadOf(s) + (knowledgeFor(s.turn)?.tokens ?? 0) + s.window.tokens;
+
+/** What is set aside for a request of so many tokens. */
+const reservedInput = (agent: AgentFacts, t: Turn, tokens: number): number =>
+  Math.ceil(tokens * (agent.tokenizer === "estimate" || t.fellBack > 0 ? MARGIN.estimate : MARGIN.counted)); // another model counts otherwise
+
+export type Room = Readonly<{ input: number; output: number; short: Shortage | null }>;
+export type Shortage = Readonly<{ ending: Extract<Ending, "out-of-tokens" | "out-of-money">; detail: string }>;
+
+/** The longest reply that neither tokens nor money can be overshot by, to a request of so many tokens; `short` when not even a short one fits. */
+export function roomFor(s: State, t: Turn, tokens: number, most: number, prices = modelNow(s.agent, t).prices): Room {
+  const input = reservedInput(s.agent, t, tokens);
+  const { settled, reserved } = account(s, t);
+  const byTokens = t.limits.tokens - settled.tokens - reserved.tokens - input;
+  const byMoney = affordable(s, t, input, prices);
+  const output = Math.min(most, byTokens, byMoney);
+  if (output >= Math.min(MIN_OUTPUT, most)) return { input, output, short: null };
+  const short: Shortage =
+    byTokens < MIN_OUTPUT
+      ? { ending: "out-of-tokens", detail: `the next request does not fit into the ${t.limits.tokens} tokens of the turn` }
+      : {
+          ending: "out-of-money",
+          detail:
+            prices === null
+              ? "money is limited, and the price of the model is not known"
+              : `the next request could cost more than is left of the turn's ${t.limits.cents} cents`,
+        };
+  return { input, output: Math.max(0, output), short };
+}
+
+/** Room for the next reply. */
+export const roomForOutput = (s: State, t: Turn): Room => roomFor(s, t, requestTokens(s), t.limits.outputTokens);
+
+/** Tokens of output that money is left for after this much input. */
+function affordable(s: State, t: Turn, input: number, prices: Prices | null): number {
+  const left = moneyLeft(s, t);
+  if (left === null) return Number.POSITIVE_INFINITY;
+  if (prices === null) return 0;
+  const rest = left - Math.ceil(input * dearestInput(prices));
+  if (rest < 0) return 0;
+  return prices.output === 0 ? Number.POSITIVE_INFINITY : Math.floor(rest / prices.output);
+}
+
+/** A provider billed more than it was asked for, and more than there was. Nothing more is begun. */
+export function overBilled(s: State, t: Turn): Shortage | null {
+  const over = overdrawn(s);
+  if (over.includes("tokens"))
+    return {
+      ending: "out-of-tokens",
+      detail: `the provider reported more than was reserved: ${sum(s, t, "tokens")} of ${t.limits.tokens} tokens`,
+    };
+  if (over.includes("micros"))
+    return {
+      ending: "out-of-money",
+      detail: `the provider reported more than was reserved: ${inCents(sum(s, t, "micros"))} of ${t.limits.cents} cents`,
+    };
+  return null;
+}
+
+function sum(s: State, t: Turn, of: Dimension): number {
+  const { settled, reserved } = account(s, t);
+  return (settled[of] ?? 0) + (reserved[of] ?? 0);
+}
+
+// ── tools ──
+
+/** The most one start of this tool may cost. */
+export const chargeOf = (s: State, tool: string): number => (Object.hasOwn(s.agent.charges, tool) ? (s.agent.charges[tool] ?? 0) : 0); // a tool may be called `constructor`
+
+/** One more start of it is more than there is money for. */
+export const isTooDear = (s: State, t: Turn, tool: string): boolean => chargeOf(s, tool) > (moneyLeft(s, t) ?? Number.POSITIVE_INFINITY);
+
+/** Of these calls, in order, the ones that there is money to start. */
+export function payable(s: State, t: Turn, calls: readonly Call[], isFree: (c: Call) => boolean): readonly Call[] {
+  let left = moneyLeft(s, t) ?? Number.POSITIVE_INFINITY;
+  return calls.filter((c) => {
+    const charge = isFree(c) ? 0 : chargeOf(s, nameOf(c));
+    if (charge > left) return false;
+    left -= charge;
+    return true;
+  });
+}
+
+export const outOfMoney = (s: State, t: Turn, tool: string): Shortage => ({
+  ending: "out-of-money",
+  detail: `a call of ${tool} may cost ${inCents(chargeOf(s, tool))} cents, and ${Math.floor((moneyLeft(s, t) ?? 0) / MICROS_PER_CENT)} of ${t.limits.cents} are left`,
+});
+
+/** Goes with `act.started`; nothing for a tool that costs nothing. */
+export function reservation(s: State, call: CallId, tool: string): readonly JournalEvent[] {
+  const micros = chargeOf(s, tool);
+  return micros === 0 ? [] : [{ kind: "budget.reserved", call, amount: { ...NOTHING_ALLOTTED, micros } }];
+}
+
+/**
+ * Goes with `act.ended`: the last start at what the tool said of it, and at its maximum when it said nothing; starts before it, which were lost, at theirs.
+ * Nothing is settled while nobody knows what became of the call.
+ */
+export function settlement(s: State, call: CallId, tool: string, saidMicros: number | null): readonly JournalEvent[] {
+  const held = s.reserved.get(call);
+  if (held === undefined) return [];
+  const charge = Math.min(chargeOf(s, tool), held.amount.micros ?? 0);
+  const saved = saidMicros === null ? 0 : charge - Math.min(charge, Math.max(0, saidMicros));
+  return [{ kind: "budget.settled", call, amount: { ...held.amount, micros: (held.amount.micros ?? 0) - saved } }];
+}
+
+/** What was set aside for a call that was unknown is settled once somebody says what became of it: at the most, or at nothing. */
+export function settlementAfter(s: State, event: JournalEvent): readonly JournalEvent[] {
+  switch (event.kind) {
+    case "act.late":
+      return resolvedAt(s, event.call, true);
+    case "unknown.resolved":
+      return resolvedAt(s, event.call, event.as !== "did-not-happen");
+    case "recovery.applied":
+      if (event.strategy !== "reconcile" || event.found === "cannot-tell") return [];
+      return event.found === "happened" && !s.unknowns.has(event.call) && isOpen(s, event.call)
+        ? [] // `act.ended` follows, and settles it
+        : resolvedAt(s, event.call, event.found === "happened");
+    default:
+      return [];
+  }
+}
+
+const isOpen = (s: State, call: CallId): boolean => s.turn?.calling.some((c) => c.proposed.id === call && c.run.kind !== "ended") ?? false;
+
+function resolvedAt(s: State, call: CallId, took: boolean): readonly JournalEvent[] {
+  const held = s.reserved.get(call);
+  return held === undefined ? [] : [{ kind: "budget.settled", call, amount: took ? held.amount : { ...NOTHING_ALLOTTED } }];
+}
+
+// ── delegates ──
+
+/** What the turn itself needs to make something of what its delegates bring: one more model call. Left out of what they are given. */
+export function ownShare(s: State, t: Turn, askers: number): Allotment {
+  const heard = Math.min(t.limits.contextTokens, requestTokens(s) + askers * RESULT_TOKENS);
+  const usage = usageOf(reservedInput(s.agent, t, heard), Math.min(t.limits.outputTokens, ANSWER_TOKENS));
+  return { iterations: 1, tokens: totalTokens(usage), micros: costAtMost(modelNow(s.agent, t).prices, usage), calls: 0, ms: 0 };
+}
+const RESULT_TOKENS = 500;
+const ANSWER_TOKENS = 1_024;
+
+/**
+ * What one of `askers` delegates, of the same reply and not started yet, is given: its fair share, or its wish where that is less. `own` is what the
+ * turn keeps for itself (`ownShare`). Each of them is a call of the turn too, and time is shared with the turn, which has to wait for them.
+ */
+export function allot(left: Allotment, askers: number, wish: Partial<Allotment>, own: Allotment = NOTHING_ALLOTTED): Allotment {
+  const share = (of: Exclude<Dimension, "micros">, among: number, kept: number) =>
+    Math.min(wish[of] ?? Number.POSITIVE_INFINITY, Math.max(0, Math.floor((left[of] - kept) / among)));
+  const money = left.micros === null ? null : Math.max(0, Math.floor((left.micros - (own.micros ?? 0)) / askers));
+  return {
+    iterations: share("iterations", askers, own.iterations),
+    tokens: share("tokens", askers, own.tokens),
+    micros: wish.micros == null ? money : money === null ? wish.micros : Math.min(wish.micros, money),
+    calls: share("calls", askers, own.calls + askers),
+    ms: share("ms", askers + 1, own.ms),
+  };
+}
+
+/** A share that no reply fits into is none: the delegation is refused, and says so. */
+export const isWorthwhile = (a: Allotment): boolean =>
+  a.iterations >= 1 && a.tokens > MIN_OUTPUT && a.ms >= 1 && (a.micros === null || a.micros >= MICROS_PER_CENT);
+
+/** The limits of a delegate's turn: its agent's own, within its allotment. Whole cents, rounded down. */
+export const within = (limits: Limits, a: Allotment): Limits => ({
+  ...limits,
+  iterations: Math.min(limits.iterations, a.iterations),
+  tokens: Math.min(limits.tokens, a.tokens),
+  cents: a.micros === null ? limits.cents : Math.min(limits.cents ?? Number.POSITIVE_INFINITY, Math.floor(a.micros / MICROS_PER_CENT)),
+  calls: Math.min(limits.calls, a.calls),
+  turnMs: Math.min(limits.turnMs, a.ms),
+});
+
+/** What a turn came to, its delegates and all that is still set aside included: what whoever gave it an allotment settles it at. */
+export function usedIn(s: State, t: Turn): Allotment {
+  const { settled, reserved } = account(s, t);
+  return { ...plus(settled, reserved), micros: costOfTurn(s, t) };
+}
+
+// ── the fold ──
+
+type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
+
+/** Set aside on top of what is: a call that starts again may cost again. */
+export function reserve(s: State, e: Of<"budget.reserved">): State {
+  const held = s.reserved.get(e.call);
+  s.reserved.set(e.call, {
+    turn: held?.turn ?? s.turns,
+    amount: held === undefined ? e.amount : plus(held.amount, e.amount),
+  });
+  return s;
+}
+
+/** Of the turn that set it aside; what comes of an older turn's unknown counts in the session. */
+export function release(s: State, e: Of<"budget.settled">): State {
+  const held = s.reserved.get(e.call);
+  if (held === undefined) return s; // settled already
+  s.reserved.delete(e.call);
+  const t = s.turn;
+  if (t !== null && t.number === held.turn) {
+    t.settled = plus(t.settled, e.amount);
+    if (e.amount.micros === null) t.unpriced = true;
+  } else {
+    s.micros += e.amount.micros ?? 0;
+    if (e.amount.micros === null) s.unpriced = true;
+  }
+  return s;
+}
+
+/** A model call of this much: unknown price, unknown cost, never zero. */
+export function pay(t: Turn, micros: number | null): void {
+  if (micros === null) t.unpriced = true;
+  else t.micros += micros;
+}
+
+/** What the turn has cost, at the most where nobody can say yet; null where a price is not known. */
+export function costOfTurn(s: State, t: Turn): number | null {
+  return t.unpriced ? null : sum(s, t, "micros");
+}
+
+/** What has been spent so far, as the gate sees it, in cents rounded up; null where a price is not known. What is set aside counts: it may be gone. */
+export function centsSpent(s: State, t: Turn | null): Readonly<{ turn: number; session: number }> | null {
+  if (s.unpriced || t?.unpriced === true || (t === null && s.agent.prices === null)) return null;
+  const turn = t === null ? 0 : sum(s, t, "micros");
+  const before = [...s.reserved.values()].reduce((n, held) => n + (held.turn === t?.number ? 0 : (held.amount.micros ?? 0)), s.micros);
+  return { turn: inCents(turn), session: inCents(turn + before) };
+}
+
+const inCents = (micros: number): number => Math.ceil(micros / MICROS_PER_CENT);
+
+const plus = (a: Allotment, b: Allotment): Allotment => ({
+  iterations: a.iterations + b.iterations,
+  tokens: a.tokens + b.tokens,
+  micros: (a.micros ?? 0) + (b.micros ?? 0),
+  calls: a.calls + b.calls,
+  ms: a.ms + b.ms,
+});

@@ -1,0 +1,105 @@
+/** One session's part in what is counted over hours and days: what its decisions set aside, what its commits count, and what they rest on. */
+import { targetDigests } from "../../gate/arguments/targets.ts";
+import type { Count } from "../../journal/counts.ts";
+import type { Append } from "../../journal/port.ts";
+import {
+  type ActionId,
+  costOf,
+  type Decided,
+  type JournalEvent,
+  type Stamped,
+  totalTokens,
+  usageOf,
+  valueCounter,
+} from "../../vocab/index.ts";
+import { callOf } from "../people/approval-state.ts";
+import type { Ports } from "../ports.ts";
+import { modelNow, type State } from "../state.ts";
+import { roomForOutput } from "./budgets.ts";
+import type { Aside, Whose } from "./rate-counters.ts";
+
+export type SessionCounter = Readonly<{
+  /** An event was folded. */
+  heard(event: JournalEvent): void;
+  /** These are about to be appended. */
+  about(events: readonly Stamped[]): void;
+  /** What the append says of counters. */
+  now(): Pick<Append, "counts">;
+  durable(): void;
+  /** The append was refused. Says of an event whether it is a leave that rests on counters: such a leave has to be given again. */
+  takenBack(): (event: JournalEvent) => boolean;
+  isCurrent(action: ActionId): boolean;
+  leave(): void;
+}>;
+
+export function counter(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounter {
+  const session = s.session;
+  let counted: Count[] = [];
+  let begun: readonly Whose[] = [];
+  let append: NonNullable<Append["counts"]> | null = null;
+  const whose = (action: string): Whose => ({ session, action });
+
+  function setAside(e: Decided): void {
+    if (e.verdict.kind === "allow") p.counts.setAside(whose(e.id), asideFor(p, s, e));
+    else p.counts.letGo(whose(e.id));
+  }
+
+  return {
+    heard(event) {
+      counted.push(...s.tally.last);
+      if (event.kind === "gate.decided") setAside(event);
+      if (event.kind === "turn.ended") p.counts.leave(session); // whatever did not begin begins no more
+    },
+    about(events) {
+      begun = events.flatMap(({ event }) => beginningOf(event)).map(whose);
+      append = counted.length === 0 && begun.length === 0 ? null : p.counts.conditions(begun, counted);
+      counted = [];
+    },
+    now: () => (append === null ? {} : { counts: append }),
+    durable() {
+      if (append !== null) p.counts.begun(begun, append);
+      append = null;
+    },
+    takenBack() {
+      append = null;
+      counted = [];
+      return (e) => {
+        if (e.kind !== "gate.decided" || e.verdict.kind !== "allow" || !p.counts.hasRead(whose(e.id))) return false;
+        p.counts.letGo(whose(e.id));
+        return true;
+      };
+    },
+    isCurrent: (action) => p.counts.isCurrent(whose(action)),
+    leave: () => p.counts.leave(session),
+  };
+}
+
+/** The action whose effect an event announces. */
+function beginningOf(e: JournalEvent): readonly string[] {
+  switch (e.kind) {
+    case "act.started":
+      return [e.call];
+    case "model.asked":
+      return [`${e.purpose === "reply" ? "model" : "summary"}:${e.iteration}`];
+    default:
+      return [];
+  }
+}
+
+/** What an action would count if it began now; nothing for one that has begun before. */
+function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: Decided): readonly Aside[] {
+  const agent = s.agent.name;
+  const t = s.turn;
+  if (t === null) return [];
+  if (action.kind === "call") {
+    if ((callOf(t, id)?.starts ?? 1) > 0) return [];
+    const values = Object.entries(targetDigests(p.tools.find(action.tool), action.args, p.hash));
+    const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: valueCounter(action.tool, arg), agent, value, by: 1 })));
+    return [{ name: `calls:${action.tool}`, agent, value: "", by: 1 }, ...perValue];
+  }
+  if (action.kind !== "model") return [];
+  const { input, output } = roomForOutput(s, t);
+  const micros = costOf(modelNow(s.agent, t).prices, usageOf(input, output));
+  const tokens = { name: "tokens", agent, value: "", by: totalTokens(usageOf(input, output)) };
+  return micros === null ? [tokens] : [tokens, { name: "micros", agent, value: "", by: micros }];
+}

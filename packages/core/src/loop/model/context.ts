@@ -1,0 +1,140 @@
+/**
+ * Keeping the conversation within its budget, by the agent's plan. The journal keeps everything; what is shown otherwise is on record (C4, C5).
+ * Under the plain window the fold itself lets the oldest units go. Under the others nothing moves without its event: `next` finds what is due before a
+ * model is asked, the driver records it, and the fold below moves the boundary. Boundaries move in steps, so that a provider's cache of the prompt holds.
+ */
+
+import { cut } from "../../observe/observe.ts";
+import type { ModelRequest } from "../../reason/port.ts";
+import { SUMMARY_SYSTEM, summaryText, transcript } from "../../reason/summary.ts";
+import { PER_MESSAGE } from "../../reason/tokens.ts";
+import { drop, droppable, mask, maskable, type Range, STEP, summable, sumUp } from "../../reason/window.ts";
+import { type Compacting, canonical, type Hash, type SessionEvent } from "../../vocab/index.ts";
+import { type Room, roomFor } from "../limits/budgets.ts";
+import type { State, Turn } from "../state.ts";
+import { counted, takenOf } from "./conversation.ts";
+import { summariserNow } from "./summary-fallback.ts";
+
+type Compacted = Extract<SessionEvent, { kind: "context.compacted" }>;
+
+/** What has to be done before the next request; null when nothing has. */
+export function compaction(s: State, t: Turn): Compacting | null {
+  const plan = s.agent.context;
+  const { messages, window: w } = s;
+  const isOver = w.tokens > wantedOf(s, t);
+  switch (plan.kind) {
+    case "window":
+      return null;
+    case "mask":
+      if (w.whole > 2 * plan.keep || (isOver && maskable(messages, w, plan.keep) !== null)) return "mask";
+      break;
+    case "summarise":
+      if (isOver && !t.summary.over && t.summary.gated.kind !== "denied" && summaryFor(s, t) !== null) return "summarise";
+  }
+  return isOver && droppable(messages, w, stepOf(s, t)) !== null ? "window" : null;
+}
+
+/** Tokens of messages that a request may hold. */
+export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - takenOf(s);
+
+/** No more than may be, and than somebody wants (J72). */
+const wantedOf = (s: State, t: Turn): number => Math.min(budgetOf(s, t), s.compactTo ?? Number.POSITIVE_INFINITY);
+
+/** So far the oldest go at once: not one unit before every request. */
+const stepOf = (s: State, t: Turn): number => Math.min(Math.floor(budgetOf(s, t) * STEP), s.compactTo ?? Number.POSITIVE_INFINITY);
+
+/** The event for what needs no model. */
+export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summarise">): Compacted | null {
+  const plan = s.agent.context;
+  const range =
+    how === "window"
+      ? droppable(s.messages, s.window, stepOf(s, t))
+      : plan.kind === "mask"
+        ? maskable(s.messages, s.window, plan.keep)
+        : null;
+  if (range === null) return null;
+  return compactedOf(s, how, range, { summary: null, model: null });
+}
+
+/** `after` is found by doing it: to a copy of the window, which is small. */
+export function compactedOf(s: State, how: Compacting, { first, last, upTo }: Range, by: Pick<Compacted, "summary" | "model">): Compacted {
+  const event: Compacted = { kind: "context.compacted", how, first, last, upTo, ...by, before: s.window.tokens, after: 0 };
+  const trial = { ...s, window: { ...s.window, lines: new Map(s.window.lines) } };
+  return { ...event, after: compacted(trial, event).window.tokens };
+}
+
+// ── the summary ──
+
+export type SummaryPlan = Readonly<{ range: Range; text: string; tokens: number; room: Room }>;
+
+/** What a summary would be made of; null when there is nothing to sum up, or neither tokens nor money for it. */
+export function summaryFor(s: State, t: Turn): SummaryPlan | null {
+  const plan = s.agent.context;
+  if (plan.kind !== "summarise" || t.summary.over) return null;
+  const { prices } = summariserNow(s.agent, t);
+  if (t.limits.cents !== null && prices === null) return null;
+  const { messages, window: w } = s;
+  const range = summable(messages, w, plan.keep, Math.floor(wantedOf(s, t) / 2));
+  if (range === null) return null;
+  const count = counted(s);
+  const system = count(SUMMARY_SYSTEM) + PER_MESSAGE;
+  const { text, tokens } = transcript(messages.slice(w.summed, range.upTo), w.summary, t.limits.contextTokens - system, count);
+  if (system + tokens > t.limits.contextTokens) return null;
+  const room = roomFor(s, t, system + tokens, Math.min(t.limits.outputTokens, summaryTokens(s, t)), prices);
+  return room.short === null ? { range, text, tokens, room } : null;
+}
+
+/** A summary is a fifth of what fits, at the most. */
+const summaryTokens = (s: State, t: Turn): number => Math.max(64, Math.min(1_024, Math.floor(budgetOf(s, t) / 5)));
+
+export function summaryRequest(s: State, t: Turn, { text, tokens, room }: SummaryPlan): ModelRequest {
+  const message = { role: "user", text, tokens, entry: s.seq } as const;
+  const attempt = t.summary.attempts + 1;
+  return {
+    system: SUMMARY_SYSTEM,
+    context: [],
+    messages: [message],
+    tools: [],
+    answer: null,
+    temperature: 0,
+    maxOutputTokens: room.output,
+    attempt,
+  };
+}
+
+export const summaryDigest = (model: string, { system, messages, maxOutputTokens }: ModelRequest, hash: Hash) =>
+  hash(canonical({ model, system, text: messages.map((m) => ("text" in m ? m.text : "")), maxOutputTokens }));
+
+/** The event that puts it in place; null when the model had nothing to say, and the oldest units go instead. */
+export function summedEvent(s: State, t: Turn, { range }: SummaryPlan, said: string, model: string): Compacted | null {
+  const summary = cut(said.trim(), Math.max(256, summaryTokens(s, t) * 6)); // a provider may say more than it was asked for
+  if (summary === "") return null;
+  const first = s.window.summary === null || s.window.summary.first > range.first ? range.first : s.window.summary.first;
+  return compactedOf(s, "summarise", { ...range, first }, { summary, model });
+}
+
+// ── the fold ──
+
+export function compacted(s: State, e: Compacted): State {
+  const { messages, window: w } = s;
+  if (e.how !== "mask") s.compactTo = null; // what was wanted has been done, as far as it goes
+  switch (e.how) {
+    case "window":
+      drop(messages, w, e.upTo);
+      return s;
+    case "mask":
+      mask(messages, w, e.upTo, counted(s));
+      return s;
+    case "summarise": {
+      const text = summaryText(e.summary ?? "", e.first, e.last, e.model ?? "a model");
+      const message = { role: "note", text, tokens: counted(s)(text) + PER_MESSAGE, entry: s.seq } as const;
+      sumUp(messages, w, e.upTo, { message, first: e.first, last: e.last });
+      return s;
+    }
+  }
+}
+
+/** The journal's entry for a summary that was asked for: whatever came of it, there is no other before the next reply. */
+export function summaryOver(t: Turn): void {
+  t.summary = { ...t.summary, over: true };
+}

@@ -1,0 +1,58 @@
+/**
+ * What people change of a conversation between turns: with what it begins, how much of it is shown, which model is asked. Part of the fold, but for `trimmed`.
+ *
+ * J71 after a clear the model is shown nothing that was said before it; instructions, labels, grants, counts and the journal are as they were, and so a fork
+ *     begins after it too.
+ * J72 a wish to compact brings what is shown down to so many tokens, and never below the newest message: at once where no model is needed, else by the
+ *     summary before the next request; without one the oldest go.
+ * J73 a chosen model is one that the agent names; the turns after it begin with it, and what is named after it stands in for it. It is decided on like any.
+ */
+import { droppable, maskable, newWindow } from "../../reason/window.ts";
+import type { AgentFacts, JournalEvent } from "../../vocab/index.ts";
+import { compacted, compactedOf } from "../model/context.ts";
+import type { State } from "../state.ts";
+
+type Of<Kind extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: Kind }>;
+
+export const modelsOf = ({ model, fallbacks }: AgentFacts): readonly string[] => [model, ...fallbacks.map((one) => one.model)];
+
+/** As `fellBack` counts: 0 is the agent's own. A model that the agent does not name was put in its place when the session was taken (M561). */
+export const placeOfChosen = ({ agent, chosen }: Pick<State, "agent" | "chosen">): number =>
+  chosen === null ? 0 : Math.max(0, modelsOf(agent).indexOf(chosen));
+
+export function cleared(s: State): State {
+  const end = s.messages.length;
+  s.cleared = end;
+  s.compactTo = null;
+  Object.assign(s.window, { ...newWindow(), from: end, newest: end, masked: end, summed: end, lines: s.window.lines });
+  s.window.lines.clear();
+  return s;
+}
+
+export function compactAsked(s: State, { tokens }: Of<"context.compact-asked">): State {
+  s.compactTo = s.agent.context.kind === "summarise" && s.window.tokens > tokens ? tokens : null;
+  return s;
+}
+
+export function chooseModel(s: State, { model }: Of<"model.chosen">): State {
+  s.chosen = model;
+  return s;
+}
+
+/** What follows from the wish at once; an agent that sums up does that before its next request. */
+export function trimmed(s: State, event: JournalEvent): readonly Of<"context.compacted">[] {
+  if (event.kind !== "context.compact-asked" || s.agent.context.kind === "summarise") return [];
+  const { tokens } = event;
+  const trial = { ...s, window: { ...s.window, lines: new Map(s.window.lines) } };
+  const done: Of<"context.compacted">[] = [];
+  const apply = (how: "mask" | "window", range: ReturnType<typeof droppable>): void => {
+    if (range === null) return;
+    const next = compactedOf(trial, how, range, { summary: null, model: null });
+    done.push(next);
+    compacted(trial, next);
+  };
+  const plan = s.agent.context;
+  if (plan.kind === "mask" && trial.window.tokens > tokens) apply("mask", maskable(s.messages, trial.window, plan.keep));
+  if (trial.window.tokens > tokens) apply("window", droppable(s.messages, trial.window, tokens));
+  return done;
+}

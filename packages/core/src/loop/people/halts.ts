@@ -1,0 +1,93 @@
+/** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it (Q10, Q48). */
+import { haltOf, type Orders, type StandingHalt } from "../../journal/orders.ts";
+import { DELEGATE, type GrantId, type JournalEvent, type Resource, type Stamped } from "../../vocab/index.ts";
+import { type Call, type Gated, isDelegated, nameOf, type State, type Turn } from "../state.ts";
+import { answeredOf } from "./approval-state.ts";
+
+/** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call, or a store about what is known. */
+export const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e) || isLeaveToRecall(e);
+const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set([
+  "act.started",
+  "model.asked",
+  "approval.consumed",
+  "grant.used",
+  "child.opened",
+  "budget.reserved",
+  "knowledge.recalled", // looked up under a decision that is made again
+  "knowledge.keeping",
+]);
+const isLeaveToReconcile = (e: JournalEvent): boolean =>
+  e.kind === "gate.decided" && e.id.startsWith("reconcile:") && e.verdict.kind === "allow";
+
+/** Another system may be asked on nothing but this. */
+const isLeaveToRecall = (e: JournalEvent): boolean => e.kind === "gate.decided" && e.action.kind === "recall" && e.verdict.kind === "allow";
+
+/** Its agent, and for a delegate those above: a halt of one of them halts what is done for it, whoever drives it. */
+const agentsOf = (s: State): readonly string[] => [s.agent.name, ...(s.turn?.number === 1 ? (s.parent?.lineage ?? []) : [])];
+
+/** What halts this session's turn as a whole. */
+export const haltOn = (s: State, orders: Orders): StandingHalt | null =>
+  agentsOf(s)
+    .map((agent) => haltOf(orders, agent))
+    .find((halt) => halt !== null) ?? null;
+
+/** What a halt holds back without ending it: the turn, or single calls that a person has said yes to. */
+export type HeldBack = Readonly<{ turn: StandingHalt | null; call(call: Call): StandingHalt | null }>;
+export const NOTHING_HELD: HeldBack = { turn: null, call: () => null };
+
+/** Q360 A halt ends turns that are at work. A turn that waits for a person, or whose answer was not used yet, waits with the halt. */
+export function heldBack(s: State, orders: Orders): HeldBack {
+  const { turn: t } = s;
+  if (t === null || t.halt !== null || orders.halts.size === 0) return NOTHING_HELD;
+  return {
+    turn: waitsForPeople(t) ? haltOn(s, orders) : null,
+    call: (c) => haltOnCall(t, c, orders),
+  };
+}
+
+/** The halt that anything of this session waits with, if any. */
+export function haltWaitedFor(s: State, orders: Orders): StandingHalt | null {
+  const held = heldBack(s, orders);
+  return held.turn ?? s.turn?.calling.map(held.call).find((halt) => halt !== null) ?? null;
+}
+
+function haltOnCall(t: Turn, c: Call, orders: Orders): StandingHalt | null {
+  const answered = c.run.kind === "lost" ? null : answeredOf(t, c.gated);
+  const question = answered === null ? undefined : t.questions.get(answered.approval);
+  return question === undefined ? null : haltOnDoing(orders, nameOf(c), question.about);
+}
+
+const haltOnDoing = (orders: Orders, tool: string, about: Resource): StandingHalt | null =>
+  (tool === DELEGATE ? orders.halts.get(`agent:${about.id}`) : undefined) ?? orders.halts.get(`tool:${tool}`) ?? null;
+
+/** The halt that a yes to this approval request would wait with. */
+export const haltAhead = (s: State, orders: Orders, tool: string, about: Resource): StandingHalt | null =>
+  haltOn(s, orders) ?? haltOnDoing(orders, tool, about);
+
+/** `answeredLast`: a person spoke, and nothing has begun since. A sub-agent that is at work obeys the halt itself, or waits for a person. */
+function waitsForPeople(t: Turn): boolean {
+  if (t.answeredLast || t.calling.some(isDelegated)) return true;
+  const isWaiting = (gated: Gated): boolean => gated.kind === "asked" || answeredOf(t, gated) !== null;
+  return (
+    t.calling.some((c) => c.run.kind !== "lost" && isWaiting(c.gated)) ||
+    [t.model, t.respond, t.summary.gated, t.recall.gated, t.keep.gated].some(isWaiting)
+  );
+}
+
+/** What a halt would have to name to stop these events. */
+export function scopesOf(s: State, events: readonly Stamped[]): readonly string[] {
+  const scopes = new Set<string>();
+  for (const { event: e } of events) {
+    if (!isBeginning(e)) continue;
+    if (scopes.size === 0) for (const scope of ["all", ...agentsOf(s).map((agent) => `agent:${agent}`)]) scopes.add(scope);
+    if (e.kind === "act.started") {
+      for (const call of s.turn?.calling ?? []) if (call.proposed.id === e.call) scopes.add(`tool:${nameOf(call)}`);
+    } else if (e.kind === "gate.decided" && e.action.kind === "call") scopes.add(`tool:${e.action.tool}`);
+    else if (e.kind === "child.opened") scopes.add(`agent:${e.agent}`);
+  }
+  return [...scopes];
+}
+
+/** A decision that rests on a grant: only calls do. Once the grant is gone it is not recorded again, and the call is decided anew. */
+export const restsOn = (e: JournalEvent, grant: GrantId | null): boolean =>
+  grant !== null && e.kind === "gate.decided" && e.verdict.kind === "allow" && e.verdict.approval === grant;

@@ -1,0 +1,29 @@
+/**
+ * A73 whether there is anybody who could answer what is asked: a question for a group that nobody is in, or for more people than there are, would wait until it
+ * expires, and be found out then. Groups are all that is known of people, so a question that names none may be answered by anybody.
+ */
+import { nearest } from "../text/nearest.ts";
+import type { Terms } from "../verdict.ts";
+
+export type UserGroups = Readonly<Record<string, readonly string[]>>;
+/** `isRefused`: it could never be approved. Else one of several groups is empty, and the others are enough. */
+export type Unanswered = Readonly<{ of: "approvers" | "quorum"; isRefused: boolean; detail: string; hint: string }>;
+
+export function unanswered({ approvers, quorum }: Pick<Terms, "approvers" | "quorum">, groups: UserGroups): readonly Unanswered[] {
+  if (approvers.length === 0) return [];
+  const known = Object.keys(groups).filter((group) => (groups[group] ?? []).length > 0);
+  const people = new Set(known.flatMap((group) => (approvers.includes(group) ? (groups[group] ?? []) : []))).size;
+  if (people > 0 && people < quorum) {
+    const called = approvers.map((group) => `\`${group}\``).join(" or ");
+    const detail = `${quorum} people have to say yes, but ${people} ${people === 1 ? "is" : "are"} in ${called}: it could never be approved`;
+    return [{ of: "quorum", isRefused: true, detail, hint: `ask for ${people}, or name more people under [groups.users] in orgate.toml` }];
+  }
+  return approvers
+    .filter((group) => !known.includes(group))
+    .map((group) => ({
+      of: "approvers",
+      isRefused: people === 0,
+      detail: `nobody is in the group of users \`${group}\`${people === 0 ? ": it could never be answered" : ""}`,
+      hint: known.length === 0 ? "say who is in it under [groups.users] in orgate.toml" : nearest(group, known),
+    }));
+}

@@ -1,0 +1,207 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { arbitraries } from "../../testing/arbitraries.ts";
+import { digest } from "../ids.ts";
+import { canonical, canonicalWithout, digestOf, frozenCopy, type Hash } from "./canonical.ts";
+
+const float = (bits: string): number => new DataView(Uint8Array.from(Buffer.from(bits, "hex")).buffer).getFloat64(0);
+
+test("J40 numbers are written as RFC 8785, appendix B, writes them", () => {
+  const vectors: readonly (readonly [string, string])[] = [
+    ["0000000000000000", "0"],
+    ["8000000000000000", "0"],
+    ["0000000000000001", "5e-324"],
+    ["8000000000000001", "-5e-324"],
+    ["7fefffffffffffff", "1.7976931348623157e+308"],
+    ["ffefffffffffffff", "-1.7976931348623157e+308"],
+    ["4340000000000000", "9007199254740992"],
+    ["c340000000000000", "-9007199254740992"],
+    ["4430000000000000", "295147905179352830000"],
+    ["44b52d02c7e14af5", "9.999999999999997e+22"],
+    ["44b52d02c7e14af6", "1e+23"],
+    ["44b52d02c7e14af7", "1.0000000000000001e+23"],
+    ["444b1ae4d6e2ef4e", "999999999999999700000"],
+    ["444b1ae4d6e2ef4f", "999999999999999900000"],
+    ["444b1ae4d6e2ef50", "1e+21"],
+    ["3eb0c6f7a0b5ed8c", "9.999999999999997e-7"],
+    ["3eb0c6f7a0b5ed8d", "0.000001"],
+    ["41b3de4355555553", "333333333.3333332"],
+    ["41b3de4355555554", "333333333.33333325"],
+    ["41b3de4355555555", "333333333.3333333"],
+    ["41b3de4355555556", "333333333.3333334"],
+    ["41b3de4355555557", "333333333.33333343"],
+    ["becbf647612f3696", "-0.0000033333333333333333"],
+    ["43143ff3c1cb0959", "1424953923781206.2"],
+  ];
+  for (const [bits, text] of vectors) expect(canonical(float(bits)), bits).toBe(text);
+});
+
+test("J40 keys are sorted by UTF-16 code units, as in RFC 8785, 3.2.3", () => {
+  const given = {
+    "\u20ac": "Euro Sign",
+    "\r": "Carriage Return",
+    "\ufb33": "Hebrew Letter Dalet With Dagesh",
+    "1": "One",
+    "\ud83d\ude00": "Emoji: Grinning Face",
+    "\u0080": "Control",
+    "\u00f6": "Latin Small Letter O With Diaeresis",
+  };
+  const order = [
+    "Carriage Return",
+    "One",
+    "Control",
+    "Latin Small Letter O With Diaeresis",
+    "Euro Sign",
+    "Emoji: Grinning Face",
+    "Hebrew Letter Dalet With Dagesh",
+  ];
+  expect(Object.values(JSON.parse(canonical(given)) as object).sort((a, b) => order.indexOf(a) - order.indexOf(b))).toEqual(order);
+  expect([...canonical(given).matchAll(/:"([^"]+)"/g)].map((m) => m[1])).toEqual(order);
+});
+
+test("J40 the example of RFC 8785, 3.2.2, comes out as it stands there", () => {
+  const given = {
+    numbers: [Number("333333333.33333329"), 1e30, 4.5, 2e-3, 1e-27],
+    string: "\u20ac$\u000f\u000aA'\u0042\u0022\u005c\\\"/",
+    literals: [null, true, false],
+  };
+  expect(canonical(given)).toBe(
+    '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
+  );
+});
+
+test("J40 control characters are escaped shortest, and nothing else is", () => {
+  expect(canonical("\b\t\n\f\r\u0000\u001f\u007f\u2028/<é")).toBe('"\\b\\t\\n\\f\\r\\u0000\\u001f\u007f\u2028/<é"');
+});
+
+test("J40 lone surrogates are made well-formed first, in keys as well; two keys that would become one are refused", () => {
+  expect(canonical("a\ud800b\udc00")).toBe('"a\ufffdb\ufffd"');
+  expect(canonical("\ud83d\ude00")).toBe('"\ud83d\ude00"');
+  expect(canonical({ "\ud800": 1, a: 2 })).toBe('{"a":2,"\ufffd":1}');
+  expect(() => canonical({ "\ud800": 1, "\udc00": 2 })).toThrow("two keys");
+  expect(() => canonical({ "\ud800": 1, "\ufffd": 2 })).toThrow("two keys");
+});
+
+test("J40 what JSON cannot hold is refused, never dropped", () => {
+  const odd: readonly unknown[] = [
+    undefined,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    1n,
+    Symbol("s"),
+    () => 1,
+    new Date(0),
+    new Map(),
+    /x/,
+    new (class {})(),
+  ];
+  for (const value of odd) {
+    expect(() => canonical(value)).toThrow(TypeError);
+    expect(() => canonical({ a: [value] })).toThrow(TypeError);
+  }
+  expect(() => canonical(new Array(2))).toThrow(TypeError); // holes
+});
+
+test("J40 one text per value: it reads back to the same text, whatever order the keys came in", () =>
+  fc.assert(
+    fc.property(arbitraries(fc).json, (value) => {
+      let text: string;
+      try {
+        text = canonical(value);
+      } catch (error) {
+        expect(String(error)).toMatch("two keys");
+        return;
+      }
+      expect(text.isWellFormed()).toBe(true);
+      expect(canonical(JSON.parse(text))).toBe(text);
+      expect(canonical(turned(JSON.parse(text)))).toBe(text);
+    }),
+  ));
+
+/** The same value with all keys in the opposite order. */
+function turned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(turned);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([k, v]) => [k, turned(v)]),
+  );
+}
+
+test("J40 a frozen copy is what the canonical text reads back to, and refuses what canonical refuses", () =>
+  fc.assert(
+    fc.property(fc.oneof(arbitraries(fc).json, fc.anything()), (value) => {
+      let text: string;
+      try {
+        text = canonical(value);
+      } catch {
+        expect(() => frozenCopy(value)).toThrow(TypeError);
+        return;
+      }
+      // not toStrictEqual: a key named `constructor` misleads it about types
+      expect(isDeepStrictEqual(frozenCopy(value), JSON.parse(text))).toBe(true);
+      expect(canonical(frozenCopy(value))).toBe(text);
+    }),
+  ));
+
+test("J40 a frozen copy is nobody else's, and frozen all the way down", () => {
+  const inner = { list: [1, { deep: true }] };
+  const copy = frozenCopy({ inner, minus: -0 });
+  inner.list.push(2);
+  expect(copy).toEqual({ inner: { list: [1, { deep: true }] }, minus: 0 });
+  expect(
+    Object.isFrozen(copy) && Object.isFrozen(copy.inner) && Object.isFrozen(copy.inner.list) && Object.isFrozen(copy.inner.list[1]),
+  ).toBe(true);
+  expect(() => {
+    (copy.inner.list as unknown[]).push(3);
+  }).toThrow(TypeError);
+});
+
+test("J40 what is a frozen copy already is not copied again; what is only frozen is", () => {
+  const copy = frozenCopy({ b: [1], a: "x" });
+  expect(frozenCopy(copy)).toBe(copy);
+  expect(frozenCopy({ copy }).copy).toBe(copy);
+  let asked = 0;
+  const sly = Object.freeze({
+    get a() {
+      asked += 1;
+      return asked;
+    },
+  });
+  const held = frozenCopy(sly);
+  expect([held.a, held.a, canonical(held)]).toEqual([1, 1, '{"a":1}']);
+  const numbered = frozenCopy({ 10: 1, 9: 2 }); // no object can keep these in canonical order
+  expect(canonical({ numbered })).toBe('{"numbered":{"10":1,"9":2}}');
+});
+
+test("J40 the text of an object without a field is that of the others, also of a frozen copy", () =>
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ unit: "grapheme" }), arbitraries(fc).json), arbitraries(fc).json, (others, value) => {
+      const { kind: _, ...rest } = { ...others };
+      let text: string;
+      try {
+        text = canonical(rest);
+        canonical(value);
+      } catch (error) {
+        expect(String(error)).toMatch("two keys");
+        return;
+      }
+      expect(canonicalWithout({ ...rest, kind: value }, "kind")).toBe(text);
+      expect(canonicalWithout(frozenCopy({ ...rest, kind: value }), "kind")).toBe(text);
+    }),
+  ));
+
+test("J40 a key named __proto__ is a key like any other", () => {
+  const value = JSON.parse('{"__proto__":{"a":1},"b":2}') as object;
+  expect(canonical(value)).toBe('{"__proto__":{"a":1},"b":2}');
+  const copy = frozenCopy(value);
+  expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
+  expect(Object.hasOwn(copy, "__proto__")).toBe(true);
+});
+
+test("J40 a digest is the hash of the canonical text", () => {
+  const hash: Hash = (text) => digest(`<${text}>`);
+  expect(digestOf({ b: 1, a: [] }, hash)).toBe('<{"a":[],"b":1}>');
+});

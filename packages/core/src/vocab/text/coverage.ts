@@ -1,0 +1,66 @@
+/** What a grant covers, in words: the same sentence before it is given, in the journal, and in the list of grants. */
+import type { GrantFacts } from "../event.ts";
+import type { GrantWish } from "../intent.ts";
+import type { Resource } from "../tool.ts";
+import { escapeHidden } from "./hidden.ts";
+
+/** Values of the arguments that a tool marks as targets, by argument; empty where one was not given. */
+export type Targets = Readonly<Record<string, readonly string[]>>;
+
+/** What an approver was shown of a call, beside its digest. */
+export type Coverage = Readonly<{
+  tool: string;
+  /** What the tool declares that it touches; the tool itself where it declares nothing. */
+  resource: Resource;
+  /** Null: not known, or more than can be shown. */
+  targets: Targets | null;
+  /** The session's labels when it was asked. */
+  labels: readonly string[];
+  /** Labels that may join later, because every policy that asks says so. */
+  survives: readonly string[];
+}>;
+
+/** Q363 Where a tool declares neither a resource nor targets, all that was shown is the call with its arguments: nothing else is covered. */
+export const coversExactCall = ({ tool, resource, targets }: Pick<Coverage, "tool" | "resource" | "targets">): boolean =>
+  targets === null || (resource.type === "Tool" && resource.id === tool && Object.values(targets).every((values) => values.length === 0));
+
+/** `every later call of send_mail with to = ana@x.org, whatever its other arguments, in this session, while no new label joins it`. */
+export function coverageText(shown: Coverage, { scope, until }: GrantWish): string {
+  const what = `every later call of ${escapeHidden(shown.tool)}${extent(shown, scope)}`;
+  const when =
+    until === "turn" ? "in this turn" : until === "session" ? "in this session" : `in any session, until ${new Date(until).toISOString()}`;
+  return `${what}, ${when}, ${labelsText(shown)}`;
+}
+
+function extent(shown: Coverage, scope: GrantWish["scope"]): string {
+  if (scope === "tool") return ", whatever its arguments";
+  if (scope === "digest" || coversExactCall(shown)) return " with exactly these arguments";
+  const { resource, targets, tool } = shown;
+  const isOwn = resource.type === "Tool" && resource.id === tool;
+  const on = isOwn ? "" : ` on ${escapeHidden(`${resource.type} ${resource.id}`)}`;
+  const names = Object.entries(targets ?? {}).map(([name, values]) =>
+    values.length === 0 ? `no ${name}` : `${name} = ${values.map(escapeHidden).join(", ")}`,
+  );
+  return `${on}${names.length === 0 ? "" : ` with ${names.join(" and ")}`}, whatever its other arguments`;
+}
+
+function labelsText({ labels, survives }: Coverage): string {
+  const has = labels.length === 0 ? "" : ` (it has ${labels.map(escapeHidden).join(", ")})`;
+  const but = survives.length === 0 ? "" : ` other than ${survives.map(escapeHidden).join(", ")}`;
+  return `while no new label${but} joins the session${has}`;
+}
+
+/** Of a grant that stands. One from before these facts were kept covers the very same call, in a session without labels. */
+export const grantText = (g: GrantFacts): string =>
+  coverageText(coverageOf(g), {
+    scope: g.scope,
+    until: g.turn !== null ? "turn" : g.session !== null ? "session" : (g.until ?? "session"),
+  });
+
+export const coverageOf = ({ tool, resource, targets = null, labels = [], survives = [] }: GrantFacts): Coverage => ({
+  tool,
+  resource,
+  targets,
+  labels,
+  survives,
+});

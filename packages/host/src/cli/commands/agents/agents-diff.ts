@@ -1,0 +1,105 @@
+/** `orgate agents diff`: this project against another version of it. */
+import { relative, resolve } from "node:path";
+import { FaultError } from "@orgate/core";
+import { shortened } from "@orgate/core/journal/view";
+import type { Config } from "../../../config/config.ts";
+import { openProject } from "../../../config/project-toml.ts";
+import { type Change, type Differences, differencesOf, historyOf, type Rewritten, type Side } from "../../../policies/agents-diff.ts";
+import { mustLoad, tryFolder } from "../../../policies/policies.ts";
+import { casesOf } from "../../../policies/policy-cases.ts";
+import { loadProjectAgents } from "../../../project/project-agents.ts";
+import { openLook } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { type Cell, count, table } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { optionsFor } from "../policies/policy.ts";
+import { hasRun, projectOf } from "../project/project.ts";
+
+export const diff: Run = async (given, screen) => {
+  const [other = "", agent = null] = given.args;
+  const config = projectOf(given);
+  const before = await sideOf(openProject(resolve(given.cwd, other), given.cwd), given);
+  const after = await sideOf(config, given);
+  const names = [...new Set([...before.agents, ...after.agents].map((one) => one.name))].sort();
+  if (agent !== null && !names.includes(agent)) throw new FaultError({ kind: "agent-missing", agent, known: names }); // of nobody nothing differs
+  const found = differencesOf(before, after, await pastOf(config), agent);
+  const isSame = found.permits.length + found.forbids.length + found.asks.length + found.rewritten.length === 0;
+  if (given.json) screen.line(JSON.stringify({ same: isSame, ...found }));
+  else tellDifferences(screen, found, `against ${relative(given.cwd, resolve(given.cwd, other)) || "."}`);
+  return isSame ? EXIT.success : EXIT.failure;
+};
+
+/** What is decided otherwise, what reads otherwise, and what was tried to find out. */
+export function tellDifferences(screen: Screen, found: Differences, between: string): void {
+  show(screen, "newly permits", "good", found.permits);
+  show(screen, "newly forbids", "bad", found.forbids);
+  show(screen, "newly asks", "warn", found.asks);
+  tellRewritten(screen, found.rewritten);
+  const { table: tables, boundary, history } = found.tried;
+  const what = `${count(tables, "case")} of tables, ${count(boundary, "request")} at turning points, ${count(history, "decision")} of the journal`;
+  const decides = found.permits.length + found.forbids.length + found.asks.length;
+  const result =
+    decides > 0
+      ? ""
+      : found.rewritten.length === 0
+        ? "nothing is written or decided otherwise: "
+        : "nothing that was tried is decided otherwise: ";
+  screen.line(`${result}${what}, ${between}`);
+  for (const one of found.cut) screen.line(screen.paint("warn", `there was more to try for ${visible(one)}: look at its rules`));
+}
+
+async function sideOf(config: Config, given: Given): Promise<Side> {
+  const agents = (await loadProjectAgents(config, "wanted", given.env)).agents.map(({ agent }) => agent);
+  const options = optionsFor(config, agents);
+  return { agents, loaded: mustLoad(tryFolder(options)), cases: casesOf(options.place) };
+}
+
+export async function pastOf(config: Config): ReturnType<typeof historyOf> {
+  if (!hasRun(config.journal.directory)) return [];
+  const look = openLook(config.journal.directory);
+  try {
+    return await historyOf(look.journal);
+  } finally {
+    await look.close();
+  }
+}
+
+/** Y78 what a limit, a label or a rule says is told as it is written: what follows from it may be nothing that was tried. */
+function tellRewritten(screen: Screen, rewritten: readonly Rewritten[]): void {
+  if (rewritten.length === 0) return;
+  screen.line(screen.paint("strong", "reads otherwise"));
+  const short = (text: string | null): string => (text === null ? "–" : text.length > 120 ? `${text.slice(0, 119)}…` : text);
+  for (const { agent, what, before, after } of rewritten.slice(0, MOST))
+    screen.line(`  ${visible(`${agent ?? "all"}  ${what}: ${short(before)} → ${short(after)}`)}`);
+  if (rewritten.length > MOST) screen.line(`  … ${rewritten.length - MOST} more: --json has all`);
+}
+
+const MOST = 40;
+/** Of one request: a long argument would push all else off the screen, and --json has it whole. */
+const MOST_WITH = 80;
+function show(screen: Screen, title: string, tone: "good" | "bad" | "warn", changes: readonly Change[]): void {
+  if (changes.length === 0) return;
+  screen.line(screen.paint("strong", title));
+  const rows = changes
+    .slice(0, MOST)
+    .map((c): readonly Cell[] => [
+      c.agent,
+      c.action,
+      shortened(
+        [
+          c.args === null ? "" : JSON.stringify(c.args),
+          ...c.labels.map((l) => `[${l}]`),
+          c.surfaces.includes("cli") ? "" : `at ${c.surfaces.join(", ")}`,
+        ]
+          .filter((t) => t !== "")
+          .join(" "),
+        MOST_WITH,
+      ),
+      { text: `${c.before.verdict} → ${c.after.verdict}`, tone },
+      c.after.because.join(", ") || (c.after.reason ?? ""),
+      c.alike === 1 ? c.source : `${c.source}, ${c.alike} alike`,
+    ]);
+  for (const line of table(["agent", "action", "with", "", "by", "found in"], rows, screen.paint)) screen.line(`  ${line}`);
+  if (changes.length > MOST) screen.line(`  … ${changes.length - MOST} more: --json has all`);
+}

@@ -1,0 +1,253 @@
+/** Agents for people: which there are, what each says, and whether that is right. */
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { type Agent, FaultError, MODEL_PLACES, MODEL_SOURCES, nearest } from "@orgate/core";
+import { shortened } from "@orgate/core/journal/view";
+import type { SymbiProblem } from "@orgate/core/symbi";
+import type { Config } from "../../../config/config.ts";
+import { placeOf } from "../../../files/toml-text.ts";
+import { labelled, problemOfFault, projectFiles } from "../../../guard/modules.ts";
+import { sha256 } from "../../../node/crypto.ts";
+import { tryFolder } from "../../../policies/policies.ts";
+import { loadProjectAgents, type ProjectAgent, type ProjectAgents } from "../../../project/project-agents.ts";
+import { procedureDoubts } from "../../../project/symbi/project-symbi.ts";
+import { isSymbi, problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
+import { openCalendar } from "../../../schedules/calendar.ts";
+import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { type Cell, count, table } from "../../../terminal/table.ts";
+import { visible, visibleLines } from "../../../terminal/visible.ts";
+import { optionsFor, printProblem } from "../policies/policy.ts";
+import { projectOf } from "../project/project.ts";
+
+const kindOf = (file: string): string => (isSymbi(file) ? "symbi" : file.endsWith(".toml") ? "toml" : "module");
+
+/** Y50 every agent, whichever way it is written, with where it stands. */
+export const list: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { agents } = await loadProjectAgents(config, "wanted", given.env);
+  const all = agents.map(({ agent, file, symbi }) => ({
+    name: agent.name,
+    kind: kindOf(file),
+    file: labelled(config.root, file),
+    model: agent.model,
+    modelSource: agent.modelSource,
+    tools: agent.tools.map((tool) => tool.name),
+    policies: symbi?.policies.length ?? 0,
+    description: symbi?.origin.draft.description ?? null,
+    version: symbi?.origin.draft.version ?? null,
+    author: symbi?.origin.draft.author ?? null,
+    license: symbi?.origin.draft.license ?? null,
+    tags: symbi?.origin.draft.tags ?? [],
+    digest: agent.digest(sha256),
+  }));
+  if (given.json) screen.line(JSON.stringify(all));
+  else if (all.length === 0) screen.line("this project has no agent");
+  else {
+    const rows = all.map((a): readonly Cell[] => [
+      { text: a.name, tone: "strong" },
+      `${a.model} (${MODEL_SOURCES[a.modelSource]})`,
+      count(a.tools.length, "tool"),
+      a.policies === 0 ? "" : count(a.policies, "own policy", "own policies"),
+      a.file,
+      shortened(a.description?.trim().split("\n")[0] ?? "", MOST_ABOUT),
+    ]);
+    for (const line of table(["agent", "model", "tools", "policies", "where", ""], rows, screen.paint)) screen.line(line);
+  }
+  return EXIT.success;
+};
+
+/** What it is told may be pages: a list has its beginning, `agents show` all of it. */
+const MOST_ABOUT = 80;
+
+export async function agentNamed(given: Given): Promise<ProjectAgent> {
+  const [name = ""] = given.args;
+  const { agents } = await loadProjectAgents(projectOf(given), "wanted", given.env);
+  const found = agents.find(({ agent }) => agent.name === name);
+  if (found !== undefined) return found;
+  throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map(({ agent }) => agent.name) });
+}
+
+/** Y50 everything that a session of it depends on. */
+export const show: Run = async (given, screen) => {
+  const found = await agentNamed(given);
+  const { agent, file, symbi } = found;
+  const shown = {
+    ...factsOf(agent),
+    kind: kindOf(file),
+    file: labelled(projectOf(given).root, file),
+    policies: symbi?.policies ?? [],
+    ...aboutOf(found),
+  };
+  if (given.json) {
+    screen.line(JSON.stringify(shown));
+    return EXIT.success;
+  }
+  const { paint } = screen;
+  const field = (label: string, text: string | null): void => {
+    if (text !== null && text !== "") screen.line(`${paint("dim", label.padEnd(14))}${visible(text)}`);
+  };
+  screen.line(paint("strong", visible(agent.name)));
+  field("where", shown.file);
+  field("digest", shown.digest);
+  field("version", shown.version);
+  field("author", shown.author);
+  field("license", shown.license);
+  field("tags", shown.tags.join(", "));
+  field("model", `${[agent.model, ...agent.fallbacks.map((f) => f.model)].join(", then ")} (${MODEL_PLACES[agent.modelSource]})`);
+  field("tools", shown.tools.join(", "));
+  field("skills", shown.skills.join(", "));
+  field("delegates", shown.delegates.join(", "));
+  field("groups", shown.groups.join(", "));
+  field(
+    "limits",
+    Object.entries(agent.limits)
+      .flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
+      .join(", "),
+  );
+  field("outputs", shown.labels.length === 0 ? null : `all labelled ${shown.labels.join(", ")}`);
+  field("answers", agent.output === null ? null : JSON.stringify(agent.output.schema));
+  field("is given", shown.input === null ? null : JSON.stringify(shown.input));
+  field("policies", shown.policies.length === 0 ? null : `${shown.policies.length}: \`orgate agents explain ${agent.name}\` shows them`);
+  for (const line of ["", ...visibleLines(agent.instructions).split("\n")]) screen.line(line);
+  return EXIT.success;
+};
+
+const factsOf = (agent: Agent) => ({
+  name: agent.name,
+  model: agent.model,
+  modelSource: agent.modelSource,
+  fallbacks: agent.fallbacks.map((f) => f.model),
+  instructions: agent.instructions,
+  tools: agent.tools.map((t) => t.name),
+  skills: agent.skills.map((s) => s.name),
+  delegates: agent.delegates,
+  groups: agent.groups,
+  limits: agent.limits,
+  output: agent.output?.schema ?? null,
+  digest: agent.digest(sha256),
+});
+
+function aboutOf({ symbi }: ProjectAgent) {
+  const draft = symbi?.origin.draft;
+  return {
+    description: draft?.description ?? null,
+    version: draft?.version ?? null,
+    author: draft?.author ?? null,
+    license: draft?.license ?? null,
+    tags: draft?.tags ?? [],
+    procedure: draft?.procedure?.text ?? null,
+    input: draft?.input ?? null,
+    labels: draft?.isPrivate === true ? ["private"] : [],
+  };
+}
+
+/** Y51 everything that is wrong at once: files, tools, policies, schedules, webhooks. Exits 0 only when the project would run. */
+export const validate: Run = async (given, screen) => {
+  const [wanted] = given.args;
+  const isMeant = wanted === undefined ? () => true : fileNamed(given, wanted);
+  const { problems, warnings, agents, isWhole } = await problemsIn(given);
+  const meant = <P extends SymbiProblem>(all: readonly P[]): readonly P[] => all.filter(({ file }) => isMeant(file));
+  const [shown, doubts] = [meant(problems), meant(warnings)];
+  if (given.json) screen.line(JSON.stringify({ ok: shown.length === 0, complete: isWhole, agents, problems: shown, warnings: doubts }));
+  else {
+    for (const problem of shown) printProblem(screen, "bad", problem);
+    for (const warning of doubts) printProblem(screen, "warn", warning);
+    tellEnd(screen, shown.length, agents.length);
+    if (!isWhole) screen.line("what rests on a part that could not be read was not checked: run it again once these are mended");
+  }
+  return shown.length === 0 ? EXIT.success : EXIT.failure;
+};
+
+function tellEnd(screen: Screen, problems: number, agents: number): void {
+  if (problems === 0) screen.line(`${screen.paint("good", "ok")} ${count(agents, "agent")}`);
+  else screen.line(count(problems, "problem"));
+}
+
+/** Relative to the working folder, like every FILE. A file of no agent is refused: it would be without problems. */
+function fileNamed(given: Given, wanted: string): (file: string) => boolean {
+  const { root, agents } = projectOf(given);
+  const all = projectFiles(realpathSync(root), agents, "agents");
+  const path = resolve(given.cwd, wanted);
+  const meant = labelled(root, existsSync(path) ? realpathSync(path) : path);
+  if (all.some((file) => labelled(root, file) === meant)) return (file) => file === meant;
+  const here = realpathSync(given.cwd);
+  const near = nearest(
+    wanted,
+    all.map((file) => relative(here, file)),
+  );
+  throw new FaultError({ kind: "usage", detail: `there is no file \`${wanted}\` of an agent`, hint: near });
+}
+
+type Validated = Readonly<{
+  problems: readonly SymbiProblem[];
+  warnings: readonly SymbiProblem[];
+  agents: readonly string[];
+  isWhole: boolean;
+}>;
+
+/** Y385 each check is made of whatever could be read, and leaves out what rests on the rest. */
+async function problemsIn(given: Given): Promise<Validated> {
+  const config = projectOf(given);
+  const problems: SymbiProblem[] = [];
+  try {
+    const loaded = await loadProjectAgents(config, "wanted", given.env, undefined, (found) => problems.push(...found));
+    const { agents, gaps } = loaded;
+    const names = agents.map(({ agent }) => agent.name);
+    problems.push(...agents.flatMap((one) => lacking(one, gaps.agents ? null : names, config.root)), ...declaredWrong(config, loaded));
+    const { report } = tryFolder({
+      ...optionsFor(
+        config,
+        agents.map(({ agent }) => agent),
+      ),
+      gaps,
+    });
+    problems.push(...report.problems);
+    const doubts = agents.flatMap(({ agent, symbi }) => (symbi === undefined ? [] : procedureDoubts(agent, symbi.origin)));
+    const warnings = problems.length > 0 ? [] : [...doubts, ...report.warnings.filter(({ file }) => isSymbi(file))];
+    const isWhole = !gaps.agents && !gaps.tools.more && gaps.tools.named.length === 0;
+    return { problems: each(problems), warnings, agents: names, isWhole };
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    return { problems: each([...problems, problemOfFault(error, config.root)]), warnings: [], agents: [], isWhole: false };
+  }
+}
+
+/** Once: a tool module is loaded for agents of either kind. */
+const each = (problems: readonly SymbiProblem[]): readonly SymbiProblem[] => [
+  ...new Map(problems.map((one) => [`${one.file}:${one.line}:${one.column} ${one.detail}`, one])).values(),
+];
+
+/** What an agent's file names and does not have: it would not be run. `names` of all agents; null where not all could be read. */
+function lacking({ agent, file, symbi }: ProjectAgent, names: readonly string[] | null, root: string): readonly SymbiProblem[] {
+  const text = symbi === undefined && file.endsWith(".toml") ? readFileSync(file, "utf8") : null;
+  if (symbi === undefined && text === null) return [];
+  const told = (setting: string, detail: string, hint: string, at?: number): SymbiProblem => {
+    if (symbi === undefined) return { file: labelled(root, file), ...placeOf(text ?? "", [setting]), detail, hint };
+    const { source, draft } = symbi.origin;
+    return symbiProblemAt(source.symbi, at ?? draft.places.get(setting) ?? draft.at, detail, hint);
+  };
+  const delegates: readonly Readonly<{ name: string; at?: number }>[] =
+    symbi?.origin.draft.delegates ?? (agent.definition.delegates ?? []).map((name) => ({ name }));
+  const strangers = names === null ? [] : delegates.filter(({ name }) => !names.includes(name));
+  return [
+    ...strangers.map(({ name, at }) => told("delegates", `there is no agent \`${name}\` to delegate to`, nearest(name, names ?? []), at)),
+    ...agent.missing.map(({ skill, detail, hint }) => told("skills", `skill \`${skill}\` cannot be used: ${detail}`, hint)),
+    ...agent.missingServers.map(({ server, detail, hint }) => told("mcp", `MCP server \`${server}\` cannot be used: ${detail}`, hint)),
+    ...(symbi === undefined ? agent.missingTools : []).map(({ tool, detail, hint }) =>
+      told("tools", `tool \`${tool}\` cannot be used: ${detail}`, hint),
+    ),
+  ];
+}
+
+/** Y76 schedules and webhooks, wherever they are declared: their times, zones, paths and agents. Where a file cannot be read, nobody knows which agents it has. */
+function declaredWrong(config: Config, { agents, sources, gaps }: ProjectAgents): readonly SymbiProblem[] {
+  const found: SymbiProblem[] = [];
+  const isAgent = (name: string): boolean => gaps.agents || agents.some(({ agent }) => agent.name === name);
+  const all = { config, agents, symbi: sources.map(({ symbi }) => symbi), owner: "nobody", isAgent };
+  const trouble = (fault: FaultError): number => found.push(problemOfFault(fault, config.root));
+  schedulesIn(all, openCalendar(), trouble);
+  webhooksIn(all, trouble);
+  return found;
+}

@@ -1,0 +1,159 @@
+/** What a project brings along, and who trusts it. */
+import { type Digest, FaultError, isFault, type Millis, type SystemEvent, seq, skillName, TRUST } from "@orgate/core";
+import type { Config } from "../../../config/config.ts";
+import { readPinned } from "../../../mcp/pins.ts";
+import { sha256 } from "../../../node/crypto.ts";
+import { readTrust, trustIn } from "../../../project/project-agents.ts";
+import { type Candidate, type Standing, standingOf, type Trusted, trustCandidates } from "../../../project/trust.ts";
+import { NODE, type Place } from "../../../runtime/compose.ts";
+import { EXIT, type Run } from "../../../terminal/command.ts";
+import type { Tone } from "../../../terminal/paint.ts";
+import { type Cell, table } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { certified, lookingIfAny, permittedPerson, projectOf, writing } from "../project/project.ts";
+
+const TONES: Readonly<Record<Standing, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
+
+type Shown = Readonly<{
+  subject: string;
+  standing: Standing;
+  digest: Digest | null;
+  trustedAs: Digest | null;
+  by: string | null;
+  detail: string | null;
+}>;
+
+function shownOf(config: Config, trusted: Trusted): readonly Shown[] {
+  const found = new Map([...trustCandidates(config, sha256, trusted.keys()), ...catalogues(config, trusted)].map((c) => [c.subject, c]));
+  return [...new Set([...found.keys(), ...trusted.keys()])].map((subject) => {
+    const candidate: Candidate | undefined = found.get(subject);
+    const digest = candidate?.kind === "readable" ? candidate.digest : null;
+    const given = trusted.get(subject);
+    return {
+      subject,
+      standing: standingOf(subject, digest, trusted),
+      digest,
+      trustedAs: given?.digest ?? null,
+      by: given?.by.id ?? null,
+      detail: candidate?.kind === "unreadable" ? candidate.detail : null,
+    };
+  });
+}
+
+/** What was accepted of MCP servers stands as long as its file is what it was; `orgate mcp diff` looks at the server. */
+const catalogues = (config: Config, trusted: Trusted): readonly Candidate[] =>
+  [...trusted].flatMap(([subject, { digest }]): readonly Candidate[] => {
+    const server = subject.startsWith("mcp-tools:") ? subject.slice("mcp-tools:".length) : null;
+    const isThere = server !== null && readPinned(config.journal.directory, server, digest, sha256) !== null;
+    return isThere ? [{ subject, kind: "readable", digest }] : [];
+  });
+
+export const list: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const shown = shownOf(
+    config,
+    await lookingIfAny<Trusted>(
+      given,
+      ({ journal }) => readTrust(journal),
+      () => new Map(),
+    ),
+  );
+  if (given.json) screen.line(JSON.stringify(shown));
+  else if (shown.length === 0) screen.line("this project brings nothing along that needs trust");
+  else {
+    const rows = shown.map((s): readonly Cell[] => [
+      s.subject,
+      { text: s.standing, tone: TONES[s.standing] },
+      s.digest?.slice(0, 12) ?? "",
+      s.by === null ? "" : `${s.by}, as ${s.trustedAs?.slice(0, 12) ?? ""}`,
+      s.detail ?? "",
+    ]);
+    for (const line of table(["what", "state", "digest", "trusted by", ""], rows, screen.paint)) screen.line(line);
+  }
+  return EXIT.success;
+};
+
+export const add: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const [asked = ""] = given.args;
+  const all = trustCandidates(config, sha256, [asked]);
+  const candidate = all.find((c) => c.subject === asked) ?? all.find((c) => c.subject === skillName(asked));
+  if (candidate === undefined) throw missing(asked, config);
+  const { subject } = candidate;
+  if (candidate.kind === "unreadable")
+    throw new FaultError({ kind: "usage", detail: `\`${subject}\` cannot be trusted: ${candidate.detail}`, hint: "mend it first" });
+  const wanted = given.text("digest");
+  if (wanted !== null && (wanted.length < 8 || !candidate.digest.startsWith(wanted)))
+    throw new FaultError({
+      kind: "usage",
+      detail: `\`${subject}\` has the digest ${candidate.digest}, not ${wanted}`,
+      hint: "it is not what you looked at: look again",
+    });
+  const person = await permittedPerson(given, screen, config, { kind: "trust" }, `trust \`${subject}\``);
+  await writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    await appendTrust(place, (trusted) =>
+      standingOf(subject, candidate.digest, trusted) === "trusted"
+        ? null
+        : { kind: "trust.given", subject, digest: candidate.digest, by: { kind: "user", id: person.name } },
+    );
+  });
+  if (given.json) screen.line(JSON.stringify({ subject, digest: candidate.digest, standing: "trusted", by: person.name }));
+  else screen.line(`${visible(subject)} is trusted as ${candidate.digest.slice(0, 12)}; another text under that name is not`);
+  return EXIT.success;
+};
+
+export const remove: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const [asked = ""] = given.args;
+  const known = await trustIn(config.journal.directory);
+  const subject = known.has(asked) ? asked : skillName(asked);
+  if (!known.has(subject)) throw isThere(config, subject) ? notTrusted(subject) : missing(asked, config);
+  const person = await permittedPerson(given, screen, config, { kind: "trust" }, `take back the trust in \`${subject}\``);
+  const reason = given.text("reason") ?? "";
+  await writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    await appendTrust(place, (trusted) =>
+      trusted.has(subject) ? { kind: "trust.withdrawn", subject, by: { kind: "user", id: person.name }, reason } : null,
+    );
+  });
+  if (given.json) screen.line(JSON.stringify({ subject, standing: "untrusted", by: person.name }));
+  else screen.line(`${visible(subject)} is no longer trusted`);
+  return EXIT.success;
+};
+
+const isThere = (config: Config, subject: string): boolean => trustCandidates(config, sha256, []).some((one) => one.subject === subject);
+const notTrusted = (subject: string): FaultError =>
+  new FaultError({
+    kind: "usage",
+    detail: `nothing was taken back: \`${subject}\` is not trusted`,
+    hint: "`orgate trust list` shows what is",
+  });
+
+/** What somebody else wrote first is looked at before it is written again. */
+export async function appendTrust(place: Place, plan: (trusted: Trusted) => SystemEvent | null): Promise<void> {
+  const { journal } = place.store;
+  const now = (): Millis => NODE.clock.now();
+  for (;;) {
+    const event = plan(await readTrust(journal));
+    if (event === null) return;
+    let after = seq(0);
+    for (let page = await journal.read(TRUST, after, 500); page.length > 0; page = await journal.read(TRUST, after, 500))
+      after = page.at(-1)?.seq ?? after;
+    try {
+      await journal.append({ stream: TRUST, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });
+      return;
+    } catch (error) {
+      if (!isFault(error, "append-conflict")) throw error;
+    }
+  }
+}
+
+function missing(subject: string, config: Config): FaultError {
+  const known = trustCandidates(config, sha256).map((c) => c.subject);
+  return new FaultError({
+    kind: "usage",
+    detail: `there is nothing called \`${subject}\` to trust`,
+    hint: known.length === 0 ? "this project has no AGENTS.md, skill or MCP server" : `there is: ${known.join(", ")}`,
+  });
+}

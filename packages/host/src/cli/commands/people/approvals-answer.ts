@@ -1,0 +1,103 @@
+/**
+ * Answers to questions.
+ *
+ * Q21 an answer is bound to the question's id and to the digest of the action that was shown; a policy decides who may give it, here
+ *     before it is sent and again by whoever holds the session.
+ * A42 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
+ */
+import { type Answer, actOfAnswer, canonical, coverageText, isRefusal, type JsonObject, readJson } from "@orgate/core";
+import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
+import { NODE } from "../../../runtime/compose.ts";
+import { grantWish, mayAct, type QuestionView } from "../../../runtime/people/approvals.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { deskOf, looking, personOf } from "../project/project.ts";
+import { questionOf, usage } from "./approvals.ts";
+import { deliverWish, tellSent } from "./intents.ts";
+
+export const approve: Run = (given, screen) => {
+  const [scope, lifetime] = [given.text("grant"), given.text("for")];
+  if (scope === null && lifetime !== null)
+    throw usage("--for says how long, but not what is remembered", "add --grant digest, resource or tool");
+  if (scope === null) return answer(given, screen, () => ({ kind: "approve" }));
+  if (!isScope(scope)) throw usage(`--grant is \`${scope}\``, "use digest, resource or tool");
+  return answer(given, screen, ({ asks }) => ({ kind: "grant", grant: grantWish(scope, lifetime ?? "turn", asks, NODE.clock.now()) }));
+};
+const isScope = (text: string): text is "digest" | "resource" | "tool" => text === "digest" || text === "resource" || text === "tool";
+
+const refusing =
+  (kind: "deny" | "withdraw"): Run =>
+  (given, screen) => {
+    const reason = given.text("reason");
+    if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the agent is told, and the journal keeps it");
+    return answer(given, screen, () => ({ kind, reason }));
+  };
+export const deny = refusing("deny");
+export const withdraw = refusing("withdraw");
+
+export const edit: Run = (given, screen) => {
+  const args = argsOf(given.text("args"));
+  return answer(given, screen, (view) => {
+    if (view.args === null) throw usage("the question is not about a call: there are no arguments to edit", "approve or deny it");
+    return { kind: "edit", args };
+  });
+};
+
+function argsOf(text: string | null): JsonObject {
+  if (text === null) throw usage("--args is missing", `write the whole arguments as they are to be: --args '{"amount":10}'`);
+  const read = readJson(text);
+  if (read.kind === "not-json") throw usage(`--args is not JSON at ${read.line}:${read.column}: ${read.detail}`, "write one JSON object");
+  const { value } = read;
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw usage("--args is no JSON object", "write all arguments: {…}");
+  return value as JsonObject;
+}
+
+function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answer): Promise<number> {
+  return looking(given, async (look, config) => {
+    const view = await questionOf(look, given);
+    const { approval, agent, tool, requester, session, digest } = view;
+    const wanted = given.text("digest");
+    if (wanted !== null && (wanted.length < 8 || !digest.startsWith(wanted)))
+      throw usage(`question \`${approval}\` is about ${digest}, not ${wanted}`, `look again: \`orgate approvals show ${approval}\``);
+    const chosen = said(view);
+    const person = personOf(given, screen);
+    const { gate } = await deskOf(config, given.env);
+    const kind = actOfAnswer(chosen);
+    const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
+    mayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
+    const announce = () => (given.json ? undefined : printAnswer(screen, view, chosen));
+    const wish = { kind: "answer", approval, digest, answer: chosen } as const;
+    const sent = await deliverWish(given, screen, { look, config, session, agent, person, announce }, wish);
+    const isOneOfSeveral = !isRefusal(chosen) && quorumText(quorumOf(view.asks, view.votes)) !== null;
+    const [still] = isOneOfSeveral ? await look.journal.question(approval) : []; // to prove that a row is gone all of them are read
+    const quorum = still === undefined ? null : quorumOf(still.asks, still.votes);
+    const code = tellSent(given, screen, look, sent, { quorum });
+    const voted = quorum === null ? null : quorumText(quorum);
+    if (voted === null || sent.became.kind === "pending") return code;
+    if (!given.json) screen.line(screen.paint("warn", voted));
+    return EXIT.waiting; // Q685 the vote counts, and the call still waits for people
+  });
+}
+
+const DOING = { approve: "approving", deny: "denying", withdraw: "withdrawing", edit: "approving, edited,", grant: "approving" };
+
+function printAnswer(screen: Screen, q: QuestionView, chosen: Answer): void {
+  const args = chosen.kind === "edit" ? chosen.args : q.args;
+  screen.line(
+    `${DOING[chosen.kind]} ${screen.paint("strong", visible(q.tool))} ${args === null ? "" : visible(canonical(args))}`.trimEnd(),
+  );
+  if (chosen.kind === "grant") {
+    const says = q.shown === null ? "" : `: ${coverageText(q.shown, chosen.grant)}`;
+    screen.line(screen.paint("warn", `and remembering it for this ${chosen.grant.scope}${says}`));
+  }
+  if (q.halted !== null && !isRefusal(chosen)) screen.line(screen.paint("warn", visible(q.halted)));
+  const about = [
+    `for ${visible(q.agent)}`,
+    ...(q.resource === null ? [] : [`touches ${resourceText(q.resource)}`]),
+    `asked by ${q.asks.map((a) => visible(a.policy)).join(", ")}`,
+    `digest ${q.digest.slice(0, 12)}`,
+  ];
+  screen.line(screen.paint("dim", about.join(" · ")));
+}

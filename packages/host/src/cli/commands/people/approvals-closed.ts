@@ -1,0 +1,108 @@
+/** Approval requests that are not open any more: who answered, when, and what the call came to, read from the session's journal. */
+import { type ApprovalId, type Entry, FaultError, isFault, type Millis, type SessionId, seq } from "@orgate/core";
+import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
+import { answeredText, type QuestionItem, sessionViewOf, settledApproval } from "@orgate/core/journal/view";
+import { haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
+import { type Look, personsOf } from "../../../store/open-read-only.ts";
+import type { Given } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { visible } from "../../../terminal/visible.ts";
+
+export type ClosedRequest = Readonly<{
+  approval: ApprovalId;
+  session: SessionId;
+  agent: string;
+  state: QuestionItem["state"];
+  /** Who answered and how, and what the call came to. */
+  says: string;
+  answeredAt: Millis | null;
+  request: QuestionItem;
+}>;
+
+const PAGE = 500;
+
+/** A15 by its id, or enough of either end of it. The latest one; null where no session asked for it, or it is still open. */
+export async function closedRequest(look: Look, given: Given, text: string): Promise<ClosedRequest | null> {
+  const isMeant = (id: string): boolean => id === text || (text.length >= 4 && (id.startsWith(text) || id.endsWith(text)));
+  for (let before: Parameters<Look["journal"]["sessions"]>[0]["before"] = null; ; ) {
+    const page: Awaited<ReturnType<Look["journal"]["sessions"]>> = await look.journal.sessions({
+      state: null,
+      agent: null,
+      before,
+      most: PAGE,
+    });
+    for (const summary of page) {
+      const { session } = summary;
+      const entries = await entriesOf(look, session);
+      const asked = entries.findLast(({ event }) => event.kind === "approval.asked" && isMeant(event.approval))?.event;
+      if (asked?.kind !== "approval.asked") continue;
+      const needs = { journal: look.journal, halts: await standingHalts(look.journal), isHeld: look.holder(session) !== null };
+      return closedIn(entries, summary, { approval: asked.approval, me: meOf(given), halt: await haltOnSession(needs, summary) });
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return null;
+    before = last;
+  }
+}
+
+function closedIn(
+  entries: readonly Entry[],
+  { session, agent }: SessionSummary,
+  { approval, me, halt }: Readonly<{ approval: ApprovalId; me: string | null; halt: StandingHalt | null }>,
+): ClosedRequest | null {
+  const view = sessionViewOf(session, entries);
+  const settled = settledApproval(view, approval, me, halt);
+  const request = view.items.find((one): one is QuestionItem => one.kind === "question" && one.approval === approval);
+  if (settled === null || request === undefined) return null;
+  return { approval, session, agent, state: request.state, says: settled.says, answeredAt: settled.at, request };
+}
+
+/** None of a session that was erased in part: what is left does not tell what became of it. */
+async function entriesOf({ journal }: Look, session: SessionId): Promise<readonly Entry[]> {
+  const all: Entry[] = [];
+  try {
+    for (let after = seq(0); ; ) {
+      const chunk = await journal.read(session, after, 1_000);
+      all.push(...chunk);
+      const last = chunk.at(-1);
+      if (last === undefined) return all;
+      after = last.seq;
+    }
+  } catch (error) {
+    if (isFault(error, "entry-erased")) return [];
+    throw error;
+  }
+}
+
+/** Who looks, where that is clear without making a key. */
+function meOf(given: Given): string | null {
+  const named = given.text("as") ?? (given.env.ORGATE_USER || null);
+  const [only, ...others] = named === null ? personsOf(given.env).names() : [named];
+  return only === undefined || others.length > 0 ? null : `user:${only}`;
+}
+
+const whenText = ({ answeredAt }: ClosedRequest): string => (answeredAt === null ? "" : ` (${new Date(answeredAt).toISOString()})`);
+
+/** Q385 the refusal of an answer that comes too late. */
+export const answeredAlready = (closed: ClosedRequest): FaultError =>
+  new FaultError({
+    kind: "usage",
+    detail: `approval request \`${closed.approval}\` is not open any more${whenText(closed)}: ${visible(closed.says)}`,
+    hint: `\`orgate approvals show ${closed.approval}\` shows it, \`orgate sessions show ${closed.session}\` all that happened`,
+  });
+
+export function printClosed(screen: Screen, closed: ClosedRequest): void {
+  const { request } = closed;
+  const line = (name: string, text: string): void => screen.line(`${screen.paint("dim", name.padEnd(12))}${visible(text)}`);
+  screen.line(`${screen.paint("strong", closed.approval)} ${closed.state}`);
+  line("answer", closed.says);
+  for (const one of request.answers)
+    line("", `${new Date(one.at).toISOString()} ${answeredText({ state: closed.state, answers: [one] }, null)}`);
+  line("wanted", `${request.tool}${request.resource === null ? "" : ` ${request.resource}`}`);
+  line("call", request.summary);
+  line("agent", closed.agent);
+  line("session", `${closed.session}, action ${request.action}`);
+  for (const { policy, question } of request.asks) line("asked by", `${policy.id}: ${question}`);
+  line("asked", new Date(request.at).toISOString());
+  line("digest", request.digest);
+}

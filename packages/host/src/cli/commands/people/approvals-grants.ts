@@ -1,0 +1,58 @@
+/** Answers that are remembered: listed, and taken back. */
+import { grantId, grantText, type Millis, principalName } from "@orgate/core";
+import type { StandingGrant } from "@orgate/core/journal";
+import { NODE } from "../../../runtime/compose.ts";
+import { type ListedGrant, revokeGrant, standingOrders } from "../../../runtime/people/approvals.ts";
+import { EXIT, type Run } from "../../../terminal/command.ts";
+import { age, type Cell, table } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, writing } from "../project/project.ts";
+import { usage } from "./approvals.ts";
+
+export const grants: Run = async (given, screen) => {
+  const now = NODE.clock.now();
+  const all = await lookingIfAny<readonly ListedGrant[]>(
+    given,
+    async (look) => (await standingOrders(look.journal, now)).grants,
+    () => [],
+  );
+  if (given.json) screen.line(JSON.stringify(all));
+  else if (all.length === 0) screen.line("no answer is remembered");
+  else for (const line of table(HEAD, all.map(rowOf(now)), screen.paint)) screen.line(line);
+  return EXIT.success;
+};
+
+const HEAD = ["grant", "agent", "for", "covers", "until", "given by", "given", "instead of"];
+const rowOf =
+  (now: Millis) =>
+  (g: ListedGrant): readonly Cell[] => [
+    g.grant,
+    g.agent,
+    principalName(g.onBehalfOf),
+    g.says,
+    lifetimeText(g, now),
+    principalName(g.by),
+    `${age(now - g.givenAt)} ago`,
+    g.policies.join(", "),
+  ];
+
+function lifetimeText({ until, session, turn }: StandingGrant, now: Millis): string {
+  if (until !== null) return `in ${age(until - now)}`;
+  return turn === null ? `the end of ${session ?? "?"}` : `the end of turn ${turn} of ${session ?? "?"}`;
+}
+
+export const revoke: Run = async (given, screen) => {
+  const reason = given.text("reason");
+  if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the journal keeps it");
+  const config = projectOf(given);
+  const { gate } = await deskOf(config, given.env);
+  const person = personOf(given, screen);
+  const grant = grantId(given.args[0] ?? "");
+  const found = await writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    return revokeGrant({ place, gate, person }, grant, reason);
+  });
+  if (given.json) screen.line(JSON.stringify({ revoked: found, by: person.name, reason }));
+  else screen.line(`revoked ${grant}: ${visible(found.agent)} asks again; it had covered ${grantText(found)}`);
+  return EXIT.success;
+};

@@ -1,0 +1,233 @@
+/**
+ * Questions that wait for a person: listed without reading a session, shown whole, followed live.
+ *
+ * A40 a list of questions is one look into the index of what waits; only the question that is shown has its session read.
+ * A41 what is shown before an answer is all of it: hidden characters escaped, long values folded, nothing left out.
+ */
+import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
+import type { ListedQuestion } from "@orgate/core/journal";
+import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
+import { NODE } from "../../../runtime/compose.ts";
+import { isExpired, type QuestionView, viewQuestion, widestText } from "../../../runtime/people/approvals.ts";
+import type { Look } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { folded } from "../../../terminal/fold.ts";
+import { bell, type Screen } from "../../../terminal/screen.ts";
+import { age, type Cell, table } from "../../../terminal/table.ts";
+import { shortened, visible } from "../../../terminal/visible.ts";
+import { looking, lookingIfAny, positive } from "../project/project.ts";
+import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
+
+export const list: Run = async (given, screen) => {
+  const most = positive(given.text("most") ?? "100", "--most");
+  const found = await lookingIfAny<readonly ListedQuestion[]>(
+    given,
+    (look) => look.journal.questions({ after: 0, most: most + 1 }),
+    () => [],
+  );
+  const now = NODE.clock.now();
+  const open = found.slice(0, most);
+  if (given.json) {
+    screen.line(JSON.stringify(open.map((q) => asJson(q, now))));
+    return EXIT.success;
+  }
+  if (open.length === 0) screen.line("nothing waits for an answer");
+  else {
+    const voted = open.some(({ asks }) => asks.some(({ terms }) => terms.quorum > 1));
+    for (const line of table(headOf(voted), open.map(rowOf(now, voted)), screen.paint)) screen.line(line);
+  }
+  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
+  if (open.length > 0)
+    screen.line(screen.paint("dim", "`orgate approvals show ID` shows all of one; `approve`, `edit`, `deny` and `withdraw` answer it"));
+  return EXIT.success;
+};
+
+const asJson = (q: ListedQuestion, now: Millis) => ({ ...q, expired: isExpired(q, now) });
+
+const headOf = (voted: boolean) => ["id", "agent", "wants", "question", "of", ...(voted ? ["yes"] : []), "expires", "asked", "session"];
+const WIDE = 60;
+const rowOf =
+  (now: Millis, voted: boolean) =>
+  (q: ListedQuestion): readonly Cell[] => [
+    q.approval,
+    q.agent,
+    shortened(wants(q), WIDE),
+    shortened(q.asks.map((a) => visible(a.question)).join(" / "), WIDE),
+    [...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ") || "who may approve",
+    ...(voted ? [quorumCell(q)] : []),
+    isExpired(q, now) ? { text: "expired", tone: "bad" } : q.expiresAt === null ? "-" : `in ${age(q.expiresAt - now)}`,
+    `${age(now - q.askedAt)} ago`,
+    q.session,
+  ];
+/** Q685 */
+function quorumCell({ asks, votes }: Pick<ListedQuestion, "asks" | "votes">): string {
+  const { needed, given } = quorumOf(asks, votes);
+  return needed <= 1 ? "-" : `${given.length} of ${needed}${given.length === 0 ? "" : `: ${given.join(", ")}`}`;
+}
+const wants = ({ tool, resource }: Pick<ListedQuestion, "tool" | "resource">): string =>
+  `${visible(tool)}${resource === null ? "" : ` ${resourceText(resource)}`}`;
+
+// one
+
+export const show: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const found = await requestOf(look, given);
+    const { kind: _, ...view } = found;
+    if (given.json) screen.line(JSON.stringify(view));
+    else if (found.kind === "open") printQuestion(screen, found, NODE.clock.now());
+    else printClosed(screen, found);
+    return EXIT.success;
+  });
+
+const SHORTEST = 4;
+const PAGE = 500;
+
+type Request = ({ kind: "open" } & QuestionView) | ({ kind: "closed" } & ClosedRequest);
+
+/** A15 an id may be shortened to its beginning or its end, as long as it means one question. */
+async function requestOf(look: Look, given: Given): Promise<Request> {
+  const [text = ""] = given.args;
+  const all = await meantBy(look, text);
+  const [one, ...others] = all;
+  if (others.length > 0)
+    throw usage(`\`${text}\` means ${all.length} questions`, `write more of it: ${all.map((q) => q.approval).join(", ")}`);
+  const view = one === undefined ? null : await viewQuestion(look.journal, one.session, one.approval, NODE.clock.now());
+  if (view !== null) return { kind: "open", ...view };
+  const closed = await closedRequest(look, given, one?.approval ?? text);
+  if (closed === null)
+    throw usage(`there is no open question \`${text}\`, nor an answered one`, "`orgate approvals list` shows those that are open");
+  return { kind: "closed", ...closed };
+}
+
+/** For an answer: one that is not open any more is refused with what became of it. */
+export async function questionOf(look: Look, given: Given): Promise<QuestionView> {
+  const found = await requestOf(look, given);
+  if (found.kind === "closed") throw answeredAlready(found);
+  const { kind: _, ...view } = found;
+  return view;
+}
+
+async function meantBy({ journal }: Look, text: string): Promise<readonly ListedQuestion[]> {
+  const exact = await journal.question(approvalId(text));
+  if (exact.length > 0 || text.length < SHORTEST) return exact;
+  const isMeant = (id: ApprovalId): boolean => id.startsWith(text) || id.endsWith(text);
+  const found: ListedQuestion[] = [];
+  for (let after = 0; ; ) {
+    const page = await journal.questions({ after, most: PAGE });
+    found.push(...page.filter((q) => isMeant(q.approval)));
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return found;
+    after = last.arrival;
+  }
+}
+
+export function printQuestion(screen: Screen, q: QuestionView, now: Millis): void {
+  const { paint } = screen;
+  const line = (name: string, text: string): void => {
+    const [first = "", ...more] = folded(text, screen.columns - 14);
+    screen.line(`${paint("dim", name.padEnd(12))}${first}`);
+    for (const rest of more) screen.line(`${" ".repeat(12)}${rest}`);
+  };
+  screen.line(`${paint("strong", q.approval)} ${q.expired ? paint("bad", "expired") : paint("warn", "open")}`);
+  line("wants", q.tool);
+  line("touches", q.resource === null ? "no resource of its own" : resourceText(q.resource));
+  if (q.args !== null)
+    block(screen, q.editedBy === null ? "arguments" : `arguments, as edited by ${q.editedBy}`, JSON.stringify(q.args, null, 2));
+  if (q.text !== null) block(screen, "the answer that would be delivered", q.text);
+  const above = q.lineage.length === 0 ? "" : `, at work for ${q.lineage.toReversed().map(visible).join(", which works for ")}`;
+  line("agent", `${q.agent}${above}, for ${principalName(q.requester)}`);
+  line("session", `${q.session}, action ${q.action}`);
+  for (const { policy, question, terms } of q.asks) {
+    line("asked by", `${policy}: ${question}`);
+    const yes = q.votes.filter((v) => v.counts.includes(policy)).map((v) => v.by);
+    const who = terms.approvers.length === 0 ? "whoever the policies let approve" : `somebody of ${terms.approvers.join(", ")}`;
+    const need = terms.quorum === 1 ? who : `${terms.quorum} different people: ${who}`;
+    line("answered by", `${need}${yes.length === 0 ? "" : `; yes so far: ${yes.join(", ")}`}`);
+  }
+  const voted = quorumText(quorumOf(q.asks, q.votes));
+  if (voted !== null) line("votes", voted);
+  if (q.again !== null) line("again", `an earlier answer does not count: ${q.again}`);
+  line("expires", expiryText(q, now));
+  for (const since of q.resolved) line("known now", since);
+  if (q.halted !== null) line("halted", q.halted);
+  line("remembered", widestText(q.widest));
+  for (const { scope, says } of q.grants) line(`  ${scope}`, says);
+  line("digest", q.digest);
+}
+
+function block(screen: Screen, title: string, text: string): void {
+  screen.line(screen.paint("dim", visible(title)));
+  for (const one of folded(text, screen.columns - 2)) screen.line(`  ${one}`);
+}
+
+function expiryText({ expiresAt, onExpiry, expired }: QuestionView, now: Millis): string {
+  if (expiresAt === null) return "never";
+  const then = onExpiry === "halt" ? "the turn is halted" : "it is denied";
+  const at = new Date(expiresAt).toISOString();
+  return expired ? `expired at ${at}: ${then}` : `in ${age(expiresAt - now)}, at ${at}; then ${then}`;
+}
+
+// as they come
+
+/** Those that wait already, then each new one as it is asked, until Ctrl-C. */
+export const watch: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const stop = new AbortController();
+    const onSignal = (): void => stop.abort();
+    process.on("SIGINT", onSignal);
+    process.on("SIGTERM", onSignal);
+    const keepAlive = setInterval(() => {}, 60_000); // looking alone does not keep a process up
+    try {
+      await follow(look, stop.signal, screen, (q, isNew) => told(given, screen, q, isNew));
+    } finally {
+      clearInterval(keepAlive);
+      process.off("SIGINT", onSignal);
+      process.off("SIGTERM", onSignal);
+    }
+    return EXIT.success;
+  });
+
+async function follow(look: Look, stop: AbortSignal, screen: Screen, tell: (q: ListedQuestion, isNew: boolean) => void): Promise<void> {
+  let after = 0;
+  let wake = (): void => {};
+  let changed = false;
+  const unwatch = look.inbox.watchChanges(() => {
+    changed = true;
+    wake();
+  });
+  const onStop = (): void => wake();
+  stop.addEventListener("abort", onStop, { once: true });
+  try {
+    for (let isNew = false; !stop.aborted && screen.isOpen(); isNew = true) {
+      changed = false;
+      for (;;) {
+        const page = await look.journal.questions({ after, most: PAGE });
+        for (const q of page) tell(q, isNew);
+        after = page.at(-1)?.arrival ?? after;
+        if (page.length < PAGE) break;
+      }
+      await new Promise<void>((resume) => {
+        wake = resume;
+        if (changed || stop.aborted) resume();
+      });
+    }
+  } finally {
+    unwatch();
+    stop.removeEventListener("abort", onStop);
+  }
+}
+
+function told(given: Given, screen: Screen, q: ListedQuestion, isNew: boolean): void {
+  const now = NODE.clock.now();
+  if (given.json) {
+    screen.line(JSON.stringify(asJson(q, now)));
+    return;
+  }
+  const question = q.asks.map((a) => visible(a.question)).join(" / ");
+  const left = isExpired(q, now) ? ", expired" : q.expiresAt === null ? "" : `, ${age(q.expiresAt - now)} left`;
+  screen.line(
+    `${isNew ? bell(screen) : ""}${screen.paint("warn", "?")} ${screen.paint("strong", q.approval)} ${visible(q.agent)} wants ${wants(q)}: ${question}${left}`,
+  );
+}
+
+export const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

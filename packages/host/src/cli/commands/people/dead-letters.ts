@@ -1,0 +1,90 @@
+/** Calls that failed and were set aside: listed without reading a session, shown whole, seen to. */
+import { callId, type Millis } from "@orgate/core";
+import type { ListedDeadLetter } from "@orgate/core/journal";
+import { resourceText } from "@orgate/core/journal/view";
+import { NODE } from "../../../runtime/compose.ts";
+import { mayAct } from "../../../runtime/people/approvals.ts";
+import { allDeadLetters, viewDeadLetter } from "../../../runtime/people/dead-letters.ts";
+import type { Look } from "../../../store/open-read-only.ts";
+import { EXIT, type Run } from "../../../terminal/command.ts";
+import { folded } from "../../../terminal/fold.ts";
+import { age, type Cell, count, table } from "../../../terminal/table.ts";
+import { shortened, visible } from "../../../terminal/visible.ts";
+import { deskOf, looking, lookingIfAny, personOf, positive } from "../project/project.ts";
+import { usage } from "./approvals.ts";
+import { sendWish } from "./intents.ts";
+
+export const list: Run = async (given, screen) => {
+  const most = positive(given.text("most") ?? "100", "--most");
+  const found = await lookingIfAny(
+    given,
+    (look) => look.journal.deadLetters({ after: 0, most: most + 1 }),
+    () => [],
+  );
+  const shown = found.slice(0, most);
+  if (given.json) {
+    screen.line(JSON.stringify(shown));
+    return EXIT.success;
+  }
+  if (shown.length === 0) screen.line("nothing was set aside");
+  else for (const line of table(HEAD, shown.map(rowOf(NODE.clock.now())), screen.paint)) screen.line(line);
+  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
+  return EXIT.success;
+};
+
+const HEAD = ["call", "agent", "wanted", "failed with", "set aside"];
+const WIDE = 60;
+const rowOf =
+  (now: Millis) =>
+  (d: ListedDeadLetter): readonly Cell[] => [
+    `${d.session}/${d.call}`,
+    d.agent,
+    shortened(`${visible(d.tool)} ${resourceText(d.resource)}`, WIDE),
+    shortened(visible(d.error), WIDE),
+    `${age(now - d.at)} ago`,
+  ];
+
+export const show: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const { session, call } = await letterOf(look, given.args[0] ?? "");
+    const view = await viewDeadLetter(look.journal, session, call);
+    if (view === null) throw usage(`call \`${call}\` was seen to meanwhile`, "`orgate dead-letters list` shows what is left");
+    if (given.json) {
+      screen.line(JSON.stringify(view));
+      return EXIT.success;
+    }
+    const line = (name: string, text: string): void => {
+      for (const [i, part] of folded(text, screen.columns - 14).entries())
+        screen.line(`${i === 0 ? screen.paint("dim", name.padEnd(12)) : " ".repeat(12)}${part}`);
+    };
+    screen.line(screen.paint("strong", `${session}/${call}`));
+    line("wanted", `${view.tool} on ${resourceText(view.resource)}`);
+    line("arguments", JSON.stringify(view.args, null, 2));
+    line("failed with", view.error);
+    line("started", `${count(view.starts, "time")}; done about it: ${view.strategies.join(", ")}`);
+    line("agent", view.agent);
+    return EXIT.success;
+  });
+
+export const dismiss: Run = (given, screen) =>
+  looking(given, async (look, config) => {
+    const { session, call, agent, tool } = await letterOf(look, given.args[0] ?? "");
+    const person = personOf(given, screen);
+    const { gate } = await deskOf(config, given.env);
+    mayAct(gate, person, { kind: "resolve", call, agent, tool }, "dismiss it");
+    return sendWish(given, screen, { look, config, session, agent, person }, { kind: "dismiss", call, note: given.text("note") ?? "" });
+  });
+
+/** SESSION/CALL, or the call's id alone where that means one. */
+async function letterOf(look: Look, text: string): Promise<ListedDeadLetter> {
+  const slash = text.lastIndexOf("/");
+  const [of, call] = [text.slice(0, Math.max(0, slash)), callId(text.slice(slash + 1))];
+  const all = await allDeadLetters(look.journal);
+  const found = all.filter((d) => d.call === call && (of === "" || d.session.startsWith(of) || d.session.endsWith(of)));
+  const names = (some: readonly ListedDeadLetter[]): string => some.map((d) => `${d.session}/${d.call}`).join(", ");
+  const [one, ...others] = found;
+  if (one === undefined)
+    throw usage(`no call \`${text}\` is set aside`, all.length === 0 ? "nothing was set aside" : `there are: ${names(all.slice(0, 20))}`);
+  if (others.length > 0) throw usage(`\`${text}\` means ${found.length} calls`, `say which: ${names(found.slice(0, 20))}`);
+  return one;
+}

@@ -1,0 +1,252 @@
+/**
+ * The kill switch.
+ *
+ * A43 a halt is journalled before anybody is told of it, and says what it reached: which sessions were at work, and what became of them.
+ *     A name that the project does not have is refused (Q480), unless `--anyway` says that it is meant. A project whose policies or agents do not load can be halted
+ *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
+ */
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
+import type { Journal, Position, SessionSummary, Written } from "@orgate/core/journal";
+import type { Config } from "../../../config/config.ts";
+import { findProject } from "../../../config/project-toml.ts";
+import { NODE, type Place } from "../../../runtime/compose.ts";
+import { haltWork, resumeWork, standingOrders } from "../../../runtime/people/approvals.ts";
+import { unknownScope } from "../../../runtime/people/halt-scope.ts";
+import { hasJournal } from "../../../store/journal.ts";
+import type { Person } from "../../../store/keyring.ts";
+import { openLook } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { age, count, table } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { certified, type Desk, deskOf, hasRun, personOf, projectOf, tell, writing } from "../project/project.ts";
+import { usage } from "./approvals.ts";
+
+function scopeOf([what = "all", name]: readonly string[]): string {
+  if (what === "all") {
+    if (name !== undefined)
+      throw usage(`\`all\` takes no name, and \`${name}\` was given`, "orgate halt agent NAME, or orgate halt tool NAME");
+    return "all";
+  }
+  if (name === undefined) throw usage(`which ${what}?`, `write its name: orgate halt ${what} NAME`);
+  return `${what}:${name}`;
+}
+
+type Ordered = Readonly<{ place: Place; scope: string; reason: string; person: Person }>;
+
+type Opened<D> = Readonly<{ desk: D; config: Pick<Config, "journal"> }>;
+
+async function ordering<D>(
+  given: Given,
+  screen: Screen,
+  hint: string,
+  open: (given: Given) => Promise<Opened<D>>,
+  order: (desk: D, at: Ordered) => Promise<number>,
+): Promise<number> {
+  const scope = scopeOf(given.args);
+  const reason = given.text("reason");
+  if (reason === null || reason.trim() === "") throw usage("--reason is missing", hint);
+  const { desk, config } = await open(given);
+  const person = personOf(given, screen);
+  return writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    return order(desk, { place, scope, reason, person });
+  });
+}
+
+async function deskIn(given: Given): Promise<Opened<Desk>> {
+  const config = projectOf(given);
+  return { desk: await deskOf(config, given.env), config };
+}
+
+type DeskOrNot = Readonly<{ desk: Desk; undecided: null } | { desk: null; undecided: string }>;
+
+/** The kill switch must work when the project does not: what keeps it from being decided is told, and keeps nobody from halting. */
+async function deskIfAny(given: Given): Promise<Opened<DeskOrNot>> {
+  const config = configIfAny(given);
+  if ("undecided" in config) return { desk: { desk: null, undecided: config.undecided }, config };
+  try {
+    return { desk: { desk: await deskOf(config, given.env), undecided: null }, config };
+  } catch (error) {
+    return { desk: { desk: null, undecided: messageOf(error) }, config };
+  }
+}
+
+/** Where `orgate.toml` cannot be understood, the journal that lies where journals lie is the project's. */
+function configIfAny(given: Given): Config | (Pick<Config, "journal"> & Readonly<{ undecided: string }>) {
+  try {
+    return projectOf(given);
+  } catch (error) {
+    if (!isFault(error, "file-bad")) throw error;
+    const root = given.project === null ? findProject(given.cwd) : resolve(given.cwd, given.project);
+    const directory = join(root, ".orgate");
+    if (!hasJournal(directory)) throw error;
+    return { journal: { directory, synchronous: "full" }, undecided: `${error.message}; the journal in \`${directory}\` was taken` };
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export const halt: Run = (given, screen) =>
+  ordering(
+    given,
+    screen,
+    "say why: the agents' turns end with it, and the journal keeps it",
+    deskIfAny,
+    async ({ desk, undecided }, { place, scope, reason, person }) => {
+      const before = await place.store.journal.position();
+      const unknown = desk === null ? null : unknownScope(desk.agents, scope, "--anyway");
+      if (unknown !== null && !given.flag("anyway")) throw unknown;
+      await haltWork({ place, gate: desk?.gate ?? null, person }, scope, reason); // before anything is looked at: looking takes time
+      const reached = await whatBecame(place, scope, before);
+      if (given.json) {
+        const known = desk === null ? null : unknown === null;
+        screen.line(JSON.stringify({ halted: scope, reason, by: person.name, reached, known, undecided }));
+      } else {
+        if (undecided !== null)
+          screen.line(
+            `${screen.paint("warn", "nothing could be decided, and it was let through because of that:")} ${visible(undecided)}; \`orgate resume-work\` is refused until this is mended`,
+          );
+        screen.line(
+          `${screen.paint("bad", "halted")} ${visible(nameOf(scope))}: nothing of it begins any more, in any process, until \`orgate resume-work ${words(scope)} --reason "…"\``,
+        );
+        printReached(screen, scope, reached);
+      }
+      if (unknown !== null)
+        tell(given, screen, `this project has no ${words(scope)}: it is halted all the same, should it come from elsewhere`);
+      return EXIT.success;
+    },
+  );
+
+export const resume: Run = (given, screen) =>
+  ordering(given, screen, "say why it may go on: the journal keeps it", deskIn, async ({ gate }, { place, scope, reason, person }) => {
+    await place.orders.refresh();
+    const before = place.orders.now().halts;
+    const lifted = scope === "all" ? [...before.keys()] : [...before.keys()].filter((s) => s === scope);
+    await resumeWork({ place, gate, person }, scope, reason);
+    const left = [...place.orders.now().halts.keys()];
+    const waiting = await toGoOn(place);
+    if (given.json) screen.line(JSON.stringify({ resumed: lifted, left, waiting }));
+    else {
+      screen.line(`${lifted.map((s) => visible(nameOf(s))).join(", ")} may go on`);
+      if (left.length > 0) screen.line(screen.paint("warn", `still halted: ${left.map((s) => visible(nameOf(s))).join(", ")}`));
+      else screen.line(screen.paint("dim", "turns that were halted stay ended: `orgate sessions say` begins another"));
+      if (waiting.length > 0)
+        screen.line(
+          `${count(waiting.length, "session")} can go on: a running server takes them up by itself; without one, \`orgate sessions resume ID\`: ${waiting.join(", ")}`,
+        );
+    }
+    return EXIT.success;
+  });
+
+const MOST_TO_NAME = 20;
+/** Turns that want driving and that nobody drives: an approval that waited with the halt, or a process that is gone. */
+async function toGoOn({ store }: Place): Promise<readonly SessionId[]> {
+  const page = await store.journal.sessions({ state: "running", agent: null, before: null, most: MOST_TO_NAME });
+  return page.map(({ session }) => session).filter((session) => store.holder(session) === null);
+}
+
+export const list: Run = async (given, screen) => {
+  const { directory } = configIfAny(given).journal;
+  const look = hasRun(directory) ? openLook(directory) : null;
+  try {
+    const now = NODE.clock.now();
+    const { halts } = look === null ? { halts: [] } : await standingOrders(look.journal, now);
+    if (given.json) screen.line(JSON.stringify(halts));
+    else if (halts.length === 0) screen.line("nothing is halted");
+    else
+      for (const line of table(
+        ["halted", "since", "by", "reason"],
+        halts.map((h) => [{ text: nameOf(h.scope), tone: "bad" }, age(now - h.at), principalName(h.by), h.reason]),
+        screen.paint,
+      ))
+        screen.line(line);
+    return EXIT.success;
+  } finally {
+    await look?.close();
+  }
+};
+
+const nameOf = (scope: string): string => (scope === "all" ? "all work" : scope.replace(":", " "));
+const words = (scope: string): string => scope.replace(":", " ");
+
+type AtWork = Readonly<{ session: SessionId; agent: string; process: number | null }>;
+type Reached = AtWork & Readonly<{ state: "ended" | "held" | "stopping" | "going-on" }>;
+
+const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 50;
+const PAGE = 500;
+
+/** Those that a living process drives. */
+async function atWork({ store }: Place, scope: string): Promise<readonly AtWork[]> {
+  const agent = scope.startsWith("agent:") ? scope.slice("agent:".length) : null;
+  const busy: AtWork[] = [];
+  for (const state of ["running", "waiting"] as const)
+    for (let before: SessionSummary | null = null; ; ) {
+      const page: readonly SessionSummary[] = await store.journal.sessions({ state, agent, before, most: PAGE });
+      const holders = store.holders(page.map(({ session }) => session)); // most of those that wait are parked, and held by nobody
+      for (const { session, agent: name } of page) {
+        const holder = holders.get(session);
+        if (holder !== undefined) busy.push({ session, agent: name, process: holder.pid });
+      }
+      before = page.at(-1) ?? null;
+      if (before === null || page.length < PAGE) break;
+    }
+  return busy;
+}
+
+/**
+ * A halt of all or of an agent ends their turns, which is waited for; a tool's ends its calls, and they go on.
+ * What had ended by the time anybody looked is known from the journal: it says which turns were halted since.
+ */
+async function whatBecame(place: Place, scope: string, before: Position): Promise<readonly Reached[]> {
+  const { journal } = place.store;
+  const busy = new Map((await atWork(place, scope)).map((one) => [one.session, one]));
+  if (scope.startsWith("tool:")) return [...busy.values()].map((one) => ({ ...one, state: "going-on" }));
+  const over = new Map<SessionId, "ended" | "held">();
+  let seen = before;
+  for (const until = performance.now() + PATIENCE_MS; ; await pause(LOOK_EVERY_MS)) {
+    for (let found = await journal.tail(seen, PAGE); found.length > 0; found = await journal.tail(seen, PAGE)) {
+      seen = found.at(-1)?.position ?? seen;
+      for (const { session, agent } of await haltedIn(journal, found, scope))
+        if (!busy.has(session)) busy.set(session, { session, agent, process: null });
+    }
+    for (const session of busy.keys()) {
+      const isDriven = place.store.holder(session) !== null; // before its state: a turn that ends between the two looks has ended, and does not wait
+      if ((await journal.session(session))?.state === "idle") over.set(session, "ended");
+      else if (!isDriven) over.set(session, "held"); // nobody drives it: it waits, and nothing of it begins
+    }
+    if (over.size === busy.size || performance.now() >= until) break;
+  }
+  return [...busy.values()].map((one) => ({ ...one, state: over.get(one.session) ?? "stopping" }));
+}
+
+async function haltedIn(journal: Pick<Journal, "session">, found: readonly Written[], scope: string): Promise<readonly SessionSummary[]> {
+  const halted = found.flatMap((w) =>
+    w.kind === "entry" && w.entry.event.kind === "turn.halted" && w.entry.event.scope === scope ? [w.stream] : [],
+  );
+  const summaries = await Promise.all(halted.filter(isSessionStream).map((session) => journal.session(session)));
+  return summaries.filter((s) => s !== null);
+}
+
+const STATES = {
+  ended: "its turn has ended",
+  held: "it waits for a person, and with the halt: its approval requests stay open",
+  stopping: "its turn has not ended yet",
+  "going-on": "it goes on without that tool",
+};
+
+function printReached(screen: Screen, scope: string, reached: readonly Reached[]): void {
+  if (reached.length === 0) {
+    screen.line("no session was at work");
+    return;
+  }
+  const processes = new Set(reached.map((r) => r.process)).size;
+  screen.line(
+    `it reached ${count(reached.length, "session")} in ${count(processes, "process", "processes")}${scope.startsWith("tool:") ? "" : ":"}`,
+  );
+  for (const { session, agent, process, state } of reached)
+    screen.line(`  ${session} ${visible(agent)}${process === null ? "" : ` (process ${process})`}: ${STATES[state]}`);
+}

@@ -1,0 +1,164 @@
+/** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
+import {
+  checkAttachments,
+  endsWithoutAgent,
+  FaultError,
+  type Gate,
+  type Intent,
+  isFault,
+  type RunResult,
+  type Seq,
+  type SessionId,
+  type Spoken,
+  sessionActOf,
+  type Wish,
+} from "@orgate/core";
+import { narrator } from "@orgate/core/journal/view";
+import type { Config } from "../../../config/config.ts";
+import { NODE } from "../../../runtime/compose.ts";
+import { type Delivered, deliver } from "../../../runtime/delivery.ts";
+import { mayAct } from "../../../runtime/people/approvals.ts";
+import { type Person, signIntent } from "../../../store/keyring.ts";
+import type { Look } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { certified, deskOf, filesOf, looking, personOf, positive, sessionAct, sessionOf, textOf, writing } from "../project/project.ts";
+import { driven, exitOf, knownAgent, printResult, withRuntime } from "../sessions/driving.ts";
+
+export const say: Run = async (given, screen) =>
+  wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", ...(await spoken(given, screen)) });
+export const steer: Run = async (given, screen) => wish(given, screen, { kind: "steer", ...(await spoken(given, screen)) });
+export const cancel: Run = (given, screen) =>
+  wish(given, screen, { kind: given.flag("all") ? "cancel-all" : "cancel", reason: given.text("reason") ?? "cancelled by hand" });
+
+export const clear: Run = (given, screen) => wish(given, screen, { kind: "clear" });
+export const compact: Run = (given, screen) => {
+  const tokens = given.text("tokens");
+  return wish(given, screen, { kind: "compact", tokens: tokens === null ? null : positive(tokens, "--tokens") });
+};
+export const model: Run = (given, screen) => wish(given, screen, { kind: "choose-model", model: given.args[1] ?? "" });
+
+async function spoken(given: Given, screen: Screen): Promise<Spoken> {
+  const text = await textOf(given.args[1] ?? "", "what you say", screen);
+  const files = checkAttachments(filesOf(given)); // all of them together, before anything is sent
+  return files.length === 0 ? { text } : { text, files };
+}
+
+/** How long a holder may take before the command says that it waits no longer. */
+const WAIT_MS = 10_000;
+
+function wish(given: Given, screen: Screen, wanted: Wish): Promise<number> {
+  return looking(given, async (look, config) => {
+    const found = await sessionOf(look.journal, given.args[0] ?? "");
+    const { session, agent } = found;
+    const person = personOf(given, screen);
+    const act = sessionActOf(wanted.kind);
+    const gate = act === null ? null : await gateHere(given, look, config, session);
+    if (gate !== null && act !== null) mayAct(gate, person, sessionAct(act, found), `${act} in ${session}`);
+    return sendWish(given, screen, { look, config, session, agent, person }, wanted);
+  });
+}
+
+/** Q665 Where the project does not load here, whoever holds the session decides by the policies in force there. */
+async function gateHere(given: Given, look: Look, config: Config, session: SessionId): Promise<Pick<Gate, "decideFor"> | null> {
+  try {
+    return (await deskOf(config, given.env)).gate;
+  } catch (error) {
+    if (isFault(error) && look.holder(session) !== null) return null;
+    throw error;
+  }
+}
+
+export type Addressee = Readonly<{
+  look: Look;
+  config: Config;
+  session: Intent["session"];
+  agent: string;
+  person: Person;
+  /** Says what is about to be sent, once nothing speaks against sending it. */
+  announce?(): void;
+}>;
+
+/** Signed, delivered, and told what became of it. */
+export async function sendWish(given: Given, screen: Screen, to: Addressee, wanted: Wish): Promise<number> {
+  return tellSent(given, screen, to.look, await deliverWish(given, screen, to, wanted));
+}
+
+export type Sent = Readonly<{ became: Exclude<Delivered, { kind: "refused" }>; intent: Intent; drove: RunResult | null }>;
+
+/** Signed and delivered; throws `intent-refused` with the reason. */
+export async function deliverWish(
+  given: Given,
+  screen: Screen,
+  { look, config, session, agent, person, announce }: Addressee,
+  wanted: Wish,
+): Promise<Sent> {
+  await known(given, screen, look, config, person);
+  const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
+  let drove: RunResult | null = null;
+  const before = await look.journal.session(session);
+  const runnable = async () => {
+    const desk = await deskOf(config, given.env);
+    if (!endsWithoutAgent(wanted)) knownAgent(desk, agent, given.env, null, session);
+    return desk;
+  };
+  if (look.holder(session) === null) await runnable(); // Q561 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
+  announce?.();
+  const takeOver = async (): Promise<"drove" | "held"> => {
+    if (look.holder(session) !== null) return "held";
+    const desk = await runnable();
+    try {
+      drove = await withRuntime(given, screen, desk, intent.by, (runtime) =>
+        driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
+      );
+      return "drove";
+    } catch (error) {
+      if (isFault(error, "session-held")) return "held";
+      throw error;
+    }
+  };
+  const became = await deliver({ store: look, directory: config.journal.directory, intent, waitMs: WAIT_MS, takeOver });
+  if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: intent.id, detail: became.reason });
+  const wasAtRest = before?.state === "idle" || before?.state === "closed";
+  const hasTurn = !wasAtRest || (await look.journal.session(session))?.turns !== before.turns;
+  const isOurs = became.kind !== "became" || !(await wasHeldAfter(look.journal, session, became.entry.seq));
+  return { became, intent, drove: hasTurn && isOurs ? drove : null }; // the result of a turn long ended, or that another process drove, is no answer to this
+}
+
+/** True when somebody took the session after this entry: then whoever had it before wrote the entry, and not the one who took it up because of it. */
+export async function wasHeldAfter(journal: Pick<Look["journal"], "read">, session: SessionId, entry: Seq): Promise<boolean> {
+  for (let after = entry; ; ) {
+    const chunk = await journal.read(session, after, 1_000);
+    if (chunk.some(({ event }) => event.kind === "hold.taken")) return true;
+    const last = chunk.at(-1);
+    if (last === undefined) return false;
+    after = last.seq;
+  }
+}
+
+/** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
+async function known(given: Given, screen: Screen, look: Look, config: Config, person: Person): Promise<void> {
+  const found = look.keys().keys.get(person.key.id);
+  if (found !== undefined && found.withdrawn === null) return;
+  await writing(config, (place) => certified(given, screen, place, person));
+}
+
+/** `more`: what else goes into the JSON. */
+export function tellSent(given: Given, screen: Screen, look: Look, sent: Sent, more: Readonly<Record<string, unknown>> = {}): number {
+  const { became, intent, drove } = sent;
+  if (given.json) {
+    const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
+    const state = became.kind === "became" ? "taken" : "pending";
+    screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove, ...more }));
+    return drove !== null ? exitOf(drove) : became.kind === "pending" ? EXIT.waiting : EXIT.success;
+  }
+  if (drove !== null) return printResult(given, screen, look.head(), drove);
+  for (const line of becameLines(sent)) screen.line(line);
+  return became.kind === "pending" ? EXIT.waiting : EXIT.success;
+}
+
+/** What it became, for people. */
+export function becameLines({ became, intent: { id, session } }: Sent): readonly string[] {
+  if (became.kind === "pending") return [`sent as ${id}, and not taken yet: whoever holds ${session} will`];
+  return narrator()(became.entry).map(({ text }) => `entry ${became.entry.seq} of ${session}: ${text}`);
+}

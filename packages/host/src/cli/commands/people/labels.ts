@@ -1,0 +1,37 @@
+/** What a session has been labelled with. To take a label off is a person's own act: signed, gated here and by whoever holds the session (G97). */
+import { label, readState } from "@orgate/core";
+import { mayAct } from "../../../runtime/people/approvals.ts";
+import { EXIT, type Run } from "../../../terminal/command.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { deskOf, looking, personOf, sessionOf } from "../project/project.ts";
+import { usage } from "./approvals.ts";
+import { sendWish } from "./intents.ts";
+
+export const labels: Run = (given, screen) =>
+  looking(given, async (look, config) => {
+    const { session, agent } = await sessionOf(look.journal, given.args[0] ?? "");
+    const removed = given.text("remove");
+    if (removed === null) {
+      if (given.text("why") !== null) throw usage("--why is for --remove, and no label is named", "for example --remove untrusted");
+      const { labels: all } = await readState({ journal: look.journal }, session);
+      if (given.json) screen.line(JSON.stringify([...all].sort()));
+      else
+        screen.line(
+          all.size === 0
+            ? "it carries no label"
+            : [...all]
+                .sort()
+                .map((l) => visible(l))
+                .join("\n"),
+        );
+      return EXIT.success;
+    }
+    const names = removed.split(",").flatMap((l) => (l.trim() === "" ? [] : [label(l.trim())]));
+    const why = given.text("why");
+    if (names.length === 0) throw usage("--remove names no label", "for example --remove untrusted");
+    if (why === null || why.trim() === "") throw usage("--why is missing", "say why it may be trusted: the journal keeps it");
+    const person = personOf(given, screen);
+    const { gate } = await deskOf(config, given.env);
+    for (const name of names) mayAct(gate, person, { kind: "remove-label", label: name, session, agent }, `take \`${name}\` off`);
+    return sendWish(given, screen, { look, config, session, agent, person }, { kind: "unlabel", labels: names, why });
+  });

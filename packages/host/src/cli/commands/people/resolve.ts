@@ -1,0 +1,110 @@
+/**
+ * What became of a call that nobody could tell of.
+ *
+ * A44 a call is named SESSION/CALL, or by its id alone where that means one open unknown; the person's word is signed, gated as `resolve`
+ *     here and by whoever holds the session, and told to the agent. It exits 0 only when the call is settled: a tool that could not tell,
+ *     or that the gate or a halt did not let be asked, leaves it open.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { type Resolution, readState, type SessionId, toResult, type Unknown } from "@orgate/core";
+import type { SessionSummary } from "@orgate/core/journal";
+import { resourceText } from "@orgate/core/journal/view";
+import { mayAct } from "../../../runtime/people/approvals.ts";
+import type { Look } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { deskOf, looking, personOf, sessionOf } from "../project/project.ts";
+import { usage } from "./approvals.ts";
+import { becameLines, deliverWish } from "./intents.ts";
+
+const RESOLUTIONS: readonly Resolution[] = ["happened", "did-not-happen", "reconcile", "abandon"];
+
+export const resolve: Run = (given, screen) =>
+  looking(given, async (look, config) => {
+    const [text = "", as = ""] = given.args;
+    const resolution = RESOLUTIONS.find((r) => r === as);
+    if (resolution === undefined) throw usage(`\`${as}\` is no resolution`, `use ${RESOLUTIONS.join(", ")}`);
+    const { session, agent, unknown } = await unknownOf(look, text, given);
+    const { call, tool } = unknown;
+    const person = personOf(given, screen);
+    const { gate } = await deskOf(config, given.env);
+    mayAct(gate, person, { kind: "resolve", call, agent, tool }, "resolve it");
+    if (!given.json) screen.line(`${screen.paint("strong", visible(tool))} ${call} on ${resourceText(unknown.resource)}: ${resolution}`);
+    const note = given.text("note") ?? "";
+    const sent = await deliverWish(
+      given,
+      screen,
+      { look, config, session, agent, person },
+      { kind: "resolve", call, as: resolution, note },
+    );
+    const taken = sent.became.kind === "became";
+    const { left, asking } = await whatIsLeft(look, session, call, taken);
+    const settled = taken && !left.includes(call);
+    const event = sent.became.kind === "became" ? { seq: sent.became.entry.seq, ...sent.became.entry.event } : null;
+    if (given.json)
+      screen.line(JSON.stringify({ intent: sent.intent.id, session, state: event === null ? "pending" : "taken", settled, event, left }));
+    else {
+      for (const line of becameLines(sent)) screen.line(line);
+      if (taken && !settled)
+        screen.line(
+          screen.paint(
+            "warn",
+            asking
+              ? `it is still open, and the tool is being asked: \`orgate sessions show ${session}\` says what came of it`
+              : `it is still open: the tool could not tell, or was not let be asked; \`orgate sessions show ${session}\` says which`,
+          ),
+        );
+    }
+    return settled ? EXIT.success : !taken || asking ? EXIT.waiting : EXIT.failure;
+  });
+
+const PATIENCE_MS = 10_000;
+const LOOK_EVERY_MS = 50;
+
+/** Whoever holds the session takes the wish first and asks the tool afterwards, which is waited for. */
+async function whatIsLeft(
+  { journal }: Look,
+  session: SessionId,
+  call: Unknown["call"],
+  taken: boolean,
+): Promise<Readonly<{ left: readonly string[]; asking: boolean }>> {
+  for (const until = performance.now() + PATIENCE_MS; ; await pause(LOOK_EVERY_MS)) {
+    const state = await readState({ journal }, session);
+    const asking = (state.unknowns.get(call)?.gated ?? null) !== null;
+    if (!taken || !asking || performance.now() >= until) return { left: toResult(state).unknowns.map((u) => u.call), asking };
+  }
+}
+
+type Found = Readonly<{ session: SessionId; agent: string; unknown: Unknown }>;
+
+async function unknownOf(look: Look, text: string, given: Given): Promise<Found> {
+  const slash = text.lastIndexOf("/");
+  const call = text.slice(slash + 1);
+  const named = given.text("session") ?? (slash > 0 ? text.slice(0, slash) : null);
+  const sessions = named === null ? await withUnknowns(look) : [await sessionOf(look.journal, named)];
+  const open: Found[] = [];
+  for (const { session, agent } of sessions)
+    for (const unknown of (await readState({ journal: look.journal }, session)).unknowns.values()) open.push({ session, agent, unknown });
+  const found = open.filter(({ unknown }) => unknown.call === call);
+  const [one, ...others] = found;
+  const names = (all: readonly Found[]): string => all.map((f) => `${f.session}/${f.unknown.call}`).join(", ");
+  if (one === undefined)
+    throw usage(
+      `no outcome of a call \`${call}\` is unknown`,
+      open.length === 0 ? "there is nothing to resolve" : `open are: ${names(open)}`,
+    );
+  if (others.length > 0) throw usage(`\`${call}\` means ${found.length} calls`, `say which: ${names(found)}`);
+  return one;
+}
+
+const PAGE = 500;
+
+async function withUnknowns({ journal }: Look): Promise<readonly SessionSummary[]> {
+  const found: SessionSummary[] = [];
+  for (let before: SessionSummary | null = null; ; ) {
+    const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: PAGE });
+    found.push(...page.filter((s) => s.openUnknowns > 0));
+    before = page.at(-1) ?? null;
+    if (before === null || page.length < PAGE) return found;
+  }
+}

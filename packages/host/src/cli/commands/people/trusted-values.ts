@@ -1,0 +1,86 @@
+/** Trusted sets of the project: listed, and edited with a reason. */
+
+import { type Agent, type FaultError, SET_NAME, toolsOf } from "@orgate/core";
+import type { KnownValue } from "@orgate/core/journal";
+import { nearestWord } from "@orgate/core/vocab";
+import { NODE } from "../../../runtime/compose.ts";
+import { editKnown } from "../../../runtime/people/trusted-values.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { age, table } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, writing } from "../project/project.ts";
+import { usage } from "./approvals.ts";
+
+const PAGE = 500;
+
+export const list: Run = async (given, screen) => {
+  const set = given.args[0] ?? null;
+  const now = NODE.clock.now();
+  const all: KnownValue[] = [];
+  await lookingIfAny(
+    given,
+    async ({ journal }) => {
+      for (let after: KnownValue | null = null; ; ) {
+        const page: readonly KnownValue[] = await journal.known({ set, after, most: PAGE });
+        all.push(...page);
+        after = page.at(-1) ?? null;
+        if (after === null || page.length < PAGE) return all;
+      }
+    },
+    () => [],
+  );
+  if (set !== null && all.length === 0) await mustBeASet(given, set);
+  if (given.json) screen.line(JSON.stringify(all));
+  else if (all.length === 0) screen.line(set === null ? "nothing is known yet" : `nothing is in ${visible(set)}`);
+  else {
+    const rows = all.map((k) => [k.set, k.value, k.from === "known" ? "a person" : k.from, age(now - k.at)]);
+    for (const line of table(["set", "value", "from", "since"], rows, screen.paint)) screen.line(line);
+  }
+  return EXIT.success;
+};
+
+/** What a set may be called: a value in any other is looked up by no tool, and would make nothing trusted. */
+const USUAL = ["payees", "people", "domains", "paths"];
+const setsOf = (agents: readonly Agent[]): readonly string[] => {
+  const tools = agents.flatMap(toolsOf);
+  const named = tools.flatMap(({ targets, learns }) => [
+    ...Object.values(targets).flatMap((one) => one.known),
+    ...learns.map((one) => one.set),
+  ]);
+  return [...new Set([...USUAL, ...named])];
+};
+
+function noSuchSet(set: string, sets: readonly string[]): FaultError {
+  const near = nearestWord(set, sets);
+  return usage(
+    `no tool of this project looks anything up in a set \`${set}\``,
+    `${near === null ? "" : `did you mean \`${near}\`? `}the sets are: ${sets.join(", ")}`,
+  );
+}
+
+async function mustBeASet(given: Given, set: string): Promise<void> {
+  const sets = setsOf((await deskOf(projectOf(given), given.env)).agents);
+  if (!sets.includes(set)) throw noSuchSet(set, sets);
+}
+
+export const add: Run = (given, screen) => edit(given, screen, "known.added");
+export const remove: Run = (given, screen) => edit(given, screen, "known.removed");
+
+async function edit(given: Given, screen: Screen, kind: "known.added" | "known.removed"): Promise<number> {
+  const [set = "", value = ""] = given.args;
+  const why = given.text("why");
+  if (why === null || why.trim() === "") throw usage("--why is missing", "say why: the journal keeps it");
+  const config = projectOf(given);
+  const { gate, agents } = await deskOf(config, given.env);
+  const sets = setsOf(agents);
+  if (kind === "known.added" && SET_NAME.test(set) && !sets.includes(set)) throw noSuchSet(set, sets);
+  const person = personOf(given, screen);
+  await writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    await editKnown({ place, gate, person }, kind, { set, value, why }, NODE.clock.now);
+  });
+  if (given.json) screen.line(JSON.stringify({ set, value, known: kind === "known.added", by: person.name, why }));
+  else screen.line(`${visible(value)} is ${kind === "known.added" ? "in" : "not in"} ${visible(set)} from now on, in every process`);
+  return EXIT.success;
+}

@@ -1,0 +1,182 @@
+/**
+ * API keys and links to sign in with: what stands for a person where there is no key pair to sign with.
+ *
+ * W117 an API key or a link is given by whoever the policies let `give-access` to that person; it expires unless told otherwise, its secret is shown
+ *      once, and it is listed and revoked under its id. What is one's own one may always revoke; where the project's policies or agents do not load,
+ *      whoever is certified may revoke, and is told that nothing was decided.
+ */
+import { type AccessId, describe, duration, FaultError, type Gate, isFault, type Millis, millis, type Principal } from "@orgate/core";
+import { USER_ACTIONS } from "@orgate/core/gate";
+import { type Access, lapsed } from "@orgate/core/journal";
+import { ACT_NAMES } from "@orgate/core/wire";
+import type { Config } from "../../../config/config.ts";
+import { runningServerAddress } from "../../../files/server-address.ts";
+import { type AccessBook, accessBook, type Giving, LINK_MS } from "../../../identity/access-book.ts";
+import { NODE, secretPort } from "../../../runtime/compose.ts";
+import { known, mayAct } from "../../../runtime/people/approvals.ts";
+import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
+import type { Person } from "../../../store/keyring.ts";
+import type { Look } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { type Cell, table } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { certified, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
+
+const DAYS = "90d";
+/** Where the project's own settings put its server. */
+function hereOf({ server: { host, port } }: Config): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
+
+type At = Readonly<{ book: AccessBook; by: Principal }>;
+
+/** Whoever acts is known and certified. */
+async function acting(given: Given, screen: Screen, person: Person, work: (at: At) => Promise<number>): Promise<number> {
+  return writing(projectOf(given), async (place) => {
+    await certified(given, screen, place, person);
+    const by = await known({ place, person }, "give access");
+    return work({ by, book: accessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now }) });
+  });
+}
+
+export async function give(given: Given, screen: Screen): Promise<number> {
+  const desk = await deskOf(projectOf(given), given.env);
+  const person = personOf(given, screen);
+  return acting(given, screen, person, async ({ book, by }) => {
+    const [to = ""] = given.args;
+    const isLink = given.flag("link");
+    const agents = named(
+      given,
+      "agents",
+      desk.agents.map(({ name }) => name),
+    );
+    const actions = named(given, "actions", ACTIONS);
+    const note = given.text("note")?.trim() ?? "";
+    const until = isLink ? millis(NODE.clock.now() + LINK_MS) : untilOf(given.text("expires") ?? DAYS);
+    const giving: Giving = { means: isLink ? "link" : "key", person: to, agents, actions, until, note, by };
+    mayAct(desk.gate, person, { kind: "give-access", to }, `give access to \`${to}\``);
+    const { access, token } = await book.give(giving);
+    const running = given.text("url") ?? runningServerAddress(desk.config.journal.directory);
+    const shown = isLink ? `${addressOf(running ?? hereOf(desk.config))}/sign-in#${token}` : token;
+    if (given.json) screen.line(JSON.stringify({ ...accessOf(access), [isLink ? "link" : "token"]: shown }));
+    else {
+      screen.line(shown);
+      screen.aside(screen.paintAside("dim", `${access.access} stands for ${visible(to)}, ${limitsText(access)}, ${untilText(access)}`));
+      screen.aside(screen.paintAside("dim", isLink ? "it is good once" : "it is shown this once: keep it where secrets are kept"));
+      if (isLink && running === null)
+        screen.aside(screen.paintAside("warn", "no server of this project runs here: if yours has another address, say it with --url"));
+    }
+    return EXIT.success;
+  });
+}
+
+/** A person's actions over the wire: those that an access can be limited to. */
+const ACTIONS: readonly string[] = ACT_NAMES.filter((name) => Object.hasOwn(USER_ACTIONS, name));
+
+function named(given: Given, option: string, all: readonly string[]): readonly string[] | null {
+  const text = given.text(option);
+  if (text === null) return null;
+  const names = [...new Set(text.split(",").filter((name) => name !== ""))];
+  const unknown = names.find((name) => !all.includes(name));
+  if (unknown !== undefined) throw usage(`--${option}: there is no \`${unknown}\``, `there are: ${all.join(", ")}`);
+  if (names.length === 0) throw usage(`--${option} is empty`, "leave it out for all of them");
+  return names;
+}
+
+function untilOf(text: string): Millis | null {
+  if (text === "never") return null;
+  const ms = duration(text);
+  if (ms === null) throw usage(`--expires is \`${text}\``, "write a time such as 12h or 90d, or never");
+  return millis(NODE.clock.now() + ms);
+}
+
+function addressOf(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw usage(`--url is \`${text}\``, `write the server's address, such as http://127.0.0.1:4680`);
+  return url.origin;
+}
+
+// ── what there is ──
+
+/** Those that count; with `all`, those that do not any more too. */
+export async function accessIn(look: Look, all: boolean): Promise<readonly Access[]> {
+  const book = accessBook({
+    journal: { read: look.journal.read, append: () => Promise.reject(new Error("this is for looking only")) },
+    secrets: secretPort,
+    now: NODE.clock.now,
+  });
+  const found = [...(await book.refresh()).values()];
+  return all ? found : found.filter((one) => lapsed(one, NODE.clock.now()) === null);
+}
+
+/** As it is shown: without what its secret is checked against. */
+export function accessOf(access: Access): Omit<Access, "check"> & Readonly<{ state: string }> {
+  const { check: _, ...shown } = access;
+  return { ...shown, state: lapsed(access, NODE.clock.now()) ?? "valid" };
+}
+
+export function showAccess(found: readonly Access[], screen: Screen): void {
+  const rows = found.map((one): readonly Cell[] => {
+    const state = lapsed(one, NODE.clock.now()) ?? "valid";
+    return [
+      one.access,
+      `${one.means} for ${visible(one.person)}`,
+      { text: state, tone: state === "valid" ? "good" : "dim" },
+      limitsText(one),
+      untilText(one),
+      visible(one.note),
+    ];
+  });
+  for (const line of table(["access", "of", "state", "limited to", "until", "note"], rows, screen.paint)) screen.line(line);
+}
+
+const limitsText = ({ agents, actions }: Access): string =>
+  [agents, actions].flatMap((list) => (list === null ? [] : [list.map((one) => visible(one)).join(", ")])).join("; ") ||
+  "the policies alone";
+const untilText = ({ until }: Access): string => (until === null ? "until it is revoked" : `until ${new Date(until).toISOString()}`);
+
+export const revoke: Run = async (given, screen) => {
+  const reason = given.text("reason")?.trim() ?? "";
+  if (reason === "") throw usage("--reason is missing", "say why: the journal keeps it");
+  const access = await looking(given, async (look) => oneOf(await accessIn(look, true), given.args[0] ?? ""));
+  const person = personOf(given, screen);
+  if (access.revoked !== null)
+    throw usage(`\`${access.access}\` was revoked before: nothing was done`, `by ${access.revoked.by.id}: ${access.revoked.reason}`);
+  if (access.person !== person.name)
+    mayTakeAccess(given, screen, projectOf(given), person, access.person, `revoke the access of \`${access.person}\``);
+  return acting(given, screen, person, async ({ book, by }) => {
+    const { revoked } = await book.revoke(access.access, by, reason);
+    if (given.json) screen.line(JSON.stringify({ revoked: access.access, person: access.person, reason: revoked?.reason ?? reason }));
+    else screen.line(`${access.access} stands for ${visible(access.person)} no more`);
+    return EXIT.success;
+  });
+};
+
+/** To take access away is the safe direction: it must not wait for policies to be mended. */
+export function mayTakeAccess(given: Given, screen: Screen, config: Config, person: Person, of: string, what: string): void {
+  const gate = gateIfAny(given, screen, config);
+  if (gate !== null) mayAct(gate, person, { kind: "give-access", to: of }, what);
+}
+function gateIfAny(given: Given, screen: Screen, config: Config): Pick<Gate, "decideFor"> | null {
+  try {
+    return openPeopleGate(config);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    tell(given, screen, `nothing was decided, since the project does not load: ${describe(error.fault).message}`);
+    return null;
+  }
+}
+
+function oneOf(all: readonly Access[], text: string): Access {
+  const part = text.replace(/^x_/, "");
+  const found = all.filter(({ access }: { readonly access: AccessId }) => part.length >= 4 && access.startsWith(`x_${part}`));
+  const [one, ...others] = found;
+  if (one === undefined) throw usage(`there is no access \`${text}\``, "`orgate keys list --all` shows all of it");
+  if (others.length > 0) throw usage(`\`${text}\` is the beginning of ${found.length}`, "write more of it");
+  return one;
+}
+
+const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -1,0 +1,159 @@
+import { FaultError, isFault, type KeyHolder, type KeyId, type Principal } from "@orgate/core";
+import type { Config } from "../../../config/config.ts";
+import { accessBook } from "../../../identity/access-book.ts";
+import { NODE, secretPort } from "../../../runtime/compose.ts";
+import { heldKeys } from "../../../server/identity/operators.ts";
+import type { Person } from "../../../store/keyring.ts";
+import { type Look, personsOf } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { type Cell, table } from "../../../terminal/table.ts";
+import { accessIn, accessOf, give, mayTakeAccess, showAccess } from "./keys-access.ts";
+import { certified, looking, lookingIfAny, permittedPerson, personOf, projectOf, writing } from "./project.ts";
+
+export const create: Run = async (given, screen) => {
+  if (given.flag("api") && given.flag("link"))
+    throw new FaultError({ kind: "usage", detail: "--api and --link are two things", hint: "make them one after the other" });
+  if (given.flag("api") || given.flag("link")) return give(given, screen);
+  const idle = ["agents", "actions", "expires", "note", "url"].find((option) => given.text(option) !== null);
+  if (idle !== undefined)
+    throw new FaultError({
+      kind: "usage",
+      detail: `--${idle} is for --api or --link`,
+      hint: "a key pair is limited by the policies alone",
+    });
+  const config = projectIfAny(given); // a project that is there and broken is refused before anything is made
+  const persons = personsOf(given.env);
+  const person = persons.create(given.args[0] ?? "");
+  if (config !== null) await writing(config, (place) => place.keyring.certifyPerson(person.name, person.key.publicKey));
+  if (given.json) {
+    const { id, publicKey } = person.key;
+    screen.line(JSON.stringify({ name: person.name, key: id, publicKey, home: persons.home, certified: config !== null }));
+    return EXIT.success;
+  }
+  screen.line(`made ${person.key.id} for ${person.name}, in ${persons.home}`);
+  screen.line(config === null ? "no project here: it is certified where it is first used" : `certified in project ${config.name}`);
+  return EXIT.success;
+};
+
+function projectIfAny(given: Given): Config | null {
+  try {
+    return projectOf(given);
+  } catch (error) {
+    if (isFault(error, "project-missing")) return null;
+    throw error;
+  }
+}
+
+export const list: Run = (given, screen) =>
+  Promise.resolve(
+    lookingIfAny(
+      given,
+      (look) => listIn(look, given, screen),
+      () => {
+        screen.line(given.json ? "[]" : "no key yet: a project's keys are made by its first run");
+        return EXIT.success;
+      },
+    ),
+  );
+
+async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
+  const ring = look.keys();
+  const root = ring.roots.at(-1);
+  const mine = new Set(ownKeys(given));
+  const keys = [...ring.keys.values()].map((key) => ({
+    ...key,
+    holder: key.of.kind === "root" ? "root" : key.of.kind === "writer" ? `writer ${key.of.writer}` : key.of.name,
+    state: key.withdrawn !== null ? "withdrawn" : key.of.kind === "root" && key.key !== root ? "replaced" : "valid",
+    yours: mine.has(key.key),
+  }));
+  const access = await accessIn(look, given.flag("all"));
+  if (given.json) {
+    screen.line(JSON.stringify([...keys.map(({ of: _, ...key }) => key), ...access.map(accessOf)]));
+    return EXIT.success;
+  }
+  const rows = keys.map((key): readonly Cell[] => [
+    key.key,
+    `${key.holder}${key.yours ? " (you)" : ""}`,
+    { text: key.state, tone: key.state === "valid" ? "good" : "dim" },
+    new Date(key.since).toISOString(),
+    key.publicKey,
+  ]);
+  for (const line of table(["key", "of", "state", "since", "public key"], rows, screen.paint)) screen.line(line);
+  if (access.length > 0) {
+    screen.line("");
+    showAccess(access, screen);
+  }
+  return EXIT.success;
+}
+
+/** A broken key of one's own is no reason not to see the others'. */
+function ownKeys(given: Given): readonly string[] {
+  const persons = personsOf(given.env);
+  return persons.names().flatMap((name) => {
+    try {
+      return [persons.open(name).key.id];
+    } catch (error) {
+      if (isFault(error, "key-bad")) return [];
+      throw error;
+    }
+  });
+}
+
+/** A667 With a person's key goes all that stands for that person: what the server holds for them first, so that a cut leaves nobody let in. */
+export const withdraw: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const [key = ""] = given.args;
+  const reason = given.text("reason")?.trim() ?? "";
+  if (reason === "") throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say why: the journal keeps it" });
+  const { one, of } = await looking(given, async (look) => meantKey(look, key));
+  const person = personOf(given, screen);
+  if (person.key.id !== one && !(of.kind === "person" && of.name === person.name)) await mayWithdraw(given, screen, config, person, of);
+  return writing(config, async (place) => {
+    if (person.key.id !== one) await certified(given, screen, place, person);
+    const by: Principal = { kind: "user", id: person.name };
+    const { keys } = await place.keyring.refresh();
+    const counting = (id: KeyId): boolean => keys.get(id)?.withdrawn === null;
+    const held = of.kind === "person" ? heldKeys(config.journal.directory, of.name).filter(counting) : [];
+    const ended = [...new Set([...held, ...(counting(one) ? [one] : [])])];
+    for (const id of ended) await place.keyring.withdraw(id, by, reason);
+    const book = accessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now });
+    const revoked = of.kind === "person" ? await book.revokeAll(of.name, by) : [];
+    if (ended.length + revoked.length === 0)
+      throw new FaultError({
+        kind: "usage",
+        detail: `\`${one}\` was withdrawn before: nothing was done`,
+        hint: "`orgate keys list` shows what counts",
+      });
+    const left = [...place.keyring.ring().keys.values()].filter((k) => of.kind === "person" && isOf(k.of, of.name) && k.withdrawn === null);
+    if (given.json) screen.line(JSON.stringify({ withdrawn: one, reason, ended, revoked, left: left.map((k) => k.key) }));
+    else {
+      for (const id of ended) screen.line(`${id} counts no more${held.includes(id) ? ": the server held it for them" : ""}`);
+      for (const access of revoked) screen.line(`${access} is revoked`);
+      for (const k of left) screen.line(`${k.key} is theirs too, and still counts: \`orgate keys withdraw ${k.key} --reason WHY\` ends it`);
+    }
+    return EXIT.success;
+  });
+};
+
+const isOf = (of: KeyHolder, name: string): boolean => of.kind === "person" && of.name === name;
+
+function meantKey(look: Look, key: string): Readonly<{ one: KeyId; of: KeyHolder }> {
+  const found = [...look.keys().keys.values()].filter(({ key: id }) => id === key || id.startsWith(key));
+  const [one, ...others] = found;
+  if (others.length > 0)
+    throw new FaultError({ kind: "usage", detail: `\`${key}\` is the beginning of ${found.length} keys`, hint: "write more of it" });
+  if (one !== undefined) return { one: one.key, of: one.of };
+  throw new FaultError({
+    kind: "key-bad",
+    key,
+    detail: "it is not certified in this project",
+    hint: "`orgate keys list` shows those that are",
+  });
+}
+
+/** To end a key is the safe direction: it does not wait for policies to be mended. */
+async function mayWithdraw(given: Given, screen: Screen, config: Config, person: Person, of: KeyHolder): Promise<void> {
+  if (of.kind !== "person") return void (await permittedPerson(given, screen, config, { kind: "manage-keys" }, "withdraw this key"));
+  mayTakeAccess(given, screen, config, person, of.name, `withdraw the key of \`${of.name}\``);
+}

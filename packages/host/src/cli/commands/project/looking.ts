@@ -1,0 +1,76 @@
+/** What commands need that only look: the project, its journal, the session that was meant. What drives one is in `project.ts`, which is far more to load (R16). */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Journal, SessionSummary } from "@orgate/core/journal";
+import { FaultError, isSessionId, type SessionId } from "@orgate/core/vocab";
+import type { Config } from "../../../config/config.ts";
+import { openProject } from "../../../config/project-toml.ts";
+import { hasJournal } from "../../../store/journal.ts";
+import { type Look, openLook } from "../../../store/open-read-only.ts";
+import type { Given } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+
+export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
+
+/** Reads, and closes whatever happens. */
+export async function looking<T>(given: Given, work: (look: Look, config: Config) => Promise<T>): Promise<T> {
+  const config = projectOf(given);
+  const look = openLook(config.journal.directory);
+  try {
+    return await work(look, config);
+  } finally {
+    await look.close();
+  }
+}
+
+/**
+ * The same where there may be nothing to look at yet: a project's journal begins with its first run. A journal that is gone while its keys are
+ * there is no empty one: `looking` then fails and says so.
+ */
+export const lookingIfAny = <T>(given: Given, work: (look: Look, config: Config) => Promise<T>, none: () => T): Promise<T> | T => {
+  const { directory } = projectOf(given).journal;
+  return hasRun(directory) ? looking(given, work) : none();
+};
+
+/** Whether this project ever signed anything: then its journal is there, or it is missing. */
+export const hasRun = (directory: string): boolean => hasJournal(directory) || existsSync(join(directory, "keys"));
+
+/** Beside the result: on stderr, as JSON where JSON was asked for. */
+export function tell(given: Given, screen: Screen, text: string): void {
+  screen.aside(given.json ? JSON.stringify({ note: text }) : screen.paintAside("dim", text));
+}
+
+const PAGE = 500;
+const SHORTEST = 4;
+
+/** A15 an id may be shortened to its beginning or its end, as long as it means one session; one's own id is written whole. */
+export async function sessionOf(journal: Pick<Journal, "session" | "find" | "sessions">, text: string): Promise<SessionSummary> {
+  const exact = isSessionId(text) ? await journal.session(text) : await journal.find(text);
+  if (exact !== null) return exact;
+  const found: SessionSummary[] = [];
+  const part = text.replace(/^s_/, "");
+  const isMeant = (id: SessionId): boolean => id.startsWith(`s_${part}`) || (!text.startsWith("s_") && id.endsWith(part));
+  if (part.length >= SHORTEST) {
+    for (let before: { openedAt: SessionSummary["openedAt"]; session: SessionId } | null = null; ; ) {
+      const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: PAGE });
+      found.push(...page.filter(({ session }) => isMeant(session)));
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) break;
+      before = last;
+    }
+  }
+  const [one, ...others] = found;
+  if (one === undefined) throw new FaultError({ kind: "session-unknown", session: text });
+  if (others.length === 0) return one;
+  const some = found.slice(0, 3).map(({ session }) => session);
+  throw new FaultError({
+    kind: "usage",
+    detail: `\`${text}\` is the beginning or end of ${found.length} sessions`,
+    hint: `write more of it: ${some.join(", ")}${found.length > some.length ? ", …" : ""}`,
+  });
+}
+
+export function positive(text: string, what: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new FaultError({ kind: "usage", detail: `${what} is \`${text}\``, hint: "use a whole number of at least 1" });
+}

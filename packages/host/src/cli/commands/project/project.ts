@@ -1,0 +1,175 @@
+/** What several commands need: the project with its agents and policies, the person; and all that those need which only look. */
+import { userInfo } from "node:os";
+import { resolve } from "node:path";
+import { type Agent, type Attachment, FaultError, isFault, type Principal, type Surface, type UserAct } from "@orgate/core";
+import { isPersonName } from "@orgate/core/journal";
+import type { Config } from "../../../config/config.ts";
+import type { Remembered } from "../../../files/file-cache.ts";
+import { fileAt } from "../../../files/file-input.ts";
+import type { Env } from "../../../node/env.ts";
+import { openPolicies, type Policies } from "../../../policies/policies.ts";
+import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import { loadProjectAgents } from "../../../project/project-agents.ts";
+import type { ProjectMcp } from "../../../project/project-mcp.ts";
+import { projectMemory } from "../../../project/symbi/symbi-cache.ts";
+import { openPlace, type Place } from "../../../runtime/compose.ts";
+import { mayAct } from "../../../runtime/people/approvals.ts";
+import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
+import type { Person } from "../../../store/keyring.ts";
+import { personsOf } from "../../../store/open-read-only.ts";
+import type { Given } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { isManifest, type ReadManifests, readManifests } from "../../../toolclad/manifest-files.ts";
+import { tell } from "./looking.ts";
+
+/** Its manifests, with all that is wrong with them. */
+export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): ReadManifests =>
+  readManifests(root, tools.filter(isManifest));
+
+/** With the right to append. */
+export async function writing<T>(config: Pick<Config, "journal">, work: (place: Place) => Promise<T>): Promise<T> {
+  const { directory, synchronous } = config.journal;
+  const place = await openPlace({ directory, thread: "main", synchronous });
+  try {
+    return await work(place);
+  } finally {
+    await place.close();
+  }
+}
+
+export * from "./looking.ts";
+
+export type Desk = Readonly<{
+  config: Config;
+  agents: readonly Agent[];
+  gate: Policies;
+  /** Its MCP servers; null where no agent names one. */
+  mcp: ProjectMcp | null;
+}>;
+
+/**
+ * Everything that can be wrong with a project is found here, before anything is opened for writing. `running`: the one agent that is to be run; then the files of others, its delegates'
+ * aside, are read and compiled, but not checked a second time by Cedar (Y62).
+ */
+export async function deskOf(config: Config, env: Env, running: string | null = null): Promise<Desk> {
+  const memory = projectMemory(config, env);
+  const loaded = await loadProjectAgents(config, "wanted", env, undefined, null, memory);
+  const agents = loaded.agents.map(({ agent }) => agent);
+  const gate = policiesFor(config, agents, "cli", memory, running === null ? undefined : withDelegates(running, agents));
+  memory.save();
+  return { config, agents, gate, mcp: loaded.mcp };
+}
+
+/** It, whom it may delegate to, and whom they may. */
+function withDelegates(name: string, agents: readonly Agent[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  const left = [name];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (found.has(next)) continue;
+    found.add(next);
+    left.push(...(agents.find((agent) => agent.name === next)?.delegates ?? []));
+  }
+  return found;
+}
+
+/** A policy about a server's tools, or about one that is wrong as it is written, may not load: then that is what is wrong, and not the policy. */
+export function policiesFor(
+  config: Config,
+  agents: readonly Agent[],
+  surface: Surface,
+  memory: Remembered,
+  only?: ReadonlySet<string>,
+): Policies {
+  try {
+    return openPolicies(config, agents, surface, only, memory);
+  } catch (error) {
+    if (isFault(error, "policies-refused"))
+      agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(mustHaveSkills);
+    throw error;
+  }
+}
+
+/** A16 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */
+export function personOf(given: Given, screen: Screen): Person {
+  const persons = personsOf(given.env);
+  const named = given.text("as") ?? (given.env.ORGATE_USER || null);
+  const names = persons.names();
+  if (named !== null) {
+    if (names.includes(named) || !isPersonName(named)) return persons.open(named);
+    throw new FaultError({
+      kind: "key-bad",
+      key: named,
+      detail: `there is no such key in ${persons.home}`,
+      hint: `\`orgate keys create ${named}\` makes one${names.length === 0 ? "" : `; there are: ${names.join(", ")}`}`,
+    });
+  }
+  const [only, ...others] = names;
+  if (only === undefined) {
+    const person = persons.create(machineUser());
+    tell(given, screen, `made a key for \`${person.name}\`, ${person.key.id}, in ${persons.home}: it signs what you ask of sessions`);
+    return person;
+  }
+  if (others.length === 0) return persons.open(only);
+  throw new FaultError({
+    kind: "usage",
+    detail: `you have several keys: ${names.join(", ")}`,
+    hint: "say who you are with --as NAME or $ORGATE_USER",
+  });
+}
+
+function machineUser(): string {
+  let name = "";
+  try {
+    name = userInfo()
+      .username.toLowerCase()
+      .replaceAll(/[^a-z0-9_-]/g, "-")
+      .slice(0, 32);
+  } catch {
+    // an account without a name
+  }
+  return isPersonName(name) ? name : "operator";
+}
+
+/** A665 Who runs the command, whom the policies let do this; throws otherwise, before anything is written. */
+export async function permittedPerson(given: Given, screen: Screen, config: Config, act: UserAct, what: string): Promise<Person> {
+  const gate = ON_PROJECT.has(act.kind) ? openPeopleGate(config) : (await deskOf(config, given.env)).gate;
+  const person = personOf(given, screen);
+  mayAct(gate, person, act, what);
+  return person;
+}
+/** What is done to the project or to a person: neither agents nor tools have a part in it. */
+const ON_PROJECT: ReadonlySet<UserAct["kind"]> = new Set(["acknowledge", "manage-keys", "trust", "give-access"]);
+
+/** A session as a policy sees it. */
+export const sessionAct = <K extends "say" | "steer" | "cancel" | "close" | "erase">(
+  kind: K,
+  { session, agent, principal }: Readonly<{ session: string; agent: string; principal: Principal }>,
+) => ({ kind, session, agent, requester: requesterOf(principal) });
+
+export const requesterOf = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);
+
+/** Whoever may read the project's root key may certify; the journal says that it was done. */
+export async function certified(given: Given, screen: Screen, place: Pick<Place, "keyring">, { name, key }: Person): Promise<void> {
+  if ((await place.keyring.refresh()).keys.has(key.id) && place.keyring.ring().keys.get(key.id)?.withdrawn === null) return;
+  await place.keyring.certifyPerson(name, key.publicKey);
+  tell(given, screen, `certified ${key.id} as the key of \`${name}\` in this project`);
+}
+
+/** What `--file` names, from where the command was given. */
+export const filesOf = (given: Given): readonly Attachment[] => given.texts("file").map((path) => fileAt(resolve(given.cwd, path)));
+
+/** TEXT, or what comes on stdin for `-`. */
+export async function textOf(given: string, what: string, screen: Screen): Promise<string> {
+  const text = given === "-" ? await fromInput(screen) : given;
+  if (text.trim() === "") throw new FaultError({ kind: "usage", detail: `${what} is empty`, hint: "say something" });
+  return text;
+}
+
+async function fromInput(screen: Screen): Promise<string> {
+  try {
+    return (await screen.readInput()).replace(/\r?\n$/, "");
+  } catch (error) {
+    const detail = `stdin cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    throw new FaultError({ kind: "usage", detail, hint: "pipe UTF-8 text of at most 1 MiB into it" }, error);
+  }
+}

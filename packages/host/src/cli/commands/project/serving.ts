@@ -1,0 +1,178 @@
+/**
+ * A project that is served from this process: its agents and policies loaded, its runtime opened, a coordinator around it. `orgate up` serves everybody,
+ * the shell serves itself; what they serve is the same.
+ */
+import { type Agent, millis, type Surface } from "@orgate/core";
+import { openApi } from "@orgate/core/wire";
+import type { Config } from "../../../config/config.ts";
+import type { AskHidden } from "../../../identity/secrets.ts";
+import { version } from "../../../node/version.ts";
+import type { Policies } from "../../../policies/policies.ts";
+import { loadProjectAgents, type ProjectAgents } from "../../../project/project-agents.ts";
+import { projectMemory } from "../../../project/symbi/symbi-cache.ts";
+import { createRuntime, type Runtime } from "../../../runtime/runtime.ts";
+import { openCalendar } from "../../../schedules/calendar.ts";
+import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
+import { hookSecretsIn } from "../../../schedules/webhook-secrets.ts";
+import { connectDesk, DESK_SURFACES, desksOf } from "../../../server/coordinator/coordinator-tools.ts";
+import { errorText, type Log } from "../../../server/http/logs.ts";
+import { identityHandlers, sitePages } from "../../../server/http/site.ts";
+import type { Access } from "../../../server/identity/access.ts";
+import { type Identity, openIdentity } from "../../../server/identity/auth.ts";
+import { socketsOf } from "../../../server/live/sockets.ts";
+import { type Coordinator, type Declares, openCoordinator } from "../../../server/start.ts";
+import { openRequestKeys } from "../../../store/idempotency-keys.ts";
+import type { Person } from "../../../store/keyring.ts";
+import type { Given } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { loadRunners } from "../../../toolclad/running/running.ts";
+import { notifyOf, tellReload, tellWarnings } from "../sessions/driving.ts";
+import { certified, policiesFor } from "./project.ts";
+
+/** Everything that can be wrong with a project is found here; nothing is opened yet. */
+export type Loaded = Readonly<{ config: Config; project: ProjectAgents; agents: readonly Agent[]; gate: Policies; surface: Surface }>;
+/** `ask`: whom to ask for the passphrase of the secrets; the terminal of this process unless given. */
+export async function loadedFor(config: Config, env: Given["env"], surface: Surface, ask?: AskHidden): Promise<Loaded> {
+  const memory = projectMemory(config, env);
+  const project = await loadProjectAgents(config, "wanted", env, ask, null, memory);
+  const agents = project.agents.map(({ agent }) => agent);
+  const gate = policiesFor(config, agents, surface, memory);
+  memory.save();
+  return { config, project, agents, gate, surface };
+}
+
+/** What its files and settings want done at times, and on deliveries. */
+export type Declared = Readonly<Pick<Declares, "schedules" | "webhooks">>;
+export function declaredIn({ config, project }: Loaded, owner: string): Declared {
+  const sources = { config, agents: project.agents, symbi: project.sources.map(({ symbi }) => symbi), owner };
+  return { schedules: schedulesIn(sources, openCalendar()), webhooks: webhooksIn(sources) };
+}
+
+export type ServingOptions = Readonly<{
+  loaded: Loaded;
+  person: Person;
+  /** Null: schedules are shown, and fired by whoever serves everybody. */
+  declared: Declared | null;
+  host: string;
+  port: number;
+  log: Log;
+  /** Who else is let in; the project's identities unless given. */
+  access?(identity: Identity, person: Person): Promise<Access>;
+}>;
+export type Served = Readonly<{
+  at: Coordinator;
+  runtime: Runtime;
+  identity: Identity;
+  person: Person;
+  /** After the coordinator has left. */
+  close(): Promise<void>;
+  /** The same where something has not landed, and the process has to end: the journal stays open until it does. */
+  letGo(): Promise<void>;
+}>;
+
+export async function openServing(given: Given, screen: Screen, options: ServingOptions): Promise<Served> {
+  const { loaded, person, declared, host, port, log, access } = options;
+  const { config, project, agents, gate } = loaded;
+  await loadRunners();
+  const declares = declared === null ? null : await declaresOf(given, config, declared, person, log);
+  const runtime = await runtimeOf(given, screen, loaded, person);
+  const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
+  let at: Coordinator | null = null;
+  try {
+    await certified(given, screen, runtime.place, person);
+    const { directory } = config.journal;
+    const desks = desksOf(agents, project.desk);
+    const chatKeys = config.server.chatKeysInUrl ? { chatKeyUsed: (user: string) => log("warn", "chat-key.used", { user }) } : {};
+    const identity = await openIdentity({
+      place: runtime.place,
+      directory,
+      gate,
+      now: () => millis(Date.now()),
+      origins,
+      desks,
+      ...chatKeys,
+    });
+    const door = access === undefined ? identity : await access(identity, person);
+    at = await coordinatorOf({ loaded, runtime, identity, door, log, host, port, origins, declares });
+    if (config.server.chatKeysInUrl) log("warn", "chat-keys.in-url", { path: "/ws/chat", setting: "server.chat_keys_in_url" });
+    tellWarnings(given, screen, gate);
+    const untold = gate.onTakenUp(tellReload(given, screen));
+    const letGo = async (): Promise<void> => {
+      untold();
+      identity.close();
+      await project.mcp?.hub.close();
+    };
+    const close = async (): Promise<void> => {
+      await letGo();
+      await runtime.close();
+    };
+    return { at, runtime, identity, person, letGo, close };
+  } catch (error) {
+    await project.mcp?.hub.close();
+    await runtime.close();
+    throw error;
+  }
+}
+
+async function declaresOf(given: Given, { journal }: Config, declared: Declared, { name }: Person, log: Log): Promise<Declares> {
+  const failed = (error: unknown): void => log("error", "webhook.secrets", { error: errorText(error) });
+  const secrets = await hookSecretsIn(journal.directory, declared.webhooks, given.env, failed);
+  return { ...declared, secrets, by: { kind: "user", id: name } };
+}
+
+function runtimeOf(given: Given, screen: Screen, { config, agents, gate, surface }: Loaded, { name }: Person): Promise<Runtime> {
+  const notify = notifyOf(given, screen, config);
+  const { embedding } = config.knowledge;
+  return createRuntime({
+    directory: config.journal.directory,
+    agents,
+    gate,
+    principal: { kind: "user", id: name },
+    surface,
+    surfaces: DESK_SURFACES,
+    thread: "worker",
+    synchronous: config.journal.synchronous,
+    env: given.env,
+    folder: config.root,
+    project: config.name,
+    ...(notify === null ? {} : { notify }),
+    ...(embedding === null ? {} : { embedding }),
+  });
+}
+
+type Around = Pick<ServingOptions, "loaded" | "log" | "host" | "port"> &
+  Readonly<{ runtime: Runtime; identity: Identity; door: Access; origins(): readonly string[]; declares: Declares | null }>;
+
+function coordinatorOf(around: Around): Promise<Coordinator> {
+  const { runtime, identity, door, log, host, port, origins, declares } = around;
+  const { config, project } = around.loaded;
+  const description = openApi(version());
+  return openCoordinator({
+    runtime,
+    access: door,
+    keys: openRequestKeys(config.journal.directory),
+    host,
+    port,
+    version: version(),
+    describe: () => description, // for anybody: made once
+    config,
+    names: config.server.names,
+    proxies: config.server.proxies,
+    atOnce: config.server.turnsAtOnce,
+    log,
+    ...(declares === null ? {} : { declares }),
+    pages: sitePages(identity, origins, version()),
+    more: (front) => {
+      connectDesk(project.desk, front, identity);
+      const live = socketsOf(front, door, log);
+      return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
+    },
+  });
+}
+
+/** What it is called: by its address, and by the names that a proxy gives it. */
+function originsOf({ server }: Config, url: string): readonly string[] {
+  const port = new URL(url).port;
+  const local = ["127.0.0.1", "localhost", "[::1]"].map((name) => `http://${name}:${port}`);
+  return [...new Set([url, ...local, ...server.names.filter((name) => name !== "*").map((name) => `https://${name}`)])];
+}

@@ -1,0 +1,131 @@
+/**
+ * `orgate up`: the server of a project, until it is told to go.
+ * W170 a link to sign in with is printed until the operator has signed in, and when it is asked for: a log of restarts is no bunch of keys.
+ * W431 keys in the address of `/ws/chat` are taken on an address of this machine alone: TLS is a proxy's work, and is in front of that.
+ * W171 `--check` loads all that the server would, says what is wrong and where, and opens nothing.
+ * W86 the first SIGTERM or SIGINT lets turns finish or parks them and closes with a reason; the second leaves at once, which loses nothing (rule 3).
+ */
+import { type Agent, FaultError } from "@orgate/core";
+import type { Config } from "../../../config/config.ts";
+import { tellServerAddress } from "../../../files/server-address.ts";
+import { hasSignedIn } from "../../../identity/access-book.ts";
+import type { Policies } from "../../../policies/policies.ts";
+import { problemLine, watchPolicies } from "../../../policies/policy-record.ts";
+import { hookSecretsIn } from "../../../schedules/webhook-secrets.ts";
+import { type Level, type Log, openLog } from "../../../server/http/logs.ts";
+import type { Identity } from "../../../server/identity/auth.ts";
+import type { Coordinator } from "../../../server/start.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { count } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { programWarnings } from "../../../toolclad/program-warnings.ts";
+import { tellReload } from "../sessions/driving.ts";
+import { personOf, positive, projectOf } from "./project.ts";
+import { declaredIn, loadedFor, openServing } from "./serving.ts";
+
+export const up: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { host, port } = placeOf(given, config);
+  const log = logOf(given, screen);
+  const loaded = await loadedFor(config, given.env, "api");
+  const person = personOf(given, screen);
+  const declared = declaredIn(loaded, person.name);
+  if (given.flag("check")) {
+    await loaded.project.mcp?.hub.close();
+    await hookSecretsIn(config.journal.directory, declared.webhooks, given.env, () => {}); // `dev` ends a server for one that starts
+    return would(given, screen, loaded.agents, loaded.gate);
+  }
+  const served = await openServing(given, screen, { loaded, person, declared, host, port, log });
+  const { at, identity } = served;
+  const untell = tellServerAddress(config.journal.directory, at.url);
+  try {
+    const unwatch = given.flag("watch") ? watchPolicies(loaded.gate, tellReload(given, screen)) : () => {};
+    await announce(given, screen, { at, identity, person: person.name, config });
+    const landed = await untilTold(log, at);
+    unwatch();
+    if (!landed) {
+      await served.letGo();
+      untell();
+      process.exit(EXIT.failure); // what is in flight ends with the process, and is dealt with at the next start
+    }
+    await served.close();
+    return EXIT.success;
+  } catch (error) {
+    await served.close();
+    throw error;
+  } finally {
+    untell();
+  }
+};
+
+function placeOf(given: Given, { server }: Config): Readonly<{ host: string; port: number }> {
+  const text = given.text("port");
+  const port = text === null ? server.port : text === "0" ? 0 : positive(text, "--port");
+  if (port > 65_535)
+    throw new FaultError({ kind: "usage", detail: `--port is \`${port}\``, hint: "use a number up to 65535; 0 takes a free one" });
+  const host = given.text("host") ?? server.host;
+  if (!/^[^\s/]+$/.test(host))
+    throw new FaultError({
+      kind: "usage",
+      detail: `--host is \`${host}\``,
+      hint: "name an address or a name of this machine: 127.0.0.1, or 0.0.0.0 for all",
+    });
+  if (server.chatKeysInUrl && !LOOPBACK.test(host))
+    throw new FaultError({
+      kind: "usage",
+      detail: `\`server.chat_keys_in_url\` is set, and \`${host}\` is no address of this machine alone: keys would cross the network in plain addresses`,
+      hint: "bind to 127.0.0.1 behind a proxy with TLS, or take the setting out",
+    });
+  return { host, port };
+}
+const LOOPBACK = /^(?:localhost|::1|127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/;
+
+function logOf(given: Given, screen: Screen): Log {
+  const least = LEVELS.find((level) => level === given.text("log")) ?? (screen.isAsideTerminal ? "warn" : "info");
+  return openLog({ write: (line) => screen.aside(line.trimEnd()), now: Date.now, least });
+}
+const LEVELS: readonly Level[] = ["debug", "info", "warn", "error"];
+
+async function would(given: Given, screen: Screen, agents: readonly Agent[], gate: Policies): Promise<number> {
+  const { digest, warnings: ofPolicies } = gate.current();
+  const warnings = [...ofPolicies.map(problemLine), ...(await programWarnings(agents))];
+  if (given.json) screen.line(JSON.stringify({ loads: true, agents: agents.length, policies: digest, warnings }));
+  else {
+    screen.line(`it loads: ${count(agents.length, "agent")}, policies ${digest.slice(0, 12)}`);
+    for (const warning of warnings) screen.line(`${screen.paint("warn", "!")} ${visible(warning)}`);
+  }
+  return EXIT.success;
+}
+
+type Announced = Readonly<{ at: Coordinator; identity: Identity; person: string; config: Config }>;
+async function announce(given: Given, screen: Screen, { at, identity, person, config }: Announced): Promise<void> {
+  const isDue = given.flag("link") || !hasSignedIn(await identity.book.refresh(), person);
+  const link = !isDue ? null : await identity.link(person, { kind: "user", id: person });
+  if (given.json) return screen.line(JSON.stringify({ url: at.url, port: at.port, signIn: link, pid: process.pid }));
+  screen.line(`${screen.paint("strong", config.name)} is up at ${at.url}`);
+  if (link !== null) screen.line(`sign in as ${person}, once, within 15 minutes: ${link}`);
+  const another = link === null ? ` · a link to sign in: orgate keys create ${person} --link` : "";
+  screen.line(
+    screen.paint(
+      "dim",
+      `API ${at.url}/docs${another} · keys: orgate keys --help · Ctrl-C ends it: turns finish, or go on at the next start`,
+    ),
+  );
+}
+
+/** True when everything had landed. */
+function untilTold(log: Log, at: Coordinator): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  let isLeaving = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    log("info", "signal", { signal });
+    if (isLeaving) process.exit(EXIT.interrupted);
+    isLeaving = true;
+    at.leave().then(resolve, reject);
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+  if (process.connected) process.once("disconnect", () => onSignal("SIGTERM")); // whoever started it has gone
+  return promise;
+}

@@ -1,0 +1,233 @@
+/** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
+import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
+import { type Head, headText } from "@orgate/core/journal";
+import { type Line, narrator, tokensText } from "@orgate/core/journal/view";
+import { NO_USAGE } from "@orgate/core/vocab";
+import { settingsOf } from "../../../models/env.ts";
+import type { Policies } from "../../../policies/policies.ts";
+import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
+import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import { modelsWith, onModel } from "../../../runtime/compose.ts";
+import { type Notify, webhook } from "../../../runtime/notice-webhook.ts";
+import type { Notice } from "../../../runtime/notices.ts";
+import { createRuntime, type Run, type RunOptions, type Runtime } from "../../../runtime/runtime.ts";
+import { EXIT, type Given } from "../../../terminal/command.ts";
+import { hintAsTyped, nextCommand } from "../../../terminal/next-command.ts";
+import { bell, type Screen } from "../../../terminal/screen.ts";
+import { count, duration } from "../../../terminal/table.ts";
+import { visible, visibleLines, visibleStream } from "../../../terminal/visible.ts";
+import { type Desk, tell } from "../project/project.ts";
+
+/** Opens the runtime of a project for one command. */
+export async function withRuntime<T>(
+  given: Given,
+  screen: Screen,
+  { config, agents, gate, mcp }: Desk,
+  by: Principal,
+  work: (runtime: Runtime) => Promise<T>,
+  model: ((agent: Agent) => Model) | null = null,
+): Promise<T> {
+  const { directory, synchronous } = config.journal;
+  const notify = notifyOf(given, screen, config);
+  const told = notify === null ? {} : { notify, project: config.name };
+  const { embedding } = config.knowledge;
+  const keys = { env: given.env, folder: config.root, ...(embedding === null ? {} : { embedding }) };
+  const own = model === null ? {} : { model };
+  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told, ...own });
+  tellWarnings(given, screen, gate);
+  const untold = gate.onTakenUp(tellReload(given, screen));
+  try {
+    return await work(runtime);
+  } finally {
+    untold();
+    await runtime.close();
+    await mcp?.hub.close();
+  }
+}
+
+/** Q45 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
+export function notifyOf(given: Given, screen: Screen, { notify }: Desk["config"]): Notify | null {
+  if (notify === null) return null;
+  const secret = given.env[notify.secretEnv] ?? "";
+  if (secret === "") {
+    tell(given, screen, `no notice is sent to anybody: $${notify.secretEnv}, which signs them, is not set`);
+    return null;
+  }
+  const onLost = ({ approval }: Notice, why: string): void =>
+    tell(given, screen, `the notice of ${approval} was not delivered: ${visible(why)}`);
+  return webhook({ url: notify.webhook, secret, onLost });
+}
+
+/** G652 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
+export function tellWarnings(given: Given, screen: Screen, gate: Policies): void {
+  for (const warning of gate.current().warnings)
+    tell(given, screen, `policies: ${problemLine(warning)}${warning.hint === "" ? "" : ` (${warning.hint})`}`);
+}
+
+/** A refusal is seen where the work is: what is in force goes on. */
+export function tellReload(given: Given, screen: Screen): Parameters<typeof watchPolicies>[1] {
+  return (told) => {
+    switch (told.kind) {
+      case "same":
+        return;
+      case "loaded":
+        return tell(given, screen, `policies reloaded: ${told.loaded.digest.slice(0, 12)} is in force`);
+      case "refused": {
+        const [first] = told.problems;
+        return tell(given, screen, `policies not reloaded, those before go on: ${first === undefined ? "" : problemLine(first)}`);
+      }
+      case "closed": {
+        const [first] = told.problems;
+        const why = first === undefined ? "" : `: ${problemLine(first)} (${first.hint})`;
+        return tell(given, screen, `policies were applied that are not in force here, so everything is denied${why}`);
+      }
+      case "failed":
+        return tell(given, screen, `policies not reloaded: ${told.error instanceof Error ? told.error.message : String(told.error)}`);
+    }
+  };
+}
+
+/** One turn, or what is left of it, in front of somebody. */
+export async function driven(
+  given: Given,
+  screen: Screen,
+  start: (options: Pick<RunOptions, "signal" | "on">) => Run,
+  before: AsyncIterable<Entry> | null = null,
+): Promise<RunResult> {
+  const shown = given.json ? null : livePrinter(screen);
+  if (shown !== null && before !== null) for await (const entry of before) shown.remember(entry);
+  const { signal, done } = cancelledByHand(given, screen);
+  try {
+    return await start({ signal, ...(shown === null ? {} : { on: shown.on }) }).result;
+  } finally {
+    shown?.end();
+    done();
+  }
+}
+
+/** A14 the first Ctrl-C cancels the turn, which the journal keeps; the second leaves at once. */
+function cancelledByHand(given: Given, screen: Screen): { readonly signal: AbortSignal; done(): void } {
+  const stop = new AbortController();
+  const onSignal = (): void => {
+    if (stop.signal.aborted) process.exit(EXIT.interrupted);
+    if (!given.json) screen.aside("cancelling; Ctrl-C again leaves at once");
+    stop.abort("Ctrl-C");
+  };
+  process.on("SIGINT", onSignal);
+  return { signal: stop.signal, done: () => void process.off("SIGINT", onSignal) };
+}
+
+export type LivePrinter = Readonly<{
+  /** What happened before, so that it knows which call is which. */
+  remember(entry: Entry): void;
+  on(live: Live): void;
+  end(): void;
+}>;
+
+/** V6 words are shown as they come, once; lines never break into them. What was withheld while it came is shown only when it is delivered. */
+export function livePrinter(screen: Screen): LivePrinter {
+  const { paint } = screen;
+  const tellOf = narrator();
+  let piece = visibleStream();
+  let attempt = "";
+  let spoken = "";
+  let midLine = false;
+
+  const breakLine = (): void => {
+    if (midLine) screen.line();
+    midLine = false;
+  };
+  const speak = (live: Extract<Live, { kind: "preview" }>): void => {
+    if (live.preview.part !== "text") return;
+    const now = `${live.iteration}.${live.attempt}`;
+    if (now !== attempt) {
+      breakLine();
+      [attempt, spoken, piece] = [now, "", visibleStream()];
+    }
+    spoken += live.preview.text;
+    const text = piece(live.preview.text);
+    if (!midLine && text !== "") screen.write("  ");
+    screen.write(text.replaceAll("\n", "\n  "));
+    midLine = text !== "" || midLine;
+  };
+  return {
+    remember: (entry) => void tellOf(entry),
+    on(live) {
+      if (live.kind === "preview") return speak(live);
+      const { event } = live.entry;
+      for (const line of tellOf(live.entry)) {
+        if (!line.live) continue;
+        breakLine();
+        screen.line(`${event.kind === "approval.asked" ? bell(screen) : ""}${lineText(line)}`);
+      }
+      if (event.kind !== "turn.ended" || event.output === null || event.output === spoken) return;
+      breakLine();
+      for (const text of visibleLines(event.output).split("\n")) screen.line(`  ${text}`);
+      spoken = event.output;
+    },
+    end: breakLine,
+  };
+
+  function lineText({ mark, tone, text }: Line): string {
+    return `  ${paint(tone, mark)} ${tone === "bad" || tone === "warn" ? paint(tone, text) : text}`;
+  }
+}
+
+/** What came of it, and the journal's head to keep elsewhere (design §5). */
+export function printResult(given: Given, screen: Screen, head: Head, result: RunResult, done = result.ending === "completed"): number {
+  if (given.json) {
+    screen.line(JSON.stringify(result));
+    return exitOf(result);
+  }
+  const { paint } = screen;
+  const numbers = [
+    count(result.iterations, "iteration"),
+    tokensText({ usage: result.usage, lost: { ...NO_USAGE, input: result.usage.lost } }),
+    count(result.calls, "call"),
+    ...(result.cost === null ? [] : [`cost ${money(result.cost)}`]),
+    duration(result.durationMs),
+  ];
+  screen.line();
+  screen.line(
+    `${paint(done ? "good" : "warn", result.sentence)}${result.detail === null ? "" : ` ${visible(result.detail)}.`} ${paint("dim", `(${numbers.join(", ")})`)}`,
+  );
+  for (const { approval } of result.questions) {
+    screen.line(`  yes: ${nextCommand(given, `approvals approve ${approval}`)}`);
+    screen.line(`  no:  ${nextCommand(given, `approvals deny ${approval} --reason "…"`)}`);
+  }
+  for (const u of result.unknowns)
+    screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
+  if (!done && result.questions.length === 0)
+    screen.line(
+      `${paint("dim", "next:")} ${hintAsTyped(result.next.replace("`orgate sessions show`", `\`orgate sessions show ${result.session}\``), given.env)}`,
+    );
+  screen.line(paint("dim", `session ${result.session}`));
+  screen.line(paint("dim", `journal head ${headText(head)}`));
+  return exitOf(result);
+}
+
+/** In the currency of the prices, which has no name here: two places, or as many as a small amount needs. */
+const money = (cost: number): string => (cost === 0 || cost >= 0.01 ? cost.toFixed(2) : cost.toPrecision(2));
+
+export const exitOf = (result: RunResult): number =>
+  result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
+
+/** What the agent asks for and runs without: who runs it should know. With --json it stands in the result. */
+export function adviseOnTrust({ agents }: Desk, name: string, given: Given, screen: Screen, model: string | null = null): void {
+  const found = agents.find((agent) => agent.name === name);
+  for (const text of found === undefined ? [] : withChosenModel(found, model).warnings) tell(given, screen, text);
+}
+
+/** It is there, and has what it names, or `model` in place of its own: found before anything is said or opened. */
+export function knownAgent({ agents, config }: Desk, name: string, env: Given["env"], model: string | null = null, session?: string): void {
+  const found = agents.find((agent) => agent.name === name);
+  if (found === undefined)
+    throw new FaultError({
+      kind: "agent-missing",
+      agent: name,
+      known: agents.map((agent) => agent.name),
+      ...(session === undefined ? {} : { session }),
+    });
+  mustHaveSkills(found);
+  modelsWith(settingsOf(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
+}

@@ -1,0 +1,62 @@
+/** J303 an operator who has looked lets work go on; what is still bad stays refused. */
+import { FaultError } from "@orgate/core";
+import { MOST_PROBLEMS, type Problem, parseRanges, problemName, type Records, verify } from "@orgate/core/journal";
+import { NODE } from "../../../runtime/compose.ts";
+import { proof, rootPublicKey } from "../../../store/open-read-only.ts";
+import { EXIT, type Run } from "../../../terminal/command.ts";
+import { count } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { looking, permittedPerson } from "../project/project.ts";
+
+export const acknowledge: Run = (given, screen) =>
+  looking(given, async (look, config) => {
+    const reason = given.text("reason")?.trim() ?? "";
+    if (reason === "")
+      throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say what you found and did about it: it is kept" });
+    const standing = look.alarms.standing();
+    if (standing.length === 0)
+      throw new FaultError({
+        kind: "usage",
+        detail: "nothing was acknowledged: there is no alarm",
+        hint: "`orgate journal verify` proves the journal, `orgate doctor` tells of alarms",
+      });
+    const person = await permittedPerson(given, screen, config, { kind: "acknowledge" }, "acknowledge alarms of the journal");
+    const by = person.name;
+    if ((look.keys().keys.get(person.key.id)?.withdrawn ?? null) !== null)
+      throw new FaultError({
+        kind: "key-bad",
+        key: person.key.id,
+        detail: "it was withdrawn",
+        hint: "somebody whose key counts acknowledges it",
+      });
+    const root = rootPublicKey(config.journal.directory);
+    const { firstBad, problems } = verify({ records: look.records, root, ports: proof, head: null, progress: () => {}, torn: null });
+    const [row] = firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
+    const bad = firstBad === null ? (row ?? null) : `${problemName(firstBad)}: ${firstBad.reason}`;
+    if (bad !== null && !given.flag("as-is"))
+      throw new FaultError({
+        kind: "journal-doubted",
+        what: "it still does not verify",
+        detail: `${bad} (--as-is acknowledges it like that)`,
+      });
+    for (const { what, detail } of problems.flatMap((p) => places(look.records, p))) look.alarms.raise(what, detail); // as it is, all of it
+    const acknowledged = look.alarms.acknowledge({ by, reason, isVerified: bad === null });
+    if (given.json) screen.line(JSON.stringify({ acknowledged, verified: bad === null }));
+    else {
+      screen.line(`acknowledged ${count(acknowledged.length, "alarm")}: work may go on`);
+      for (const { what, detail } of acknowledged) screen.line(`  ${visible(what)}: ${visible(detail)}`);
+      if (bad !== null) screen.line(screen.paint("warn", `still bad, and refused: ${visible(bad)}`));
+    }
+    return EXIT.success;
+  });
+
+/** As whoever reads it would name it: a bad commit, and with it all entries that it covers. */
+function places(records: Records, p: Problem): readonly Readonly<{ what: string; detail: string }>[] {
+  const entry = (stream: string, seq: number, detail: string) => ({ what: `entry ${seq} of stream \`${stream}\``, detail });
+  if (p.kind === "entry") return [entry(p.stream, p.seq, p.reason)];
+  const ranges = [...records.commits(p.writer)].filter(({ number }) => number === p.commit).flatMap((c) => parseRanges(c.ranges) ?? []);
+  const covered = ranges.flatMap(({ stream, first, count }) =>
+    Array.from({ length: Math.min(count, MOST_PROBLEMS) }, (_, i) => entry(stream, first + i, p.reason)),
+  );
+  return [{ what: `commit ${p.commit} of writer \`${p.writer}\``, detail: p.reason }, ...covered];
+}

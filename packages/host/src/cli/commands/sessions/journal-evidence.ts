@@ -1,0 +1,73 @@
+/** `orgate journal evidence`: what ran, what it said, who decided. */
+import { callId, type Entry, FaultError, seq } from "@orgate/core";
+import { type Envelope, envelopeOf, type Settled } from "../../../runtime/people/evidence.ts";
+import { EXIT, type Run } from "../../../terminal/command.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { looking, sessionOf } from "../project/project.ts";
+
+export const evidence: Run = (given, screen) =>
+  looking(given, async ({ journal }) => {
+    const [text = ""] = given.args;
+    const slash = text.lastIndexOf("/");
+    if (slash <= 0)
+      throw new FaultError({
+        kind: "usage",
+        detail: `\`${text}\` names no call`,
+        hint: "write SESSION/CALL: `orgate sessions show` has both",
+      });
+    const { session } = await sessionOf(journal, text.slice(0, slash));
+    const entries: Entry[] = [];
+    for (
+      let page = await journal.read(session, seq(0), 500);
+      page.length > 0;
+      page = await journal.read(session, entries.at(-1)?.seq ?? seq(0), 500)
+    )
+      entries.push(...page);
+    const wanted = text.slice(slash + 1);
+    const envelope = envelopeOf(entries, callId(wanted));
+    if (envelope === null) {
+      const ended = entries.flatMap(({ event }) => (event.kind === "act.ended" ? [event.call] : []));
+      throw new FaultError({
+        kind: "usage",
+        detail: `no call \`${wanted}\` has ended in ${session}`,
+        hint: ended.length === 0 ? "none has" : `there are: ${[...new Set(ended)].join(", ")}`,
+      });
+    }
+    if (given.json) screen.line(JSON.stringify(envelope));
+    else for (const line of linesOf(envelope)) screen.line(`${screen.paint("dim", line[0].padEnd(14))}${visible(line[1])}`);
+    return EXIT.success;
+  });
+
+function linesOf(e: Envelope): readonly (readonly [string, string])[] {
+  const at = (ms: number | null): string => (ms === null ? "" : new Date(ms).toISOString());
+  return [
+    ["tool", `${e.tool}${typeof e.version === "string" ? ` ${e.version}` : ""} (${e.toolDigest})`],
+    ["parameters", JSON.stringify(e.parameters)],
+    ["touches", e.resource],
+    ["invocation", e.invocation === null ? "none shown: the tool is code" : JSON.stringify(e.invocation)],
+    ["started", `${at(e.startedAt)}${e.starts > 1 ? ` (start ${e.starts})` : ""}`],
+    ["ended", `${at(e.endedAt)}, after ${e.durationMs} ms`],
+    ["outcome", e.outcome],
+    ...(e.settled === null ? [] : [["settled", settledText(e.settled)] as const]),
+    ["exit status", e.exitStatus === null ? "none" : String(e.exitStatus)],
+    ["output", e.outputSha256 === null ? `digest ${e.outputDigest ?? "none"}` : `sha256 ${String(e.outputSha256)}`],
+    ["policies", e.policies.join(", ")],
+    ...(e.approval === null ? [] : [["approval", e.approval] as const]),
+    ["identity", `agent ${e.identity.agent} for ${e.identity.onBehalfOf}, on ${e.identity.surface}`],
+    ...(Object.keys(e.shown).length === 0 ? [] : [["shown", JSON.stringify(e.shown)] as const]),
+    ["entries", `decided ${e.entries.decided ?? "-"}, started ${e.entries.started ?? "-"}, ended ${e.entries.ended} of ${e.session}`],
+  ];
+}
+
+const AS: Readonly<Record<Settled["as"], string>> = {
+  done: "it was done",
+  failed: "it failed",
+  happened: "it happened",
+  "did-not-happen": "it did not happen",
+  "given-up": "given up: nobody will find out",
+};
+
+function settledText({ how, as, detail, by, at, entry }: Settled): string {
+  const who = how === "late" ? "its result came late" : how === "tool" ? "its tool was asked" : `${by ?? ""} says so`;
+  return `${AS[as]} (${who}, ${new Date(at).toISOString()}, entry ${entry})${detail === "" ? "" : `: ${detail}`}`;
+}

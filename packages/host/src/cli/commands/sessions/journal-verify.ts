@@ -1,0 +1,229 @@
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
+import { FaultError } from "@orgate/core";
+import {
+  type Head,
+  headText,
+  parseHead,
+  parseRanges,
+  problemName,
+  type Records,
+  readExport,
+  type Textless,
+  verify as verifyJournal,
+} from "@orgate/core/journal";
+import type { Config } from "../../../config/config.ts";
+import { isPublicKey } from "../../../node/crypto.ts";
+import { NODE } from "../../../runtime/compose.ts";
+import { type Look, proof, rootPublicKey } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { count } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { lookingIfAny, projectOf } from "../project/project.ts";
+
+export const verify: Run = async (given, screen) => {
+  const [file] = given.args;
+  return file === undefined ? ofProject(given, screen) : ofFile(given, screen, file);
+};
+
+const ofProject = async (given: Given, screen: Screen): Promise<number> =>
+  lookingIfAny(
+    given,
+    (look, config) => verifiedIn(look, config, given, screen),
+    () => {
+      throw noJournal(given);
+    },
+  );
+
+/** A682 Nothing was verified, so nothing is called verified: a project that never ran, or one whose whole `.orgate` is gone. Nobody can tell the two apart here. */
+const noJournal = (given: Given): FaultError =>
+  headGiven(given) === null
+    ? new FaultError({
+        kind: "usage",
+        detail: `there is no journal in \`${projectOf(given).journal.directory}\`: nothing was verified`,
+        hint: "`orgate run` makes one; if this project has run before, restore the folder from a copy",
+      })
+    : new FaultError({
+        kind: "usage",
+        detail: "there is no journal, and a head to compare it with",
+        hint: "look in the project that the head is of, or restore its journal",
+      });
+
+async function verifiedIn(look: Look, config: Config, given: Given, screen: Screen): Promise<number> {
+  const root = keyOf(given, () => rootPublicKey(config.journal.directory));
+  const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
+  const found = verifyJournal({
+    records: look.records,
+    root,
+    ports: proof,
+    head: headGiven(given),
+    progress: bar(screen, total),
+    torn: null,
+  });
+  screen.progress("");
+  const alarms = look.alarms.standing();
+  const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
+  const rows = wrong === undefined ? null : { name: wrong, reason: "it is not what the entries make of it" };
+  const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
+  const { streams, entries, commits, writers, blobs, erased } = found.counts;
+  const counts = [
+    count(entries, "entry", "entries"),
+    count(streams, "stream"),
+    count(commits, "commit"),
+    count(writers, "writer"),
+    count(blobs, "blob"),
+    `${erased} erased`,
+  ];
+  if (given.json)
+    screen.line(
+      JSON.stringify({
+        verified: firstBad === null,
+        counts: found.counts,
+        head: headText(found.head),
+        firstBad,
+        problems: found.problems,
+        textless: found.textless,
+        stillThere: found.stillThere,
+        alarms,
+      }),
+    );
+  else {
+    screen.line(counts.join(", "));
+    screen.line(`head ${headText(found.head)}`);
+    if (found.stillThere > 0)
+      screen.line(
+        screen.paint(
+          "warn",
+          `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
+        ),
+      );
+    tellTextless(screen, found.textless);
+    for (const { what, detail } of alarms)
+      screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));
+    printVerdict(screen, firstBad, { problems: found.problems.length, torn: false });
+  }
+  return firstBad === null ? EXIT.success : EXIT.failure;
+}
+
+const MOST_NAMED = 3;
+
+/** J381 not bad, and not passed over either. */
+function tellTextless(screen: Screen, textless: readonly Textless[]): void {
+  if (textless.length === 0) return;
+  const named = textless.slice(0, MOST_NAMED).map(({ digest, stream, seq }) => `${digest.slice(0, 12)} (entry ${seq} of ${stream})`);
+  const more = textless.length > MOST_NAMED ? `, and ${textless.length - MOST_NAMED} more` : "";
+  const what = `${count(textless.length, "set of policies has", "sets of policies have")} no text in it: ${named.join(", ")}${more}`;
+  screen.line(screen.paint("warn", `${visible(what)}. It was recorded before texts were stored, or the gate is a program's own code`));
+}
+
+type Bad = Readonly<{ name: string; reason: string }>;
+const TORN = "not verified: the end of the file is missing; what is there is as it was written";
+
+/** A681 The last line tells the outcome: `verified` stands there only when the exit code is 0. */
+function printVerdict(screen: Screen, firstBad: Bad | null, { problems, torn }: Readonly<{ problems: number; torn: boolean }>): void {
+  if (firstBad === null) screen.line(torn ? screen.paint("bad", TORN) : screen.paint("good", "verified: everything is as it was written"));
+  else
+    screen.line(
+      `${screen.paint("bad", `not verified: ${firstBad.name} is bad`)}: ${visible(firstBad.reason)}${problems > 1 ? ` (and ${problems - 1} more)` : ""}`,
+    );
+}
+
+async function ofFile(given: Given, screen: Screen, file: string): Promise<number> {
+  const root = keyOf(given, () => ownRoot(given));
+  const wanted = headGiven(given);
+  const read = readExport(await piecesOf(file, given.cwd), root, proof);
+  const problems = [...read.problems, ...headProblems(wanted, read.head)];
+  const [first] = problems;
+  const firstBad = first === undefined ? null : { name: first.line === 0 ? "the file" : `line ${first.line}`, ...first };
+  if (given.json) {
+    const { what, stream, torn, counts, head, textless } = read;
+    screen.line(JSON.stringify({ verified: firstBad === null && !torn, what, stream, torn, counts, head, textless, firstBad, problems }));
+  } else {
+    const { entries, commits, blobs, erased } = read.counts;
+    const whole = read.torn ? "part of a journal" : "a whole journal";
+    const of = read.what === "session" ? `${read.torn ? "part of " : ""}session ${visible(read.stream ?? "?")}` : whole;
+    screen.line(`${of}: ${count(entries, "entry", "entries")}, ${count(commits, "commit")}, ${count(blobs, "blob")}, ${erased} erased`);
+    if (read.head !== null) screen.line(`head ${visible(read.head)}`);
+    tellTextless(screen, read.textless);
+    if (read.torn && firstBad !== null) screen.line(screen.paint("warn", "the end of the file is missing: what is there was checked"));
+    printVerdict(screen, firstBad, { problems: problems.length, torn: read.torn });
+  }
+  return firstBad === null && !read.torn ? EXIT.success : EXIT.failure;
+}
+
+/** Against a head that was kept elsewhere, an older whole export is found out. */
+function headProblems(wanted: Head | null, found: string | null): { readonly line: number; readonly reason: string }[] {
+  if (wanted === null) return [];
+  const has = found === null ? null : parseHead(found);
+  if (has === null) return [{ line: 0, reason: "one session has no head to compare: verify an export of the whole journal" }];
+  return [...wanted].flatMap(([writer, { number, hash }]) => {
+    const at = has.get(writer);
+    const reason = `the given head has commit ${number} of writer \`${writer}\`, and the file ends before it`;
+    if (at === undefined || at.number < number) return [{ line: 0, reason }];
+    return at.number === number && at.hash !== hash
+      ? [{ line: 0, reason: `commit ${number} of writer \`${writer}\` is not that of the given head` }]
+      : [];
+  });
+}
+
+async function piecesOf(file: string, cwd: string): Promise<readonly string[]> {
+  const pieces: string[] = [];
+  try {
+    for await (const piece of createReadStream(resolve(cwd, file), { encoding: "utf8", highWaterMark: 1 << 20 }))
+      pieces.push(String(piece));
+    return pieces;
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new FaultError({ kind: "journal-unreadable", file, detail }, error);
+  }
+}
+
+/** Of the project one stands in. */
+function ownRoot(given: Given): string {
+  try {
+    return rootPublicKey(projectOf(given).journal.directory);
+  } catch (error) {
+    if (!(error instanceof FaultError) || error.fault.kind !== "project-missing") throw error;
+    const detail = "whose journal is it? an exported file is verified with its root's public key";
+    throw new FaultError({ kind: "usage", detail, hint: "give it with --key ed25519:…, or run this in the project" }, error);
+  }
+}
+
+function keyOf(given: Given, own: () => string): string {
+  const key = given.text("key");
+  if (key === null) return own();
+  if (isPublicKey(key)) return key;
+  throw new FaultError({
+    kind: "usage",
+    detail: "--key is not a public key",
+    hint: "it looks like `ed25519:` and 44 characters of base64",
+  });
+}
+
+function headGiven(given: Given): Head | null {
+  const text = given.text("head");
+  const head = text === null ? null : parseHead(text);
+  if (text !== null && head === null)
+    throw new FaultError({ kind: "usage", detail: "--head is not a head", hint: "give what `orgate journal head` printed" });
+  return head;
+}
+
+/** As the commits claim, which is quick to ask and good enough to draw with. */
+function totalOf(records: Records): number {
+  let total = 0;
+  for (const writer of records.writers())
+    for (const { ranges } of records.commits(writer)) for (const range of parseRanges(ranges) ?? []) total += range.count;
+  return total;
+}
+
+const CELLS = 30;
+
+/** On a terminal only: one line that is written over. */
+function bar(screen: Screen, total: number): (entries: number) => void {
+  if (total === 0) return () => {};
+  return (entries) => {
+    const done = Math.round(Math.min(1, entries / total) * CELLS);
+    screen.progress(`[${"#".repeat(done)}${" ".repeat(CELLS - done)}] ${entries} of ${total} entries`);
+  };
+}

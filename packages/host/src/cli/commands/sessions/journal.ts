@@ -1,0 +1,140 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { resolve } from "node:path";
+import { FaultError, isSessionStream, type StreamId, streamId } from "@orgate/core";
+import { decodePayload, exportJournal, exportSession, headText, isStreamName, type StoredEntry } from "@orgate/core/journal";
+import { type Look, proof } from "../../../store/open-read-only.ts";
+import { EXIT, type Run } from "../../../terminal/command.ts";
+import { count, table } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { certified, looking, permittedPerson, projectOf, sessionOf, writing } from "../project/project.ts";
+
+export const show: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const [wanted] = given.args;
+    if (wanted === undefined) {
+      const streams = [...look.records.streams()].map((stream) => sizeOf(look, stream));
+      if (given.json) screen.line(JSON.stringify(streams));
+      const rows = streams.map((s) => [s.stream, String(s.entries), new Date(s.lastAt).toISOString()] as const);
+      for (const line of given.json ? [] : table(["stream", "entries", "last"], rows, screen.paint)) screen.line(line);
+      return EXIT.success;
+    }
+    const stream = await streamOf(look, wanted);
+    let first = true;
+    if (given.json) screen.write("[");
+    for (const stored of look.records.entries(stream)) {
+      if (!screen.isOpen()) break;
+      const { seq, at, event, kind, bad } = readable(look, stored);
+      if (given.json) screen.write(`${first ? "" : ",\n"}${JSON.stringify({ stream, seq, at, kind, event, bad, hash: stored.entryHash })}`);
+      else {
+        const what = event === null ? screen.paint(bad === null ? "dim" : "bad", bad ?? "erased") : visible(JSON.stringify(event));
+        screen.line(`${screen.paint("dim", `${seq} ${new Date(at).toISOString()}`)} ${visible(kind)} ${what}`);
+      }
+      first = false;
+    }
+    if (given.json) screen.line("]");
+    return EXIT.success;
+  });
+
+function readable(look: Look, { seq, at, kind, payload }: StoredEntry) {
+  if (payload === null) return { seq, at, kind, event: null, bad: null };
+  const read = decodePayload(kind, payload, look.records.blob);
+  return read.kind === "event"
+    ? { seq, at, kind, event: read.event, bad: null }
+    : { seq, at, kind, event: null, bad: `bad: ${read.detail}` };
+}
+
+function sizeOf(look: Look, stream: StreamId) {
+  let [entries, lastAt] = [0, 0];
+  for (const { at } of look.records.entries(stream)) [entries, lastAt] = [entries + 1, at];
+  return { stream, entries, lastAt };
+}
+
+async function streamOf(look: Look, text: string): Promise<StreamId> {
+  const names = [...look.records.streams()];
+  const exact = isStreamName(text) ? streamId(text) : null;
+  if (exact !== null && names.includes(exact)) return exact;
+  const others = names.filter((name) => !isSessionStream(name));
+  try {
+    return (await sessionOf(look.journal, text)).session;
+  } catch (error) {
+    if (!(error instanceof FaultError) || error.fault.kind !== "session-unknown") throw error;
+    const hint = `streams beside sessions: ${others.join(", ")}; \`orgate journal show\` lists all`;
+    throw new FaultError({ kind: "usage", detail: `there is no stream \`${text}\``, hint }, error);
+  }
+}
+
+export const head: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const text = headText(look.head());
+    screen.line(given.json ? JSON.stringify({ head: text }) : text);
+    return EXIT.success;
+  });
+
+export const exportTo: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const wanted = given.text("session");
+    const session = wanted === null ? null : (await sessionOf(look.journal, wanted)).session;
+    const lines = session === null ? exportJournal(look.records, proof) : exportSession(look.records, session, proof);
+    const out = given.text("out");
+    if (out === null) {
+      if (given.json)
+        throw new FaultError({
+          kind: "usage",
+          detail: "--json needs --out FILE here",
+          hint: "an export is JSON lines already: leave --json out",
+        });
+      for (const line of lines) {
+        if (!screen.isOpen()) break;
+        screen.write(line);
+      }
+      return EXIT.success;
+    }
+    const written = writeWhole(out, given.cwd, lines);
+    if (given.json) screen.line(JSON.stringify({ file: out, lines: written, session, head: headText(look.head()) }));
+    else screen.line(`${count(written, "line")} written to ${visible(out)}`);
+    return EXIT.success;
+  });
+
+/** Whole or not at all: a cut export would be taken for a torn one. */
+function writeWhole(file: string, cwd: string, lines: Iterable<string>): number {
+  const path = resolve(cwd, file);
+  const draft = `${path}.part`;
+  let written = 0;
+  try {
+    const fd = openSync(draft, "w", 0o600); // it holds all that was said
+    try {
+      for (const line of lines) {
+        writeSync(fd, line);
+        written += 1;
+      }
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(draft, path);
+    return written;
+  } catch (error) {
+    rmSync(draft, { force: true });
+    if (error instanceof FaultError || !(error instanceof Error && "code" in error)) throw error;
+    const detail = `cannot be written: ${error.message}`;
+    throw new FaultError({ kind: "file-bad", file, line: null, column: null, detail, hint: "name another file with --out" }, error);
+  }
+}
+
+export const rotateKey: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const writer = given.flag("writer");
+  const person = await permittedPerson(given, screen, config, { kind: "manage-keys" }, `replace the ${writer ? "writer's" : "root"} key`);
+  return writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    const { keyring } = place;
+    const { from, to } = writer ? await keyring.rotateWriter() : await keyring.rotateRoot();
+    const publicKey = keyring.ring().keys.get(to)?.publicKey ?? null;
+    if (given.json) screen.line(JSON.stringify({ of: writer ? "writer" : "root", from, to, publicKey }));
+    else {
+      screen.line(`the ${writer ? "writer's" : "root"} key ${from} is replaced by ${to}`);
+      if (!writer) screen.line(`verify with either; the new one is ${publicKey ?? ""}`);
+    }
+    return EXIT.success;
+  });
+};

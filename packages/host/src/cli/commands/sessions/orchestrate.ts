@@ -1,0 +1,109 @@
+/**
+ * Several agents at one task, from the command line: the plan is said to the conductor, whose delegations are decided, reserved and journalled like any.
+ * S149 it exits 0 when the whole completed; 1 also where a member of a parallel did not, or was not let.
+ */
+import {
+  type Agent,
+  CONDUCTOR,
+  FaultError,
+  type Orchestration,
+  type OrchestrationBudget,
+  type OrchestrationKind,
+  orchestrationText,
+  type Principal,
+  readBudget,
+  USUAL_ROUNDS,
+  whyNoPlan,
+} from "@orgate/core";
+import { tokenCountText } from "@orgate/core/journal/view";
+import { type Member, membersOf } from "../../../runtime/members.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { table } from "../../../terminal/table.ts";
+import { certified, deskOf, personOf, projectOf, textOf } from "../project/project.ts";
+import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
+
+export const orchestrating =
+  (kind: OrchestrationKind): Run =>
+  async (given, screen) => {
+    const desk = await deskOf(projectOf(given), given.env, CONDUCTOR);
+    const conductor = desk.agents.find(({ name }) => name === CONDUCTOR);
+    if (conductor === undefined) throw noConductor();
+    const said = given.text("input");
+    if (said === null) throw usage("--input is missing", `orgate ${kind} A B --input "…"`);
+    const plan = planOf(kind, given, await textOf(said, "the task", screen));
+    for (const member of new Set(plan.members)) {
+      knownAgent(desk, member, given.env);
+      mustBeConducted(conductor, member);
+    }
+    const person = personOf(given, screen);
+    const principal: Principal = { kind: "user", id: person.name };
+    return withRuntime(given, screen, desk, principal, async (runtime) => {
+      await certified(given, screen, runtime.place, person);
+      if (!given.json)
+        screen.line(`${screen.paint("strong", kind)} ${plan.members.join(", ")} ${screen.paint("dim", "for")} ${person.name}`);
+      const result = await driven(given, screen, (options) => runtime.run(CONDUCTOR, orchestrationText(plan), options));
+      const members = await membersOf(runtime.place.store.journal, result.session);
+      if (given.json) screen.line(JSON.stringify({ ...result, members }));
+      else {
+        for (const line of memberTable(members, screen.paint)) screen.line(line);
+        printResult(given, screen, runtime.inspect.head(), result);
+      }
+      const exit = exitOf(result);
+      return exit === EXIT.success && kind === "parallel" && members.some(({ ending }) => ending !== "completed") ? EXIT.failure : exit;
+    });
+  };
+
+function planOf(kind: OrchestrationKind, given: Given, task: string): Orchestration {
+  const rounds = given.text("rounds");
+  const budget: OrchestrationBudget | string = given.text("budget") === null ? {} : readBudget(given.text("budget") ?? "");
+  if (typeof budget === "string") throw usage(budget, "--budget is for all members together");
+  const plan: Orchestration = {
+    kind,
+    members: given.args,
+    task,
+    rounds: kind !== "debate" ? 1 : rounds === null ? USUAL_ROUNDS : Number(rounds),
+    budget,
+  };
+  const why = whyNoPlan(plan);
+  if (why !== null) throw usage(why, `\`orgate ${kind} --help\` shows how`);
+  return plan;
+}
+
+/** Said before anything runs, where the gate would only refuse it. */
+function mustBeConducted({ delegates }: Pick<Agent, "delegates">, member: string): void {
+  if (delegates.includes(member)) return;
+  throw usage(
+    `\`${member}\` is not among those that the conductor may have work`,
+    `agents/conductor.toml names: ${delegates.join(", ") || "nobody"}`,
+  );
+}
+
+const noConductor = (): FaultError =>
+  usage(
+    `this project has no agent \`${CONDUCTOR}\``,
+    "`orgate init` writes one in a new project: copy agents/conductor.toml and policies/conductor.cedar from there",
+  );
+
+const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
+
+function memberTable(members: readonly Member[], paint: Parameters<typeof table>[2]): readonly string[] {
+  if (members.length === 0) return [];
+  const costs = members.map(({ cost }) => cost);
+  const together = costs.includes(null) ? null : costs.reduce<number>((n, one) => n + (one ?? 0), 0);
+  const sum = (of: "tokens" | "lost"): number => members.reduce((n, one) => n + one[of], 0);
+  return table(
+    ["member", "session", "ending", "used", "cost"],
+    [
+      ...members.map(({ agent, session, ending, tokens, lost, cost }) => [
+        agent,
+        session ?? "-",
+        { text: ending ?? "open", tone: ending === "completed" ? "good" : ending === "cancelled" ? "dim" : "warn" } as const,
+        tokenCountText({ tokens, lost }),
+        money(cost),
+      ]),
+      ["together", "", "", tokenCountText({ tokens: sum("tokens"), lost: sum("lost") }), money(together)],
+    ],
+    paint,
+  );
+}
+const money = (cost: number | null): string => (cost === null ? "-" : cost.toFixed(cost === 0 || cost >= 0.01 ? 2 : 4));

@@ -1,0 +1,131 @@
+import { haltText, liftText, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
+import { FaultError } from "@orgate/core/vocab";
+import { type HaltNeeds, haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
+import type { Look } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { Tone } from "../../../terminal/paint.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { age, count, table } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import { lookingIfAny, positive } from "../project/looking.ts";
+
+/** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
+export type Shown = SessionSummary["state"] | "interrupted" | "halted";
+/** One whose delegate waits for a person, or is driven by somebody, waits itself. */
+export async function shownState(look: Look, s: SessionSummary, halt: StandingHalt | null): Promise<Shown> {
+  if (s.state !== "running" || look.holder(s.session) !== null) return s.state;
+  if (halt !== null) return "halted";
+  for (const id of s.children) {
+    const child = await look.journal.session(id);
+    const below = child === null ? "interrupted" : await shownState(look, child, null);
+    if (below === "waiting" || below === "running") return "waiting";
+  }
+  return "interrupted";
+}
+export const TONES: Readonly<Record<Shown, Tone>> = {
+  idle: "plain",
+  running: "accent",
+  waiting: "warn",
+  interrupted: "warn",
+  halted: "bad",
+  closed: "dim",
+};
+
+export const list: Run = async (given, screen) => {
+  const none = (): number => {
+    screen.line(given.json ? "[]" : NONE);
+    return EXIT.success;
+  };
+  return lookingIfAny(given, (look) => listIn(look, given, screen), none);
+};
+
+const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';
+
+async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
+  const most = positive(given.text("most") ?? "50", "--most");
+  const wanted = given.text("state");
+  const page = { state: stateOf(wanted), agent: given.text("agent"), before: null, most };
+  const halts = await standingHalts(look.journal);
+  const found = await foundIn(look, halts, page, wanted === "interrupted" || wanted === "halted" ? wanted : null);
+  if (page.agent !== null && found.length === 0) await mustHaveSessions(look, page.agent);
+  if (given.json) {
+    screen.line(JSON.stringify(found));
+    return EXIT.success;
+  }
+  if (found.length === 0) screen.line(wanted === null ? NONE : `no session is ${wanted}`);
+  const now = Date.now();
+  const own = found.some((s) => s.external !== null);
+  const delegated = found.some((s) => s.parent !== null);
+  const rows = found.map((s) => {
+    const state = s.shown;
+    return [
+      s.session,
+      { text: state, tone: TONES[state] },
+      s.agent,
+      age(now - s.lastAt),
+      String(s.turns),
+      s.ending ?? "-",
+      ...(own ? [s.external ?? "-"] : []),
+      ...(delegated ? [s.parent ?? "-"] : []),
+      openOf(s),
+      s.title ?? "-",
+    ];
+  });
+  const head = [
+    "session",
+    "state",
+    "agent",
+    "age",
+    "turns",
+    "ending",
+    ...(own ? ["id"] : []),
+    ...(delegated ? ["works for"] : []),
+    "open",
+    "title",
+  ];
+  for (const line of found.length === 0 ? [] : table(head, rows, screen.paint)) screen.line(line);
+  const held = new Set(found.flatMap(({ halted }) => (halted === null ? [] : [halted])));
+  for (const halt of held) screen.line(screen.paint("warn", visible(`${haltText(halt)}: ${liftText(halt)}`)));
+  return EXIT.success;
+}
+
+type Page = Parameters<Look["journal"]["sessions"]>[0];
+/** A709 the journal does not know who drives: what it calls running is asked for piece by piece until enough of it are in the wanted state. */
+async function foundIn(look: Look, halts: HaltNeeds["halts"], page: Page, only: "interrupted" | "halted" | null) {
+  const found: Awaited<ReturnType<typeof shownIn>>[] = [];
+  for (let { before } = page; ; ) {
+    const piece = await look.journal.sessions({ ...page, before });
+    const shown = await Promise.all(piece.map((s) => shownIn(look, s, halts)));
+    found.push(...shown.filter((s) => only === null || s.shown === only));
+    const last = piece.at(-1);
+    if (only === null || last === undefined || found.length >= page.most) return found.slice(0, page.most);
+    before = { openedAt: last.openedAt, session: last.session };
+  }
+}
+
+/** With who holds it and which halt it waits with. */
+export async function shownIn(look: Look, s: SessionSummary, halts: HaltNeeds["halts"]) {
+  const holder = look.holder(s.session);
+  const halted = await haltOnSession({ journal: look.journal, halts, isHeld: holder !== null }, s);
+  return { ...s, holder, halted, shown: await shownState(look, s, halted) };
+}
+
+/** A624 a name that is typed wrong must not read as an agent that has done nothing. */
+async function mustHaveSessions({ journal }: Look, agent: string): Promise<void> {
+  if ((await journal.sessions({ state: null, agent, before: null, most: 1 })).length > 0) return;
+  throw new FaultError({
+    kind: "usage",
+    detail: `no session was ever opened for an agent \`${agent}\``,
+    hint: "`orgate agents list` shows the agents of the project, `orgate sessions list` every session",
+  });
+}
+
+function stateOf(text: string | null): SessionSummary["state"] | null {
+  if (text === "interrupted" || text === "halted") return "running"; // what the journal calls it
+  return text === "idle" || text === "running" || text === "waiting" || text === "closed" ? text : null;
+}
+
+const openOf = (s: SessionSummary): string =>
+  [s.openQuestions > 0 ? count(s.openQuestions, "question") : "", s.openUnknowns > 0 ? count(s.openUnknowns, "unknown outcome") : ""]
+    .filter((part) => part !== "")
+    .join(", ");

@@ -1,0 +1,243 @@
+import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
+import { decodePayload, haltText, liftText } from "@orgate/core/journal";
+import { filesText, narrator, tokensText } from "@orgate/core/journal/view";
+import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
+import { tokenizers } from "../../../models/tokenizers.ts";
+import { NODE } from "../../../runtime/compose.ts";
+import { mayAct } from "../../../runtime/people/approvals.ts";
+import { standingHalts } from "../../../runtime/people/halted.ts";
+import type { Look } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { nextCommand } from "../../../terminal/next-command.ts";
+import type { Screen } from "../../../terminal/screen.ts";
+import { count } from "../../../terminal/table.ts";
+import { visible } from "../../../terminal/visible.ts";
+import {
+  certified,
+  deskOf,
+  looking,
+  personOf,
+  positive,
+  projectOf,
+  requesterOf,
+  sessionAct,
+  sessionOf,
+  writing,
+} from "../project/project.ts";
+import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
+import { shownIn, TONES } from "./sessions-list.ts";
+
+type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
+
+export const show: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const summary = await sessionOf(look.journal, given.args[0] ?? "");
+    const stored = await storedOf(look, summary.session);
+    const entries = stored.flatMap((s) => (s.kind === "entry" ? [s.entry] : []));
+    const erased = stored.length - entries.length;
+    const state = erased > 0 ? null : fold(entries);
+    const { holder, halted, shown } = await shownIn(look, summary, await standingHalts(look.journal));
+    if (given.json) {
+      const { questions = [], unknowns = [] } = state === null ? {} : toResult(state);
+      screen.line(
+        JSON.stringify({ ...summary, shown, halted, holder, erased, questions, unknowns: withEvidence(unknowns, entries), entries }),
+      );
+      return EXIT.success;
+    }
+    printHead(screen, { ...summary, holder, shown, halted }, lostIn(entries));
+    printTimeline(screen, stored, summary.openedAt);
+    printOpen(screen, state, entries);
+    if (erased > 0) screen.line(`\n${count(erased, "entry was", "entries were")} erased on request: this session cannot go on`);
+    return EXIT.success;
+  });
+
+/** Chain checked. Where entries were erased, what is left is shown as it is stored: `verify` proves it. */
+async function storedOf(look: Look, session: SessionId): Promise<readonly Stored[]> {
+  try {
+    const stored: Stored[] = [];
+    for (let after = seq(0); ; ) {
+      const chunk = await look.journal.read(session, after, 1_000);
+      for (const entry of chunk) stored.push({ kind: "entry", entry });
+      const last = chunk.at(-1);
+      if (last === undefined) return stored;
+      after = last.seq;
+    }
+  } catch (error) {
+    if (!isFault(error, "entry-erased")) throw error;
+  }
+  return [...look.records.entries(session)].map((e): Stored => {
+    const read = e.payload === null ? null : decodePayload(e.kind, e.payload, look.records.blob);
+    if (read?.kind !== "event") return { kind: "erased", seq: e.seq, at: e.at, what: e.kind };
+    return { kind: "entry", entry: { stream: session, seq: e.seq, at: e.at, event: read.event } };
+  });
+}
+
+/** Reserved for model calls of its turns that were cut off. */
+const lostIn = (entries: readonly Entry[]): Usage =>
+  entries.reduce((sum, { event }) => (event.kind === "turn.ended" ? addUsage(sum, event.lost) : sum), NO_USAGE);
+
+function printHead(screen: Screen, s: Awaited<ReturnType<typeof shownIn>>, lost: Usage): void {
+  const { paint } = screen;
+  const { holder, halted, shown: state } = s;
+  const by = holder === null ? "" : `, held by ${holder.writer} (process ${holder.pid ?? "?"})`;
+  screen.line(`${paint("strong", s.session)} ${paint(TONES[state], state)}${by}`);
+  if (s.title !== null) screen.line(visible(s.title));
+  screen.line(
+    `${s.external === null ? "" : `id ${visible(s.external)}, `}agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${tokensText({ usage: s.usage, lost })}, opened ${new Date(s.openedAt).toISOString()}`,
+  );
+  if (s.parent !== null) screen.line(`works for ${s.parent}: \`orgate sessions show ${s.parent}\``);
+  if (s.children.length > 0) screen.line(`at work for it: ${s.children.join(", ")}`);
+  if (halted !== null) screen.line(paint("warn", visible(`${haltText(halted)}: ${liftText(halted)}`)));
+  if (state === "interrupted")
+    screen.line(paint("warn", `its process ended in the middle of a turn: \`orgate sessions resume ${s.session}\``));
+  screen.line();
+}
+
+function printTimeline(screen: Screen, stored: readonly Stored[], start: number): void {
+  const { paint } = screen;
+  const tellOf = narrator();
+  const digits = String(stored.length).length;
+  for (const s of stored) {
+    if (!screen.isOpen()) return;
+    const [place, at] = s.kind === "entry" ? [s.entry.seq, s.entry.at] : [s.seq, s.at];
+    const time = `+${((at - start) / 1_000).toFixed(3)}`.padStart(9);
+    const prefix = paint("dim", `${String(place).padStart(digits)} ${time}`);
+    if (s.kind === "erased") {
+      screen.line(`${prefix}  · ${paint("dim", `${visible(s.what)}: erased`)}`);
+      continue;
+    }
+    for (const { mark, tone, text, more } of tellOf(s.entry)) {
+      screen.line(`${prefix}  ${paint(tone, mark)} ${tone === "good" ? text : paint(tone, text)}`);
+      for (const line of more) screen.line(`${" ".repeat(digits + 14)}${line}`);
+    }
+  }
+}
+
+type Unknowns = ReturnType<typeof toResult>["unknowns"];
+
+/** What proves that it was run, beside why nobody knows what came of it. */
+function withEvidence(unknowns: Unknowns, entries: readonly Entry[]) {
+  return unknowns.map((unknown) => {
+    const ended = entries.findLast(({ event }) => event.kind === "act.ended" && event.call === unknown.call);
+    const evidence = ended?.event.kind === "act.ended" ? ended.event.evidence : null;
+    return { ...unknown, entry: ended?.seq ?? null, evidence };
+  });
+}
+
+function printOpen(screen: Screen, state: State | null, entries: readonly Entry[]): void {
+  if (state === null) return;
+  const { questions, unknowns } = toResult(state);
+  if (state.followUps.length > 0 && !state.closed) screen.line(`\n${screen.paint("warn", "said for after the turn, and not begun")}`);
+  for (const { text, files, by } of state.closed ? [] : state.followUps)
+    screen.line(`  › ${visible(`${by.kind}:${by.id}`)}: ${visible(text)}${filesText(files)}`);
+  if (questions.length > 0) screen.line(`\n${screen.paint("warn", "open questions")}`);
+  for (const { approval, action, asks, digest } of questions) {
+    for (const { question, policy } of asks) screen.line(`  ? ${approval} on ${action}: ${visible(question)} (${visible(policy)})`);
+    screen.line(screen.paint("dim", `    bound to ${digest}`));
+  }
+  if (unknowns.length > 0) screen.line(`\n${screen.paint("warn", "outcomes that nobody knows")}`);
+  for (const { call, tool, resource, outcome, evidence, entry } of withEvidence(unknowns, entries)) {
+    screen.line(
+      `  ? ${visible(tool)} ${call} on ${visible(`${resource.type}::${resource.id}`)}: ${outcome.cause}, ${visible(outcome.detail)}`,
+    );
+    const proof =
+      evidence === null
+        ? ""
+        : `started ${count(evidence.starts, "time")}, action ${evidence.actionDigest}, tool ${evidence.toolDigest.slice(0, 12)}`;
+    screen.line(screen.paint("dim", `    entry ${entry ?? "?"}: ${proof}`));
+    screen.line(screen.paint("dim", `    orgate sessions resolve ${state.session}/${call} happened, did-not-happen, reconcile or abandon`));
+  }
+}
+
+// another from it, and its end: decided as at the server (A623)
+
+export const fork: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { session, agent, principal } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const at = given.text("at");
+  const { gate } = await deskOf(config, given.env);
+  const person = personOf(given, screen);
+  return writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    const what = { kind: "session", session, agent, requester: requesterOf(principal) } as const;
+    mayAct(gate, person, { kind: "open", what }, `fork ${session}`);
+    const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids, counters: tokenizers }, session, {
+      at: at === null ? null : positive(at, "--at"),
+      external: given.text("id"),
+      principal: { kind: "user", id: person.name },
+      surface: "cli",
+    });
+    if (given.json) screen.line(JSON.stringify(made));
+    else {
+      const [, forked] = await place.store.journal.read(made.session, seq(0), 2);
+      const { at: last, unknown } = forked?.event.kind === "session.forked" ? forked.event : { at: "?", unknown: [] };
+      screen.line(`${screen.paint("strong", made.session)} forked from ${session}, what was said up to entry ${last}`);
+      if (unknown.length > 0)
+        screen.line(
+          screen.paint("warn", `${count(unknown.length, "call")} (${unknown.join(", ")}) had no outcome there, and the agent is told so`),
+        );
+      screen.line(screen.paint("dim", `go on: ${nextCommand(given, `run ${visible(made.agent)} --session ${made.session} --input "…"`)}`));
+    }
+    return EXIT.success;
+  });
+};
+
+export const close: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const found = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const { session } = found;
+  const { gate } = await deskOf(config, given.env);
+  const person = personOf(given, screen);
+  return writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    mayAct(gate, person, sessionAct("close", found), `close ${session}`);
+    const by = { kind: "user", id: person.name } as const;
+    const closed = await closeSession({ journal: place.store.journal, clock: NODE.clock }, session, by, given.text("reason") ?? "");
+    screen.line(
+      given.json ? JSON.stringify(closed) : `closed ${session}: it takes no turn any more; \`orgate sessions fork\` goes on from it`,
+    );
+    return EXIT.success;
+  });
+};
+
+// taking one up
+
+export const resume: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { summary, pending } = await looking(given, async (look) => {
+    const found = await sessionOf(look.journal, given.args[0] ?? "");
+    const holder = look.holder(found.session);
+    if (holder !== null)
+      throw new FaultError({
+        kind: "session-held",
+        session: found.session,
+        by: `writer \`${holder.writer}\` (process ${holder.pid ?? "?"})`,
+      });
+    return { summary: found, pending: (await look.inbox.pending(found.session)).length };
+  });
+  const desk = await deskOf(config, given.env);
+  knownAgent(desk, summary.agent, given.env, null, summary.session);
+  return withRuntime(given, screen, desk, summary.principal, async (runtime) => {
+    if (pending === 0 && (summary.state === "idle" || summary.state === "closed")) {
+      const state = await runtime.inspect.state(summary.session);
+      if (state.closed || state.followUps.length === 0) return nothingToDo(given, screen, state);
+    }
+    if (!given.json) screen.line(`${screen.paint("strong", summary.agent)} ${screen.paint("dim", `resumed, ${summary.session}`)}`);
+    const result = await driven(
+      given,
+      screen,
+      (options) => runtime.resume(summary.session, options),
+      runtime.inspect.events(summary.session),
+    );
+    const exit = printResult(given, screen, runtime.inspect.head(), result);
+    adviseOnTrust(desk, summary.agent, given, screen);
+    return exit;
+  });
+};
+
+function nothingToDo(given: Given, screen: Screen, state: State): number {
+  const result = toResult(state);
+  if (given.json) screen.line(JSON.stringify(result));
+  else screen.line(`nothing to resume: ${result.ending === null ? "no turn was started" : `the last turn ended \`${result.ending}\``}`);
+  return result.ending === null ? EXIT.success : exitOf(result);
+}

@@ -1,7 +1,0 @@
-import type { Screen } from "../cli/screen.ts";
-import { whyProgramsFail } from "../program-warnings.ts";
-
-export async function notePrograms(screen: Screen): Promise<void> {
-  const why = await whyProgramsFail();
-  if (why !== null) screen.line(`${screen.paint("warn", "!")} ${why}`);
-}

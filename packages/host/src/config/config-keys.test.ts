@@ -1,0 +1,117 @@
+/** Every setting of `orgate.toml`, each with a value that makes a difference: a new one without a row fails. */
+import { readFileSync } from "node:fs";
+import { parse } from "smol-toml";
+import { describe, expect, test } from "vitest";
+import { configKeys, toConfig } from "./config.ts";
+
+/** What is written, and what has become another than it was without it. */
+type Row = readonly [written: object, path: string, becomes: unknown];
+const S = { agent: "a", cron: "* * * * *" };
+const W = { agent: "a", path: "/hooks/x", provider: "github", secret: "s" };
+const schedule = (more: object): object => ({ schedules: { x: { ...S, ...more } } });
+const webhook = (more: object): object => ({ webhooks: { x: { ...W, ...more } } });
+const price = (more: object): object => ({ prices: { "p/m": { input: 1, output: 2, ...more } } });
+
+const ROWS: Readonly<Record<string, Row>> = {
+  "project.name": [{ project: { name: "other" } }, "name", "other"],
+  "project.agents": [{ project: { name: "p", agents: ["x.ts"] } }, "agents", ["x.ts"]],
+  "project.tools": [{ project: { name: "p", tools: ["t.ts"] } }, "tools", ["t.ts"]],
+  "journal.directory": [{ journal: { directory: "j" } }, "journal.directory", "/p/j"],
+  "journal.synchronous": [{ journal: { synchronous: "off" } }, "journal.synchronous", "off"],
+  "skills.home": [{ skills: { home: true } }, "skillsHome", expect.stringContaining("skills")],
+  "knowledge.embedding": [
+    { knowledge: { embedding: "openai/text-embedding-3-small" } },
+    "knowledge.embedding",
+    "openai/text-embedding-3-small",
+  ],
+  "groups.agents.*": [{ groups: { agents: { g: ["a"] } } }, "groups.agents.g", ["a"]],
+  "groups.users.*": [{ groups: { users: { g: ["u"] } } }, "groups.users.g", ["u"]],
+  "models.default": [{ models: { default: "offline/echo" } }, "models.default", "offline/echo"],
+  "prices.*.input": [price({ input: 3 }), "prices.p/m.input", 3],
+  "prices.*.output": [price({ output: 4 }), "prices.p/m.output", 4],
+  "prices.*.cachedInput": [price({ cachedInput: 0.5 }), "prices.p/m.cachedInput", 0.5],
+  "prices.*.cacheWrite": [price({ cacheWrite: 5 }), "prices.p/m.cacheWrite", 5],
+  "coordinator.iterations": [{ coordinator: { iterations: 3 } }, "coordinator.iterations", 3],
+  "coordinator.tokens": [{ coordinator: { tokens: 3 } }, "coordinator.tokens", 3],
+  "coordinator.turnMs": [{ coordinator: { turnMs: 3 } }, "coordinator.turnMs", 3],
+  "server.host": [{ server: { host: "::1" } }, "server.host", "::1"],
+  "server.port": [{ server: { port: 1 } }, "server.port", 1],
+  "server.names": [{ server: { names: ["n"] } }, "server.names", ["n"]],
+  "server.proxies": [{ server: { proxies: ["10.0.0.0/8"] } }, "server.proxies", ["10.0.0.0/8"]],
+  "server.turns_at_once": [{ server: { turns_at_once: 1 } }, "server.turnsAtOnce", 1],
+  "server.chat_keys_in_url": [{ server: { chat_keys_in_url: true } }, "server.chatKeysInUrl", true],
+  "notify.webhook": [{ notify: { webhook: "http://x/", secret_env: "S" } }, "notify.webhook", "http://x/"],
+  "notify.secret_env": [{ notify: { webhook: "http://x/", secret_env: "S" } }, "notify.secretEnv", "S"],
+  "schedules.*.agent": [schedule({ agent: "b" }), "schedules.x.agent", "b"],
+  "schedules.*.input": [schedule({ input: "i" }), "schedules.x.input", "i"],
+  "schedules.*.cron": [schedule({ cron: "1 * * * *" }), "schedules.x.cron", "1 * * * *"],
+  "schedules.*.at": [schedule({ at: "2030-01-01T00:00" }), "schedules.x.at", "2030-01-01T00:00"],
+  "schedules.*.timezone": [schedule({ timezone: "Asia/Tokyo" }), "schedules.x.timezone", "Asia/Tokyo"],
+  "schedules.*.owner": [schedule({ owner: "ana" }), "schedules.x.owner", "ana"],
+  "schedules.*.one_shot": [schedule({ one_shot: true }), "schedules.x.one_shot", true],
+  "schedules.*.jitter": [schedule({ jitter: "30s" }), "schedules.x.jitter", 30_000],
+  "schedules.*.overlap": [schedule({ overlap: "queue" }), "schedules.x.overlap", "queue"],
+  "schedules.*.at_once": [schedule({ at_once: 3 }), "schedules.x.at_once", 3],
+  "schedules.*.missed": [schedule({ missed: "all" }), "schedules.x.missed", "all"],
+  "schedules.*.most_missed": [schedule({ most_missed: 3 }), "schedules.x.most_missed", 3],
+  "schedules.*.grace": [schedule({ grace: "5m" }), "schedules.x.grace", 300_000],
+  "schedules.*.session": [schedule({ session: "shared" }), "schedules.x.session", "shared"],
+  "schedules.*.retries": [schedule({ retries: 0 }), "schedules.x.retries", 0],
+  "schedules.*.failures": [schedule({ failures: 0 }), "schedules.x.failures", 0],
+  "schedules.*.enabled": [schedule({ enabled: false }), "schedules.x.enabled", false],
+  "webhooks.*.agent": [webhook({ agent: "b" }), "webhooks.x.agent", "b"],
+  "webhooks.*.path": [webhook({ path: "/y" }), "webhooks.x.path", "/y"],
+  "webhooks.*.provider": [webhook({ provider: "slack" }), "webhooks.x.provider", "slack"],
+  "webhooks.*.secret": [webhook({ secret: ["$S", "s"] }), "webhooks.x.secret", ["$S", "s"]],
+  "webhooks.*.input": [webhook({ input: "i" }), "webhooks.x.input", "i"],
+  "webhooks.*.owner": [webhook({ owner: "ana" }), "webhooks.x.owner", "ana"],
+  "webhooks.*.filter": [webhook({ filter: { json_path: "a", equals: 1 } }), "webhooks.x.filter", { json_path: "a", equals: 1 }],
+  "webhooks.*.max_bytes": [webhook({ max_bytes: 9 }), "webhooks.x.max_bytes", 9],
+  "webhooks.*.content_types": [webhook({ content_types: ["text/plain"] }), "webhooks.x.content_types", ["text/plain"]],
+  "webhooks.*.replay_window": [webhook({ replay_window: "1m" }), "webhooks.x.replay_window", 60_000],
+  "webhooks.*.signature_header": [webhook({ signature_header: "x-s" }), "webhooks.x.signature_header", "x-s"],
+  "webhooks.*.id_header": [webhook({ id_header: "x-i" }), "webhooks.x.id_header", "x-i"],
+  "webhooks.*.timestamp_header": [webhook({ timestamp_header: "x-t" }), "webhooks.x.timestamp_header", "x-t"],
+};
+const configOf = (written: object): unknown => {
+  const read = toConfig({ project: { name: "p" }, ...written }, "/p", "/p/orgate.toml");
+  if (read.kind === "invalid") throw new Error(read.issue.detail);
+  return read.config;
+};
+const at = (value: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((v, key) => (typeof v === "object" && v !== null ? Reflect.get(v, key) : undefined), value);
+
+test("A50 every setting has a row, and no row is left over", () => {
+  expect(Object.keys(ROWS).sort()).toEqual([...configKeys()].sort());
+});
+
+describe("every setting is read", () => {
+  test.each(Object.entries(ROWS))("A50 %s", (_, [written, path, becomes]) => {
+    expect(at(configOf(written), path)).toEqual(becomes);
+    expect(at(configOf({}), path)).not.toEqual(becomes);
+  });
+});
+
+test("A50 every setting is on a page of the guide, and the page of projects is itself one that loads", () => {
+  const page = (name: string): string => readFileSync(new URL(`../../../../docs/guide/${name}.md`, import.meta.url), "utf8");
+  const [project, schedules, webhooks] = [page("project"), page("schedules"), page("webhooks")];
+  const pageOf = (key: string): string => (key.startsWith("schedules.") ? schedules : key.startsWith("webhooks.") ? webhooks : project);
+  const missing = configKeys().filter((key) => {
+    const word = key.split(".").findLast((part) => part !== "*") ?? key;
+    return !(pageOf(key).includes("`" + word + "`") || new RegExp("^\\[?(?:[a-z]+\\.)?" + word + "(?: =|\\])", "m").test(pageOf(key)));
+  });
+  expect(missing).toEqual([]);
+  const written = /```toml\n([\s\S]*?)```/.exec(project)?.[1] ?? "";
+  expect(toConfig(parse(written), "/p", "/p/orgate.toml").kind).toBe("config");
+});
+
+test("A51 a setting that is not there is refused, with the one that was meant", () => {
+  const detail = (value: object): string => {
+    const read = toConfig({ project: { name: "p" }, ...value }, "/p", "/p/orgate.toml");
+    return read.kind === "invalid" ? read.issue.detail : "taken";
+  };
+  expect(detail({ serve: {} })).toBe("there is no setting `serve`; did you mean `server`?");
+  expect(detail({ server: { prot: 1 } })).toBe("there is no setting `server.prot`; did you mean `port`?");
+  expect(detail(schedule({ time_zone: "UTC" }))).toBe("there is no setting `schedules.x.time_zone`; did you mean `timezone`?");
+  expect(detail(webhook({ xyzzy: 1 }))).toContain("there is no setting `webhooks.x.xyzzy`; known: agent, path");
+});

@@ -1,0 +1,214 @@
+/** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
+import { isIP } from "node:net";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { type Limits, lowerFirst, nearest, type Prices } from "@orgate/core/vocab";
+import * as z from "zod";
+import type { Draft } from "../files/file-overlay.ts";
+import { projectSchedule, projectWebhook, type WrittenSchedule, type WrittenWebhook } from "./schedule-schema.ts";
+
+const member = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
+/** A group and who is in it. */
+const groups = z.record(member, z.array(member)).default({});
+
+/** Of a million tokens. */
+const amount = z.number().min(0);
+const model = z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`");
+const price = z.strictObject({ input: amount, output: amount, cachedInput: amount.exactOptional(), cacheWrite: amount.exactOptional() });
+
+/** What `orgate.toml` may hold. */
+const projectSchema = z.strictObject({
+  project: z.strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/, "must be 1 to 64 letters, digits, spaces, dots, _ and -, a letter or digit first"),
+    agents: z
+      .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
+      .default(["agents/*.ts", "agents/*.toml", "agents/*.symbi", "agents/*.dsl"]),
+    tools: z
+      .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
+      .default(["tools/*.ts", "tools/*.clad.toml"]),
+  }),
+  journal: z
+    .strictObject({
+      directory: z.string().min(1).default(".orgate"),
+      synchronous: z.enum(["full", "normal", "off"]).default("full"),
+    })
+    .prefault({}),
+  skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
+  groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
+  models: z.strictObject({ default: model.exactOptional() }).prefault({}),
+  prices: z.record(model, price).default({}),
+  knowledge: z.strictObject({ embedding: model.exactOptional() }).prefault({}),
+  coordinator: z
+    .strictObject({
+      iterations: z.int().min(1).exactOptional(),
+      tokens: z.int().min(1).exactOptional(),
+      turnMs: z.int().min(1).exactOptional(),
+    })
+    .prefault({}),
+  server: z
+    .strictObject({
+      host: z.string().min(1).max(253).default("127.0.0.1"),
+      port: z.int().min(0).max(65_535).default(4680),
+      names: z.array(z.string().regex(/^(?:\*|[A-Za-z0-9.-]{1,253})$/, "must be a host's name, without a port, or `*`")).default([]),
+      proxies: z.array(z.string().refine(isAddress, "must be an address or a network, such as 10.0.0.2 or 10.0.0.0/8")).default([]),
+      turns_at_once: z.int().min(1).max(10_000).default(256),
+      chat_keys_in_url: z.boolean().default(false),
+    })
+    .prefault({}),
+  notify: z
+    .strictObject({
+      webhook: z.string().refine(isWebAddress, "must be an address of http or https, without a name or password in it"),
+      secret_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "must be the name of an environment variable"),
+    })
+    .optional(),
+  schedules: z.record(member, projectSchedule).default({}),
+  webhooks: z.record(member, projectWebhook).default({}),
+});
+
+export type Config = Readonly<{
+  /** The project's folder, absolute. */
+  root: string;
+  /** The working folder, absolute, links resolved: `root` or below it. */
+  from: string;
+  /** Its `orgate.toml`. */
+  file: string;
+  name: string;
+  /** Paths and globs below `root`, for `loadAgents`. */
+  agents: readonly string[];
+  /** Paths and globs below `root`: modules and manifests (`.clad.toml`) whose tools an agent in TOML may name. */
+  tools: readonly string[];
+  /** Absolute: where the policies lie. */
+  policies: string;
+  /** Absolute: the person's own skills, where the project wants them; null where it does not. */
+  skillsHome: string | null;
+  /** Group → members: what `AgentGroup` and `UserGroup` stand for in policies. */
+  groups: Groups;
+  /** The model of every agent that names none, `provider/name`; null: the offline model, which is built in. */
+  models: Readonly<{ default: string | null }>;
+  /** What models cost, by `provider/name`: for agents that do not say it themselves. */
+  prices: Readonly<Record<string, Prices>>;
+  /** `embedding`: what makes vectors of what is known, `provider/name`; null: it is found by its words alone. */
+  knowledge: Readonly<{ embedding: string | null }>;
+  /** Limits of the coordinator, in place of those of its file. */
+  coordinator: Readonly<Partial<Pick<Limits, "iterations" | "tokens" | "turnMs">>>;
+  /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
+  journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
+  /** Where `orgate up` listens, the names under which it is reached beside its address, the proxies in front of it, and how many sessions it drives at once. */
+  /** `chatKeysInUrl`: whether `/ws/chat` takes an API key at `?token=`. */
+  server: Readonly<{
+    host: string;
+    port: number;
+    names: readonly string[];
+    proxies: readonly string[];
+    turnsAtOnce: number;
+    chatKeysInUrl: boolean;
+  }>;
+  /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
+  notify: Readonly<{ webhook: string; secretEnv: string }> | null;
+  /** By name, as they are written. */
+  schedules: Readonly<Record<string, WrittenSchedule>>;
+  webhooks: Readonly<Record<string, WrittenWebhook>>;
+  /** Files that are read in place of what lies there: for whoever tries a change. No setting. */
+  drafts?: readonly Draft[];
+  /** Whether the shell's agent has the tool `shell`: `orgate shell --allow-shell`. No setting either. */
+  allowShell?: boolean;
+}>;
+
+export type Members = Readonly<Record<string, readonly string[]>>;
+export type Groups = Readonly<{ agents: Members; users: Members }>;
+
+export type ConfigIssue = Readonly<{ path: readonly PropertyKey[]; detail: string }>;
+export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "invalid"; issue: ConfigIssue }>;
+
+/** `value` is the parsed file; `root` the folder it lies in. */
+export function toConfig(value: unknown, root: string, file: string): ReadConfig {
+  const read = projectSchema.safeParse(value);
+  if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
+  const { project, journal, server, knowledge, skills, groups, models, prices, coordinator, notify, schedules, webhooks } = read.data;
+  return {
+    kind: "config",
+    config: Object.freeze({
+      root,
+      from: root,
+      file,
+      name: project.name,
+      agents: Object.freeze(project.agents),
+      tools: Object.freeze(project.tools),
+      policies: join(root, "policies"),
+      skillsHome: skills.home ? join(homedir(), ".agents", "skills") : null,
+      groups,
+      models: Object.freeze({ default: models.default ?? null }),
+      prices,
+      knowledge: Object.freeze({ embedding: knowledge.embedding ?? null }),
+      coordinator,
+      journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
+      server: Object.freeze({
+        host: server.host,
+        port: server.port,
+        names: Object.freeze(server.names),
+        proxies: Object.freeze(server.proxies),
+        turnsAtOnce: server.turns_at_once,
+        chatKeysInUrl: server.chat_keys_in_url,
+      }),
+      notify: notify === undefined ? null : Object.freeze({ webhook: notify.webhook, secretEnv: notify.secret_env }),
+      schedules,
+      webhooks,
+    }),
+  };
+}
+
+function isInside(path: string): boolean {
+  return path !== "" && !isAbsolute(path) && !path.split(/[\\/]/).includes("..") && !path.includes("\0");
+}
+
+function isAddress(text: string): boolean {
+  const [address = "", prefix, ...more] = text.split("/");
+  const bits = isIP(address) === 6 ? 128 : 32;
+  return isIP(address) !== 0 && more.length === 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits));
+}
+
+function isWebAddress(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return (url?.protocol === "http:" || url?.protocol === "https:") && url.username === "" && url.password === "";
+}
+
+type Shape = Readonly<{ properties?: Readonly<Record<string, Shape>>; additionalProperties?: Shape | boolean }>;
+const shapeOf = (): Shape => z.toJSONSchema(projectSchema, { io: "input", unrepresentable: "any" }) as Shape;
+
+/** Every setting there is, from the schema itself; `*` stands for a name that the project chooses. */
+export function configKeys(): readonly string[] {
+  const walk = (shape: Shape, path: string): readonly string[] => {
+    const named = Object.entries(shape.properties ?? {}).flatMap(([key, inner]) => walk(inner, path === "" ? key : `${path}.${key}`));
+    const { additionalProperties: any } = shape;
+    const chosen = typeof any === "object" ? walk(any, `${path}.*`) : [];
+    return named.length + chosen.length > 0 ? [...named, ...chosen] : [path];
+  };
+  return walk(shapeOf(), "");
+}
+
+function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  let at: Shape = shapeOf();
+  for (const step of path) {
+    const { properties = {}, additionalProperties: any } = at;
+    at = properties[String(step)] ?? (typeof any === "object" ? any : {});
+  }
+  return Object.keys(at.properties ?? {});
+}
+
+/** The key itself, where a key is what is wrong. */
+function issueOf(error: z.ZodError): ConfigIssue {
+  const [issue] = error.issues;
+  if (issue === undefined) return { path: [], detail: "not understood" };
+  if (issue.code === "unrecognized_keys") {
+    const [key = ""] = issue.keys;
+    const meant = nearest(key, keysAt(issue.path));
+    return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`; ${meant}` };
+  }
+  const name = issue.path.join(".");
+  const said = (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message; // of a name, what is wrong with it
+  const message = lowerFirst(said);
+  const missing = issue.code === "invalid_type" && issue.input === undefined && message.endsWith("received undefined");
+  return { path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` };
+}

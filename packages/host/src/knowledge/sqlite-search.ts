@@ -1,0 +1,124 @@
+/**
+ * How knowledge is found. N20 isolation is in the query: every word that is sought carries the number of a realm that whoever asks may look into, vectors
+ * are sought in those partitions alone, and the rows are taken from those realms only.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { CANDIDATES, type Found, ranked, type Search, stem, type Vector, wordsIn } from "@orgate/core/knowledge";
+import { type StoredItem, scopesWithin } from "@orgate/core/vocab";
+import { COLUMNS, itemOf } from "./sqlite-schema.ts";
+import type { Vectors } from "./sqlite-vectors.ts";
+
+/** As it stands in the index. */
+export const wordIn = (realm: number, word: string): string => `${realm}q${stem(word)}`;
+const MOST_WORDS = 4_000;
+export function indexed(realm: number, text: string): string {
+  const words: string[] = [];
+  for (const word of wordsIn(text)) {
+    if (word.length <= LONGEST_WORD) words.push(wordIn(realm, word));
+    if (words.length >= MOST_WORDS) break;
+  }
+  return words.join(" ");
+}
+const LONGEST_WORD = 64;
+const MOST_SOUGHT = 32;
+/**
+ * N82 the rarest words are sought first, and ranked are no more rows than so many: a word that everything has says nothing. Where none of those fits, the
+ * rarest of the others is sought, and of the items that have it the newest are taken: as the index has them, unranked, until there are enough.
+ */
+const MOST_ROWS = 600;
+
+const NOW = "(i.valid_from IS NULL OR i.valid_from <= :now) AND (i.valid_to IS NULL OR i.valid_to > :now)";
+const MINE = "i.superseded_by IS NULL AND i.realm IN (:r0, :r1, :r2)";
+const AT = "i.directory = :path";
+const BELOW = "(i.directory = :path OR (i.directory >= :path || '/' AND i.directory < :path || '0'))";
+
+/** N77 whether it holds is looked at before there are enough of them. */
+const having = (where: string): string =>
+  `SELECT ${COLUMNS} FROM item_words w CROSS JOIN items i ON i.n = w.rowid WHERE item_words MATCH :match AND ${MINE} AND ${NOW} ${where}`;
+const ranking = (where: string): string => `${having(where)} ORDER BY w.rank LIMIT ${CANDIDATES}`;
+const newest = (where: string): string => `${having(where)} ORDER BY w.rowid DESC LIMIT ${CANDIDATES}`;
+
+/** Published so that their plans can be looked at. */
+export const KNOWLEDGE_SQL = Object.freeze({
+  anywhere: ranking(""),
+  at: ranking(`AND ${AT}`),
+  below: ranking(`AND ${BELOW}`),
+  everywhere: ranking("AND i.directory IS NOT NULL"),
+  anywhereNewest: newest(""),
+  atNewest: newest(`AND ${AT}`),
+  belowNewest: newest(`AND ${BELOW}`),
+  everywhereNewest: newest("AND i.directory IS NOT NULL"),
+  one: `SELECT ${COLUMNS}, i.n FROM items i WHERE i.n = :n AND ${MINE} AND ${NOW}`,
+  count: "SELECT items FROM word_counts WHERE word = ?",
+  realm: "SELECT n FROM realms WHERE scope = ? AND agent = ?",
+});
+
+export function searching(db: DatabaseSync, vectors: Vectors): (search: Search, vector: Vector | null) => Found {
+  const prepared = (sql: string, walk: string) => ({ rank: db.prepare(sql), walk: db.prepare(walk) });
+  const lookups = {
+    anywhere: prepared(KNOWLEDGE_SQL.anywhere, KNOWLEDGE_SQL.anywhereNewest),
+    at: prepared(KNOWLEDGE_SQL.at, KNOWLEDGE_SQL.atNewest),
+    below: prepared(KNOWLEDGE_SQL.below, KNOWLEDGE_SQL.belowNewest),
+    everywhere: prepared(KNOWLEDGE_SQL.everywhere, KNOWLEDGE_SQL.everywhereNewest),
+  };
+  const [one, count, realm] = [KNOWLEDGE_SQL.one, KNOWLEDGE_SQL.count, KNOWLEDGE_SQL.realm].map((sql) => db.prepare(sql));
+
+  /** Those that are there; a realm that nobody has put anything into has nothing to find. */
+  function realmsOf({ agent, scope }: Search): readonly number[] {
+    return scopesWithin(scope).flatMap((wide) => {
+      const row = realm?.get(wide, wide === "agent" ? agent : "");
+      return row === undefined ? [] : [Number(row.n)];
+    });
+  }
+
+  /** `rank`: words that few enough have, all of them together; `walk`: the rarest of the others. */
+  function matchOf(terms: readonly string[], realms: readonly number[]): Readonly<{ rank: string | null; walk: string | null }> {
+    const words = new Set<string>();
+    for (const term of terms.slice(0, MOST_SOUGHT * 4))
+      for (const word of wordsIn(term.slice(0, LONGEST_WORD * 2)))
+        if (words.size < MOST_SOUGHT && word.length <= LONGEST_WORD) words.add(word);
+    const known = [...words]
+      .flatMap((word) => realms.map((n) => wordIn(n, word)))
+      .map((word) => ({ word, rows: Number(count?.get(word)?.items ?? 0) }))
+      .filter(({ rows }) => rows > 0)
+      .sort((a, b) => a.rows - b.rows);
+    let rows = 0;
+    const sought = known.filter((one) => {
+      rows += one.rows;
+      return rows <= MOST_ROWS;
+    });
+    const other = known[sought.length];
+    return {
+      rank: sought.length === 0 ? null : sought.map(({ word }) => `"${word}"`).join(" OR "),
+      walk: other === undefined ? null : `"${other.word}"`,
+    };
+  }
+
+  return (search, vector) => {
+    const realms = realmsOf(search);
+    if (realms.length === 0) return { hits: [], trouble: null };
+    const [r0 = -1, r1 = -1, r2 = -1] = realms;
+    const bound = { r0, r1, r2, now: search.now };
+    const match = matchOf(search.terms, realms);
+    const { directory } = search;
+    const { anywhere, at, below, everywhere } = lookups;
+    const { rank, walk } = directory === null ? anywhere : directory.how === "at" ? at : directory.path === "" ? everywhere : below;
+    const where = directory === null || (directory.path === "" && directory.how === "below") ? {} : { path: directory.path };
+    const rare = match.rank === null ? [] : rank.all({ ...bound, match: match.rank, ...where });
+    const rows = rare.length > 0 || match.walk === null ? rare : walk.all({ ...bound, match: match.walk, ...where });
+    const lexical = rows.map(itemOf);
+    const near = vector === null ? { rows: [], trouble: null } : vectors.nearest(vector, realms, CANDIDATES);
+    const nearest = near.rows.flatMap(({ n, cosine }) => {
+      const row = one?.get({ ...bound, n });
+      const item = row === undefined ? null : itemOf(row);
+      return item === null || !isIn(item, directory) ? [] : [{ item, cosine }];
+    });
+    return { hits: ranked({ lexical, nearest }, search), trouble: near.trouble };
+  };
+}
+
+function isIn({ directory: own }: StoredItem, asked: Search["directory"]): boolean {
+  if (asked === null) return true;
+  if (own === null) return false;
+  return own === asked.path || (asked.how === "below" && (asked.path === "" || own.startsWith(`${asked.path}/`)));
+}

@@ -1,0 +1,115 @@
+/**
+ * Tools of an accepted catalogue, as the loop knows tools.
+ *
+ * T130 Every tool of an MCP server is a tool like any other: an action of its own, its arguments enforced, a permit for each call. What its
+ *      entry does not say is the strictest it could mean (`once`, `execute`, `untrusted`), whatever the server says of itself.
+ * T148 The evidence of a call names the server, the tool as the server calls it, the digest of what was accepted, and how it ended.
+ * T143 A tool whose schema cannot be enforced whole is refused, with the reason; an output that does not fit its schema is withheld (T5).
+ */
+import { defineTool, describe, escapeHidden, FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "@orgate/core";
+import type { Ran } from "@orgate/core/contracts";
+import { type Reading, shortened, type Usable } from "./catalogue.ts";
+import type { Progress } from "./client.ts";
+import type { ToolOverride } from "./config.ts";
+import { mirroredArguments } from "./headers.ts";
+import type { CallOptions, McpLink } from "./link.ts";
+
+/** The deadline is the call's own, and comes as a signal. */
+const NO_DEADLINE_MS = 2 ** 31 - 1;
+const MAX_OUTPUT = 1024 * 1024;
+const MAX_NOTES = 100;
+const NOTE_TEXT = 500;
+
+/** A string says why it is none. */
+export function mcpTool(reading: Reading & Usable, link: McpLink): Tool | string {
+  const { offered, digest, name, description, inputSchema, outputSchema } = reading;
+  const { server } = link;
+  const mirrored = server.transport.kind === "http" ? mirroredArguments(offered.inputSchema) : [];
+  if (typeof mirrored === "string") return mirrored;
+  const said: ToolOverride = { ...server.tools["*"], ...server.tools[offered.name] };
+  const { resource, ...plain } = said;
+  const define = (output: Usable["outputSchema"]): Tool =>
+    defineTool({
+      name,
+      description,
+      input: inputSchema.type === undefined ? { ...inputSchema, type: "object" } : inputSchema,
+      ...(output === null ? {} : { output }),
+      ...plain,
+      ...(resource === undefined
+        ? {}
+        : {
+            resourceTypes: [resource.type],
+            resource: (args: JsonObject) => ({ type: resource.type, id: String(args[resource.arg] ?? "") }),
+          }),
+      version: digest.slice(0, 16),
+      server: server.name,
+      run: async (args: JsonObject, context: ToolContext) => {
+        context.evidence({ tool: name, version: digest, invocation: { kind: "mcp", server: server.name, tool: offered.name } });
+        const ran = await link.call({ tool: offered.name, args, timeMs: NO_DEADLINE_MS, outputBytes: MAX_OUTPUT }, optionsOf(context));
+        context.evidence({ exitStatus: statusOf(ran) });
+        return outputOf(ran);
+      },
+    });
+  try {
+    const tool = outputSchema === null ? define(null) : withOutput(define, outputSchema);
+    const check: Tool["check"] = (args) => {
+      const against = link.objection(offered.name);
+      return against === null ? tool.check(args) : { kind: "refused", reason: against };
+    };
+    return Object.freeze({ ...tool, check });
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    return error.fault.kind === "tool-invalid" ? error.fault.detail : describe(error.fault).message;
+  }
+}
+
+/** What a server says of its results is a promise to us; one that cannot be checked is not worth refusing the tool for: they are untrusted either way. */
+function withOutput(define: (output: Usable["outputSchema"]) => Tool, schema: NonNullable<Usable["outputSchema"]>): Tool {
+  try {
+    return define(schema);
+  } catch (error) {
+    if (error instanceof FaultError && error.fault.kind === "tool-invalid" && error.fault.detail.startsWith("`output`"))
+      return define(null);
+    throw error;
+  }
+}
+
+/** T148 how it ended, in a word, for whoever reads the evidence. */
+function statusOf(ran: Ran): string {
+  if (ran.kind !== "answered") return ran.kind;
+  return ran.isError ? "error" : ran.truncated ? "answered, cut" : "answered";
+}
+
+function outputOf(ran: Ran): Json {
+  switch (ran.kind) {
+    case "answered":
+      if (ran.isError)
+        throw new Error(typeof ran.output === "string" && ran.output !== "" ? ran.output : "it failed, and does not say why");
+      return ran.output;
+    case "refused":
+      throw new Error(`${ran.reason}${ran.reason.startsWith("unreachable: ") ? "" : " (nothing was sent)"}`);
+    case "stopped":
+      throw new FaultError({
+        kind: "outcome-unknown",
+        cause: ran.by === "connection" ? "connection-lost" : "cancelled",
+        detail: ran.detail,
+      });
+    case "exited":
+    case "responded":
+      throw new Error("an MCP server answers, and nothing else");
+  }
+}
+
+/** Progress becomes notes, so many and no more: a server cannot fill the journal with it. */
+function optionsOf(context: ToolContext): CallOptions {
+  let left = MAX_NOTES;
+  const note = (name: string, value: Json): void => {
+    if (left-- > 0) context.note(name, value);
+  };
+  return {
+    signal: context.signal,
+    onProgress: ({ progress, total, message }: Progress) =>
+      note("progress", { progress, total, message: message === null ? null : shortened(escapeHidden(message), NOTE_TEXT) }),
+    onAsked: (method) => note("refused-request", { method }),
+  };
+}

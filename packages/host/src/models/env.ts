@@ -1,0 +1,35 @@
+/** What the environment says: the process's own, and below it the project's `.env`, read by Node's parser. Never stored, never changed. */
+
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { readTextFile } from "../files/text-file.ts";
+import { fileBad } from "../guard/modules.ts";
+import type { Env } from "../node/env.ts";
+
+export type Setting = Readonly<{ value: string; from: "environment" | ".env" }>;
+/** Null where it is not set, or empty. */
+export type Settings = (name: string) => Setting | null;
+
+const MAX_BYTES = 256 * 1024;
+
+/** M52 the process's environment wins over the project's `.env`; an unreadable `.env` is said, a missing one is none. */
+export function settingsOf(env: Env, folder: string | null): Settings {
+  const file = folder === null ? {} : readDotEnv(folder);
+  return (name) => {
+    const own = env[name]?.trim() ?? "";
+    if (own !== "") return { value: own, from: "environment" };
+    const read = file[name]?.trim() ?? "";
+    return read === "" ? null : { value: read, from: ".env" };
+  };
+}
+
+function readDotEnv(folder: string): Env {
+  const file = join(folder, ".env");
+  try {
+    return parseEnv(readTextFile(file, MAX_BYTES));
+  } catch (error) {
+    const [why, cause] = error instanceof Error ? [error.message, error.cause] : ["cannot be read", null];
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return {};
+    throw fileBad(file, null, why, "it holds a NAME=VALUE line for each setting", error);
+  }
+}

@@ -1,0 +1,405 @@
+/**
+ * The offline model: no key, no network, no chance. It follows the rules that come with the agent as data, and without a rule that fits
+ * does the obvious: calls the tool whose name the request names, with what stands in quotes; tells what a tool answered; or says what it is.
+ *
+ * M3 The same request gets the same reply, always.
+ * M4 What it says is streamed before it is returned, and it stops at once when the signal fires.
+ * M5 Rules are tried in order; the first that fits answers. One that names no earlier call fits only before the turn's first call.
+ * M97 It says which files it was shown, by name, type and size; `{{files}}` is that in a rule.
+ * M6 Without a rule it never invents an argument: a value comes from the request, or it says what is missing.
+ */
+import { hash } from "node:crypto";
+import { appendFileSync } from "node:fs";
+import {
+  estimateTokens,
+  FaultError,
+  fileLine,
+  type Json,
+  type JsonObject,
+  lowerFirst,
+  type Message,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+  type Preview,
+  type ReplyPart,
+  type ToolSpec,
+} from "@orgate/core";
+import type { Clock } from "@orgate/core/loop";
+import * as z from "zod";
+import { answerBy } from "./answer.ts";
+import { authored } from "./author.ts";
+import { asText, fillJson, flawIn, isList, within } from "./template.ts";
+
+const regularExpression = z.string().refine(isPattern, "is no regular expression");
+
+const ruleSchema = z.strictObject({
+  when: z
+    .strictObject({
+      /** A regular expression on what the user said last, case ignored. Its groups are `{{1}}`, `{{name}}`. */
+      says: regularExpression.optional(),
+      /** A regular expression on the latest result. */
+      result: regularExpression.optional(),
+      /** Whether the latest result is an error or a refusal. */
+      failed: z.boolean().optional(),
+      /** Tools that were called in this turn, every one; and tools that were not. */
+      called: z.array(z.string()).optional(),
+      notCalled: z.array(z.string()).optional(),
+    })
+    .default({}),
+  think: z.string().optional(),
+  say: z
+    .string()
+    .superRefine((text, refused) => {
+      const flaw = flawIn(text);
+      if (flaw !== null) refused.addIssue({ code: "custom", message: flaw });
+    })
+    .optional(),
+  /** What it answers with where the answer is to be structured: said as JSON. */
+  answer: z.json().optional(),
+  calls: z.array(z.strictObject({ tool: z.string(), args: z.record(z.string(), z.json()).default({}) })).default([]),
+});
+
+const optionsSchema = z.strictObject({
+  rules: z
+    .array(
+      ruleSchema.refine(
+        ({ say, answer, calls }) => say !== undefined || answer !== undefined || calls.length > 0,
+        "says nothing and calls nothing",
+      ),
+    )
+    .default([]),
+  /** Whether it authors agents, policies and tools where no rule fits: for the shell's agent. */
+  author: z.boolean().default(false),
+  /** Between words, so that a demo can be watched. */
+  delayMs: z.int().min(0).max(10_000).default(0),
+  /** A file that gets a line for each request before it is answered: for drills that count requests where a killed process cannot lie. */
+  log: z.string().min(1).optional(),
+});
+
+/** As an agent's `modelOptions` hold it. */
+export type OfflineOptions = z.input<typeof optionsSchema>;
+export type OfflineRule = z.input<typeof ruleSchema>;
+type Rule = z.output<typeof ruleSchema>;
+
+/** What a reply is made of before it is sent. */
+type Draft = Readonly<{ think: string | null; say: string | null; calls: readonly Readonly<{ tool: string; args: Json }>[] }>;
+
+export function offlineModel(given: OfflineOptions & Readonly<{ name: string }>, clock: Clock): Model {
+  const { name, ...options } = given;
+  return following(`offline/${name}`, options, clock);
+}
+
+function following(id: string, options: unknown, clock: Clock): Model {
+  const read = optionsSchema.safeParse(options);
+  if (!read.success) throw new FaultError({ kind: "model-unknown", model: id, detail: `its options are wrong: ${issueText(read.error)}` });
+  const { rules, delayMs, log } = read.data;
+  const isAuthor = read.data.author || id === AUTHOR;
+
+  async function ask(request: ModelRequest, preview: (preview: Preview) => void, signal: AbortSignal): Promise<ModelReply> {
+    if (log !== undefined) appendFileSync(log, requestLine(request));
+    const turn = turnOf(request.messages);
+    const rule = firstFitting(rules, turn);
+    const draft = rule !== null ? filled(rule, turn) : isAuthor ? authored(turn) : obvious(id, turn, request);
+    const { parts, cut } = partsOf(draft, request);
+    await stream(parts, preview, { clock, delayMs, signal });
+    const calls = parts.some((part) => part.kind === "call");
+    const usage = { input: inputTokens(request), output: outputTokens(parts) };
+    return { parts, finish: cut ? "length" : calls ? "calls" : "stop", usage, model: id, meta: null };
+  }
+  return Object.freeze({ id, ask });
+}
+
+/** The shell's, without a model that has to be paid for. */
+const AUTHOR = "offline/author";
+
+/** The same request is the same line but for its process: a repeat can be told. */
+function requestLine({ system, messages, attempt }: ModelRequest): string {
+  const said = messages.map((message) => JSON.stringify(message)).join("\n");
+  return `${JSON.stringify({ request: hash("sha256", `${system}\n${said}`, "hex"), messages: messages.length, attempt, pid: process.pid })}\n`;
+}
+
+/**
+ * `offline/name` to a model; other providers are in `models/`.
+ * `options` is what the agent's definition says beside the name.
+ */
+export function modelFor(id: string, options: JsonObject, clock: Clock): Model {
+  const slash = id.indexOf("/");
+  const [provider, name] = slash < 0 ? [id, ""] : [id.slice(0, slash), id.slice(slash + 1)];
+  if (provider !== "offline" || name === "") {
+    const detail = `\`${provider}\` is no offline model; available: offline/NAME, where NAME is any name, offline/echo for one`;
+    throw new FaultError({ kind: "model-unknown", model: id, detail });
+  }
+  return following(id, options, clock);
+}
+
+// ─ the turn so far
+
+type Called = Readonly<{ tool: string; wireId: string }>;
+type Result = Readonly<{ tool: string; text: string; isError: boolean }>;
+type Turn = Readonly<{
+  input: string;
+  called: readonly Called[];
+  results: readonly Result[];
+  latest: readonly Result[];
+  callsBefore: number;
+  files: string;
+}>;
+
+/** From the last message of a user on. */
+function turnOf(messages: readonly Message[]): Turn {
+  const start = messages.findLastIndex((message) => message.role === "user");
+  const asked = messages[start];
+  const called: Called[] = [];
+  const results: Result[] = [];
+  let latestFrom = 0;
+  for (const message of messages.slice(start + 1)) {
+    if (message.role === "assistant") {
+      latestFrom = results.length;
+      for (const part of message.parts) if (part.kind === "call") called.push({ tool: part.tool, wireId: part.wireId });
+    }
+    if (message.role === "tool") results.push({ tool: message.tool, text: message.text, isError: message.isError });
+  }
+  const callsBefore = messages.reduce((sum, message) => sum + (message.role === "assistant" ? message.parts.filter(isCall).length : 0), 0);
+  return {
+    input: asked?.role === "user" ? asked.text : "",
+    called,
+    results,
+    latest: results.slice(latestFrom),
+    callsBefore,
+    files: filesIn(asked),
+  };
+}
+
+const filesIn = (asked: Message | undefined): string => (asked?.role === "user" ? (asked.files ?? []).map(fileLine).join(", ") : "");
+
+const isCall = (part: { readonly kind: string }): boolean => part.kind === "call";
+
+// ─ rules
+
+function firstFitting(rules: readonly Rule[], turn: Turn): Rule | null {
+  const tools = new Set(turn.called.map(({ tool }) => tool));
+  const last = turn.results.at(-1);
+  const fits = ({ when }: Rule): boolean => {
+    const looksBack = when.result !== undefined || when.failed !== undefined || when.called !== undefined;
+    if (!looksBack && turn.called.length > 0) return false; // else a rule that calls would call for ever
+    if (when.says !== undefined && !new RegExp(when.says, "iu").test(turn.input)) return false;
+    if (when.result !== undefined && (last === undefined || !new RegExp(when.result, "iu").test(last.text))) return false;
+    if (when.failed !== undefined && last?.isError !== when.failed) return false;
+    if (when.called?.some((tool) => !tools.has(tool))) return false;
+    return !when.notCalled?.some((tool) => tools.has(tool));
+  };
+  return rules.find(fits) ?? null;
+}
+
+function filled({ when, think, say, answer, calls }: Rule, turn: Turn): Draft {
+  const groups = when.says === undefined ? null : new RegExp(when.says, "iu").exec(turn.input);
+  const fill = (template: Json): Json => fillJson(template, (key) => lookUp(key, turn, groups));
+  const text = (template: string | undefined) => (template === undefined ? null : asText(fill(template)));
+  const words = answer === undefined ? text(say) : JSON.stringify(fill(answer));
+  return { think: text(think), say: words, calls: calls.map(({ tool, args }) => ({ tool, args: fill(args) })) };
+}
+
+/** `input`, `files`, `result`, `result.total`, `results.TOOL.items.0.name`, or a group of `says` by number or name. What is not there is empty. */
+function lookUp(key: string, turn: Turn, groups: RegExpExecArray | null): Json {
+  const [head = "", ...path] = key.split(".");
+  if (head === "input") return turn.input;
+  if (head === "files") return turn.files;
+  if (head === "result") return at(turn.results.at(-1), path);
+  if (head === "results")
+    return at(
+      turn.results.findLast(({ tool }) => tool === path[0]),
+      path.slice(1),
+    );
+  return (/^\d+$/.test(head) ? groups?.[Number(head)] : groups?.groups?.[head]) ?? "";
+}
+
+function at(result: Result | undefined, path: readonly string[]): Json {
+  if (result === undefined) return "";
+  return path.length === 0 ? result.text : within(parsed(result.text), path);
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+// ─ without a rule
+
+const SHOWN = 600;
+
+function obvious(id: string, turn: Turn, { tools, answer }: ModelRequest): Draft {
+  const schema = answer?.kind === "text" ? answer.schema : null;
+  if (turn.latest.length > 0) return saying(schema === null ? turn.latest.map(told).join("\n") : structured(schema, turn));
+  const best = bestTool(turn.input, tools);
+  if (schema !== null && (best === null || argumentsFrom(turn.input, best).missing.length > 0)) return saying(structured(schema, turn));
+  if (best === null) return saying(introduction(id, turn, tools));
+  const { args, missing } = argumentsFrom(turn.input, best);
+  if (missing.length === 0) return { think: null, say: `I will call ${best.name}.`, calls: [{ tool: best.name, args }] };
+  return saying(
+    `I would call ${best.name}, but your request does not say ${missing.join(", ")}. Put each text in quotes, in that order, and ask again.`,
+  );
+}
+
+const structured = (schema: JsonObject, { input, results }: Turn): string =>
+  JSON.stringify(
+    answerBy(schema, { ...saidIn(input), results: results.filter(({ isError }) => !isError).map(({ text }) => parsed(text)) }),
+  );
+
+const saying = (say: string): Draft => ({ think: null, say, calls: [] });
+const told = ({ tool, text, isError }: Result): string => `${tool} ${isError ? "did not work" : "answered"}: ${shortened(text)}`;
+const shortened = (text: string): string =>
+  text.length <= SHOWN ? text : `${text.slice(0, SHOWN).toWellFormed()} … (${text.length} characters)`;
+
+function introduction(id: string, { input, files }: Turn, tools: readonly ToolSpec[]): string {
+  const able =
+    tools.length === 0
+      ? "I have no tools here."
+      : `I can call ${tools.map(({ name }) => name).join(", ")}: name one, with its texts in quotes.`;
+  const heard = input.trim() === "" ? "" : ` You said: ${shortened(input.trim())}`;
+  const shown = files === "" ? "" : ` You showed me: ${files}`;
+  return `I am ${id}, a model of fixed rules that runs offline and understands no language. ${able}${heard}${shown}`;
+}
+
+/** A word of its name counts three, a word of its description one; below three it was not meant. The first of equals wins. */
+function bestTool(input: string, tools: readonly ToolSpec[]): ToolSpec | null {
+  const said = new Set(words(withoutQuotes(input)));
+  const score = ({ name, description }: ToolSpec): number =>
+    3 * words(name).filter((word) => said.has(word)).length + new Set(words(description).filter((word) => said.has(word))).size;
+  let best: ToolSpec | null = null;
+  let most = 2;
+  for (const tool of tools) {
+    const scored = score(tool);
+    if (scored > most) [best, most] = [tool, scored];
+  }
+  return best;
+}
+
+const STOP = new Set(
+  "a an and are as at be by can do for from has have i in is it me my of on one or please that the this to up was what with you your".split(
+    " ",
+  ),
+);
+
+const words = (text: string): readonly string[] =>
+  text
+    .replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "" && !STOP.has(word));
+
+const QUOTED = /"([^"]*)"|`([^`]*)`|“([^”]*)”|(?<![\p{L}\p{N}])'([^']*)'(?![\p{L}\p{N}])/gu;
+const withoutQuotes = (text: string): string => text.replace(QUOTED, " ");
+
+/** Required arguments only, each from the request: texts from quotes, numbers from numbers, fixed values where they are named. */
+function argumentsFrom(input: string, tool: ToolSpec): { readonly args: JsonObject; readonly missing: readonly string[] } {
+  const { texts, numbers, said } = saidIn(input);
+  const properties = fieldOf(tool.inputSchema, "properties");
+  const args: Record<string, Json> = {};
+  const missing: string[] = [];
+  for (const name of namesIn(tool.inputSchema.required)) {
+    const schema = fieldOf(properties, name);
+    const values = schema.enum;
+    const value =
+      values !== undefined && isList(values)
+        ? values.find((one) => said.has(String(one)))
+        : schema.type === "string"
+          ? texts.shift()
+          : schema.type === "number"
+            ? numbers.shift()
+            : schema.type === "integer"
+              ? take(numbers, Number.isSafeInteger)
+              : undefined;
+    if (value === undefined) missing.push(name);
+    else args[name] = value;
+  }
+  return { args, missing };
+}
+
+function saidIn(input: string): Readonly<{ texts: string[]; numbers: number[]; said: ReadonlySet<string> }> {
+  const texts = [...input.matchAll(QUOTED)].map((found) => found[1] ?? found[2] ?? found[3] ?? found[4] ?? "");
+  const numbers = (withoutQuotes(input).match(/(?<![\p{L}\p{N}.])-?\d+(\.\d+)?(?![\p{L}\p{N}])/gu) ?? []).map(Number);
+  return { texts, numbers, said: new Set([...words(withoutQuotes(input)), ...texts]) };
+}
+
+function take(numbers: number[], fits: (n: number) => boolean): number | undefined {
+  const found = numbers.findIndex(fits);
+  return found < 0 ? undefined : numbers.splice(found, 1)[0];
+}
+
+function fieldOf(object: JsonObject, name: string): JsonObject {
+  const value: Json | undefined = Object.hasOwn(object, name) ? object[name] : undefined;
+  return typeof value === "object" && value !== null && !isList(value) ? value : {};
+}
+
+const namesIn = (value: Json | undefined): readonly string[] =>
+  value !== undefined && isList(value) ? value.filter((one): one is string => typeof one === "string") : [];
+
+// ─ sending
+
+function partsOf(
+  { think, say, calls }: Draft,
+  { maxOutputTokens, messages }: ModelRequest,
+): { readonly parts: readonly ReplyPart[]; readonly cut: boolean } {
+  const cut = say !== null && estimateTokens(say) > maxOutputTokens;
+  const text = cut ? say.slice(0, maxOutputTokens).toWellFormed() : say; // at least a character a token
+  const before = turnOf(messages).callsBefore;
+  const made = cut ? [] : calls; // a call cut in half is no call
+  const parts: ReplyPart[] = made.map(({ tool, args }, i) => ({
+    kind: "call",
+    id: `offline_${before + i}`,
+    tool,
+    text: JSON.stringify(args),
+    meta: null,
+  }));
+  if (text !== null && text !== "") parts.unshift({ kind: "text", text, meta: null });
+  if (think !== null) parts.unshift({ kind: "thinking", text: think, meta: null });
+  return { parts, cut };
+}
+
+type Pace = Readonly<{ clock: Clock; delayMs: number; signal: AbortSignal }>;
+
+async function stream(parts: readonly ReplyPart[], preview: (preview: Preview) => void, { clock, delayMs, signal }: Pace): Promise<void> {
+  stopIf(signal);
+  const offsets = { text: 0, thinking: 0 };
+  for (const part of parts) {
+    if (part.kind === "call") continue;
+    for (const word of part.text.match(/\S+\s*|\s+/g) ?? []) {
+      preview({ part: part.kind, offset: offsets[part.kind], text: word });
+      offsets[part.kind] += word.length;
+      if (delayMs > 0) await clock.sleep(delayMs, signal);
+      stopIf(signal);
+    }
+  }
+}
+
+function stopIf(signal: AbortSignal): void {
+  if (signal.aborted) throw new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: false });
+}
+
+const inputTokens = ({ system, context, messages, tools }: ModelRequest): number =>
+  estimateTokens(system) +
+  context.reduce((n, text) => n + estimateTokens(text), 0) +
+  messages.reduce((sum, { tokens }) => sum + tokens, 0) +
+  (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
+
+const outputTokens = (parts: readonly ReplyPart[]): number =>
+  parts.reduce((sum, part) => sum + estimateTokens(part.text) + (part.kind === "call" ? estimateTokens(part.tool) : 0), 0);
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, "iu") instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+function issueText(error: z.ZodError): string {
+  const [issue] = error.issues;
+  if (issue === undefined) return "not understood";
+  const message = lowerFirst(issue.message);
+  return issue.path.length === 0 ? message : `\`${issue.path.join(".")}\` ${message}`;
+}

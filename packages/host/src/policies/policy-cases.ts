@@ -1,0 +1,24 @@
+import { FaultError, type UserAct } from "@orgate/core";
+import { type Case, type LoadedPolicy, userActOf } from "@orgate/core/gate";
+import { type FolderPlace, readPolicyFolder } from "./policy-files.ts";
+
+/** What the decision tables beside policies ask. */
+export function casesOf(place: FolderPlace): readonly Case[] {
+  const read = readPolicyFolder(place);
+  return read.kind === "refused" ? [] : read.folder.tables.filter((t) => !t.shadow).flatMap((t) => t.cases.map(({ case: c }) => c));
+}
+
+export function surfaceOf({ file, shadow }: LoadedPolicy): string | null {
+  if (!file.startsWith("policies/")) return null; // an agent's own, wherever it lies
+  const folders = file.split("/").slice(1, -1);
+  return (shadow ? folders[1] : folders[0]) ?? null;
+}
+
+export function userAct(c: Case): UserAct {
+  const act = userActOf(c);
+  if (typeof act === "string")
+    throw wrongCase(`--action is \`${c.action}\`: ${act}`, "write what it is done to as in a policy: --resource 'Session::\"s_1\"'");
+  return act;
+}
+
+const wrongCase = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -1,0 +1,32 @@
+/**
+ * Agents as TypeScript modules of the project.
+ *
+ * A5 Only files that lie below the project's folder are loaded, links resolved.
+ * A6 All agents or none: a module that throws, holds no agent, or brings a name that is taken, is named with its place, and nothing is loaded.
+ */
+import { realpathSync } from "node:fs";
+import { type Agent, isAgent } from "@orgate/core";
+import { asTold, fileBad, importedModule, projectFiles, THROWN, type Trouble } from "../guard/modules.ts";
+
+export type LoadedAgent = Readonly<{ agent: Agent; file: string }>;
+
+/** `patterns` are paths and globs below `root`; the result is in the order of names. */
+export async function loadAgents(root: string, patterns: readonly string[], trouble: Trouble = THROWN): Promise<readonly LoadedAgent[]> {
+  const loaded = new Map<string, LoadedAgent>();
+  const folder = realpathSync(root);
+  for (const file of projectFiles(folder, patterns, "agents")) {
+    for (const agent of (await asTold(async () => agentsIn(await importedModule(file, folder), file), trouble)) ?? []) {
+      const other = loaded.get(agent.name);
+      if (other?.agent === agent) continue; // the same one, exported again
+      if (other === undefined) loaded.set(agent.name, { agent, file });
+      else trouble(fileBad(file, null, `agent \`${agent.name}\` is already defined in ${other.file}`, "rename one of them"));
+    }
+  }
+  return [...loaded.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
+}
+
+function agentsIn(module: object, file: string): readonly Agent[] {
+  const agents = [...new Set(Object.values(module).filter(isAgent))];
+  if (agents.length === 0) throw fileBad(file, null, "exports no agent", "export what `defineAgent` returns, by name or as the default");
+  return agents;
+}

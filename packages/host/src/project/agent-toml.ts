@@ -1,0 +1,282 @@
+/**
+ * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `retry`, `breaker`, `groups`, `delegates`, `maxDepth`,
+ * `skills`, `mcp`, `knowledge`, `projectInstructions`, `modelOptions`, `output` (a JSON Schema, or the path of a file that holds one), `outputRepairs`. Their tools are what the project's `tools/*.ts` export and its `tools/*.clad.toml` describe.
+ *
+ * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
+ *     and column.
+ * M118 an agent in TOML answers by a JSON Schema, as a table or as a file beside it; what is wrong with it is told with its place.
+ */
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import {
+  type Agent,
+  type AgentDefinition,
+  DEFAULT_MODEL,
+  FaultError,
+  isSkill,
+  type JsonObject,
+  type KnowledgeDefinition,
+  lowerFirst,
+  nearest,
+  type Recover,
+  readJson,
+  type Skill,
+  type Tool,
+} from "@orgate/core";
+import * as z from "zod";
+import { readTextFile } from "../files/text-file.ts";
+import { placeOf, readToml } from "../files/toml-text.ts";
+import { asTold, fileBad, importedModule, projectFiles, THROWN, type Trouble } from "../guard/modules.ts";
+import { type PriceList, pricesFor } from "../models/agent-prices.ts";
+import { standIn } from "../toolclad/unusable-tool.ts";
+import { defineTelling } from "./agent-settings.ts";
+
+const MAX_BYTES = 256 * 1024;
+const HINT = "see docs/guide/agents.md for every setting";
+
+const priceSchema = z.strictObject({
+  input: z.number(),
+  output: z.number(),
+  cachedInput: z.number().exactOptional(),
+  cacheWrite: z.number().exactOptional(),
+});
+const agentSchema = z.strictObject({
+  name: z.string(),
+  instructions: z.string(),
+  model: z.string().optional(),
+  fallbacks: z.array(z.string()).default([]),
+  tools: z.array(z.string()).default([]),
+  groups: z.array(z.string()).default([]),
+  delegates: z.array(z.string()).default([]),
+  maxDepth: z.int().default(3),
+  skills: z.array(z.string()).default([]),
+  mcp: z.array(z.string()).default([]),
+  projectInstructions: z.boolean().default(false),
+  recover: z.union([z.string(), z.array(z.union([z.string(), z.record(z.string(), z.json())])), z.record(z.string(), z.json())]).optional(),
+  breaker: z.record(z.string(), z.number()).optional(),
+  retry: z.record(z.string(), z.number()).exactOptional(),
+  limits: z.record(z.string(), z.number()).default({}),
+  prices: z.union([priceSchema, z.record(z.string(), priceSchema)]).exactOptional(),
+  tokenizer: z.string().exactOptional(),
+  context: z
+    .discriminatedUnion("kind", [
+      z.strictObject({ kind: z.literal("window") }),
+      z.strictObject({ kind: z.literal("mask"), keep: z.number().exactOptional() }),
+      z.strictObject({ kind: z.literal("summarise"), keep: z.number().exactOptional(), model: z.string().exactOptional() }),
+    ])
+    .exactOptional(),
+  output: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
+  outputRepairs: z.int().exactOptional(),
+  knowledge: z.union([z.boolean(), z.record(z.string(), z.json())]).optional(),
+  modelOptions: z.record(z.string(), z.json()).default({}),
+  /** Looked at by whoever serves the project, with all the others. */
+  schedules: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
+  webhooks: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
+});
+
+/** `unfit`: tools that it names and that cannot be used; it is not run without them. */
+export type TomlAgent = Readonly<{ agent: Agent; file: string; unfit: readonly (BrokenTool & Readonly<{ tool: string }>)[] }>;
+/** A tool that is written, and wrong. */
+export type BrokenTool = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
+export type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
+
+/** Both are paths and globs below `root`; `more` are tools from elsewhere, `spare` those that are there where the project has none of that name. Tool modules are loaded only when there is an agent that could name them. */
+export async function loadTomlAgents(
+  root: string,
+  patterns: readonly string[],
+  tools: readonly string[],
+  prices: PriceList = {},
+  more: ToolBox = new Map(),
+  spare: readonly Tool[] = [],
+  broken: ReadonlyMap<string, BrokenTool> = new Map(),
+  trouble: Trouble = THROWN,
+): Promise<readonly TomlAgent[]> {
+  const folder = realpathSync(root);
+  const files = projectFiles(folder, patterns, "agents");
+  if (files.length === 0) return [];
+  let lacks = false; // tools of a module that could not be loaded: which ones, nobody knows
+  const box = await loadToolBox(root, tools, more, spare, (fault) => {
+    trouble(fault);
+    lacks = true;
+  });
+  const ground = { box, prices, root: folder, broken, lacks, trouble };
+  const agents: TomlAgent[] = [];
+  for (const file of files) agents.push(...((await asTold(async () => agentIn(file, ground), trouble)) ?? []));
+  return agents;
+}
+
+/** The tools that an agent may name; those of the project's own modules are loaded here. */
+export async function loadToolBox(
+  root: string,
+  tools: readonly string[],
+  more: ToolBox = new Map(),
+  spare: readonly Tool[] = [],
+  trouble: Trouble = THROWN,
+): Promise<ToolBox> {
+  const named = await loadTools(realpathSync(root), tools, more, trouble);
+  return new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
+}
+
+/** T64 one name is one tool, wherever it is defined. */
+async function loadTools(root: string, patterns: readonly string[], more: ToolBox, trouble: Trouble): Promise<ToolBox> {
+  const box = new Map<string, { tool: Tool; file: string }>(more);
+  for (const file of projectFiles(root, patterns.filter(isModule), "tools")) {
+    const module = await asTold(() => importedModule(file, root), trouble);
+    const exported = Object.values(module ?? {});
+    const tools = new Set(exported.filter(isTool));
+    if (module !== null && tools.size === 0 && !exported.some(isSkill))
+      trouble(fileBad(file, null, "exports no tool", "export what `defineTool` returns, by name or as the default"));
+    for (const tool of tools) {
+      const other = box.get(tool.name);
+      if (other !== undefined && other.tool !== tool)
+        trouble(fileBad(file, null, `tool \`${tool.name}\` is already defined in ${other.file}`, "rename one of them"));
+      else box.set(tool.name, { tool, file });
+    }
+  }
+  return box;
+}
+
+/** Skills in code: what the modules of `tools` export, for agents that name them. */
+export async function loadCodeSkills(
+  root: string,
+  patterns: readonly string[],
+): Promise<readonly Readonly<{ skill: Skill; place: string }>[]> {
+  const folder = realpathSync(root);
+  const found = new Map<string, { skill: Skill; place: string }>();
+  for (const file of projectFiles(folder, patterns.filter(isModule), "tools")) {
+    for (const skill of Object.values(await importedModule(file, folder)).filter(isSkill)) {
+      const other = found.get(skill.name);
+      if (other !== undefined && other.skill !== skill)
+        throw fileBad(file, null, `skill \`${skill.name}\` is already defined in ${other.place}`, "rename one of them");
+      found.set(skill.name, other ?? { skill, place: relative(folder, file) });
+    }
+  }
+  return [...found.values()];
+}
+
+const isModule = (pattern: string): boolean => !pattern.endsWith(".clad.toml");
+
+const isTool = (value: unknown): value is Tool =>
+  typeof value === "object" && value !== null && "inputSchema" in value && "check" in value && "resource" in value && "run" in value;
+
+type Ground = Readonly<{
+  box: ToolBox;
+  prices: PriceList;
+  root: string;
+  broken: ReadonlyMap<string, BrokenTool>;
+  lacks: boolean;
+  trouble: Trouble;
+}>;
+
+/** Tells everything that is wrong with a file, and goes on with the rest of it; none where the rest makes no agent. */
+function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
+  const { box, prices: project, root, broken, lacks, trouble } = ground;
+  const text = textOf(file);
+  const toml = readToml(text);
+  if (toml.kind === "not-toml") throw fileBad(file, toml, `not TOML: ${toml.detail}`, HINT);
+  const written = readTelling(toml.value, (path, detail) => trouble(fileBad(file, placeOf(text, path), detail, HINT)));
+  if (written === null) return [];
+  const { tools, recover, breaker, model, output, prices: own, knowledge, schedules, webhooks, ...rest } = written;
+  const unfit: TomlAgent["unfit"][number][] = [];
+  const found = tools.flatMap((name, i) => {
+    const [known, wrong] = [box.get(name), broken.get(name)];
+    if (known !== undefined) return [known.tool];
+    const hint = box.size === 0 ? "the project's `tools/` has none" : nearest(name, [...box.keys()].sort());
+    if (wrong !== undefined) unfit.push({ ...wrong, tool: name });
+    else if (!lacks) trouble(fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint));
+    return /^[\w-]{1,64}$/.test(name) ? [standIn(name)] : [];
+  });
+  const prices = pricesFor([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
+  const agent = defineTelling(
+    {
+      ...rest,
+      ...(model === undefined ? {} : { model }),
+      ...(prices === null ? {} : { prices }),
+      ...(recover === undefined ? {} : { recover: recover as Recover }),
+      ...(breaker === undefined ? {} : { breaker }),
+      ...(knowledge === undefined ? {} : { knowledge: knowledge as KnowledgeDefinition }),
+      ...outputOf(output, file, root, text, trouble),
+      ...(schedules === undefined ? {} : { schedules: schedules as unknown as NonNullable<AgentDefinition["schedules"]> }),
+      ...(webhooks === undefined ? {} : { webhooks: webhooks as unknown as NonNullable<AgentDefinition["webhooks"]> }),
+      tools: found,
+    }, // which checks what is said of failures like all the rest
+    ({ setting, message, hint, error }) => trouble(fileBad(file, placeOf(text, pathOf(setting)), message, hint, error)),
+  );
+  return agent === null ? [] : [{ agent, file, unfit }];
+}
+
+type Written = z.infer<typeof agentSchema>;
+
+/** The settings that are right; null where these make no agent. */
+function readTelling(value: unknown, tell: (path: readonly PropertyKey[], detail: string) => void): Written | null {
+  const read = agentSchema.safeParse(value);
+  if (read.success) return read.data;
+  const issues = issuesOf(read.error);
+  for (const { path, detail } of issues) tell(path, detail);
+  const left = structuredClone(value);
+  for (const { path } of issues) leaveOut(left, path);
+  const again = agentSchema.safeParse(typeof left === "object" ? { instructions: "(none)", ...left } : left);
+  return again.success ? again.data : null;
+}
+
+function leaveOut(value: unknown, path: readonly PropertyKey[]): void {
+  const [key, ...deeper] = path;
+  if (typeof value !== "object" || value === null || key === undefined) return;
+  const inner: unknown = Reflect.get(value, key);
+  if (deeper.length > 0 && typeof inner === "object" && inner !== null && !Array.isArray(inner)) leaveOut(inner, deeper);
+  else Reflect.deleteProperty(value, key);
+}
+
+function outputOf(output: Written["output"], file: string, root: string, text: string, trouble: Trouble): Pick<AgentDefinition, "output"> {
+  if (typeof output !== "string") return output === undefined ? {} : { output };
+  try {
+    return { output: schemaIn(output, file, root, placeOf(text, ["output"])) };
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    trouble(error);
+    return {};
+  }
+}
+
+/** A path from the agent's own file, within the project. */
+function schemaIn(path: string, file: string, root: string, place: Parameters<typeof fileBad>[1]): JsonObject {
+  const hint = "name a file of the project that holds a JSON Schema, from this one's folder on; or write the schema as a table";
+  const there = resolve(dirname(file), path);
+  const found = existsSync(there) ? realpathSync(there) : null;
+  if (found === null) throw fileBad(file, place, `\`output\`: there is no file \`${path}\``, hint);
+  if (relative(root, found).startsWith("..")) throw fileBad(file, place, `\`output\`: \`${path}\` is outside the project`, hint);
+  const read = readJson(textOf(found));
+  if (read.kind === "not-json") throw fileBad(found, read, `not JSON: ${read.detail}`, hint);
+  if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
+    throw fileBad(found, null, "a JSON Schema is an object", hint);
+  return read.value as JsonObject;
+}
+
+/** A limit stands below `limits`; others say where they stand. */
+function pathOf(setting: string): readonly string[] {
+  const path = setting.split(".");
+  return Object.hasOwn(agentSchema.shape, path[0] ?? "") ? path : ["limits", ...path];
+}
+
+function textOf(file: string): string {
+  try {
+    return readTextFile(file, MAX_BYTES);
+  } catch (error) {
+    throw fileBad(file, null, error instanceof Error ? error.message : String(error), "it must be a readable text file", error);
+  }
+}
+
+const issuesOf = (error: z.ZodError): readonly Readonly<{ path: readonly PropertyKey[]; detail: string }>[] =>
+  error.issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys")
+      return issue.keys.map((key) => ({ path: [...issue.path, key], detail: unknownSetting([...issue.path, key]) }));
+    const name = issue.path.join(".");
+    const message = lowerFirst(issue.message);
+    const missing = issue.code === "invalid_type" && message.endsWith("received undefined");
+    return [{ path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` }];
+  });
+
+function unknownSetting(path: readonly PropertyKey[]): string {
+  const meant = path.length === 1 ? nearest(String(path[0]), Object.keys(agentSchema.shape)) : "";
+  return `there is no setting \`${path.join(".")}\`${meant.startsWith("did you mean") ? `; ${meant}` : ""}`;
+}

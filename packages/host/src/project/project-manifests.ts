@@ -1,0 +1,183 @@
+/**
+ * The manifests of a project as tools: read, checked, and given what they need to run. Nothing is started here, and no secret is read.
+ */
+import { join } from "node:path";
+import { type Digest, describe, FaultError, type Tool } from "@orgate/core";
+import type { Invocation, McpInvocation, Places, Ran, Running, RunOptions } from "@orgate/core/contracts";
+import type { Draft } from "../files/file-overlay.ts";
+import { projectPlaces } from "../files/project-places.ts";
+import { readBytes } from "../files/text-file.ts";
+import { placeOf as placeOfSetting } from "../files/toml-text.ts";
+import { pathGuard } from "../guard/path-guard.ts";
+import { placesOf } from "../guard/protected-paths.ts";
+import { type AskHidden, secretsFrom } from "../identity/secrets.ts";
+import { secretStore } from "../identity/secrets-file.ts";
+import { type FoundServer, mcpServers } from "../mcp/config.ts";
+import { mustFit, objectWith, text } from "../node/argument-checks.ts";
+import { sha256 } from "../node/crypto.ts";
+import type { Env } from "../node/env.ts";
+import { orgateHome } from "../store/keyring.ts";
+import { workplace } from "../toolclad/call-folders.ts";
+import { type FileProblem, type ManifestFile, type ReadManifests, readManifests } from "../toolclad/manifest-files.ts";
+import { type ManifestTools, manifestTool } from "../toolclad/manifest-tool.ts";
+import { hostRunning } from "../toolclad/running/running.ts";
+
+export type ManifestPlace = Readonly<{
+  /** The project's folder. */
+  root: string;
+  /** Paths and globs below it. */
+  tools: readonly string[];
+  /** Where journal and secrets lie. */
+  directory: string;
+  env: Env;
+  ask: AskHidden;
+  drafts?: readonly Draft[];
+}>;
+
+/** Calls a tool of an MCP server, for `[mcp]` manifests. */
+export type CallMcp = (invocation: McpInvocation, options: RunOptions) => Promise<Ran>;
+
+export type ProjectManifest = Readonly<{ tool: Tool; file: string; manifest: ManifestFile }>;
+export type ProjectManifests = Readonly<{
+  read: ReadManifests;
+  /** By name. */
+  tools: ReadonlyMap<string, ProjectManifest>;
+  /** By the name of the tool: why there is none. Nobody who names one of these is run. */
+  broken: ReadonlyMap<string, FileProblem>;
+  /** All that is wrong. */
+  problems: readonly FileProblem[];
+  ground: ManifestTools;
+  /** The servers that `[mcp]` manifests name. */
+  servers: readonly string[];
+  /** From when on `[mcp]` manifests can be run. */
+  connect(call: CallMcp): void;
+}>;
+
+/** T172 what cannot be used is told by name, and the rest can. */
+export function projectManifests(place: ManifestPlace): ProjectManifests {
+  const read = readManifests(place.root, place.tools, place.drafts);
+  const mcp: { call: CallMcp | null } = { call: null };
+  const ground = groundOf(place, read, mcp);
+  const tools = new Map<string, ProjectManifest>();
+  const problems: FileProblem[] = [...read.problems];
+  let servers: readonly FoundServer[] | null = null;
+  const approvals = (): readonly FoundServer[] => {
+    servers ??= mcpServers({ root: place.root, home: orgateHome(place.env) }, sha256).servers;
+    return servers;
+  };
+  for (const manifest of read.manifests) {
+    const { file } = manifest;
+    const { name } = manifest.contract.manifest.tool;
+    const same = read.manifests.filter((one) => one.contract.manifest.tool.name === name && one !== manifest);
+    const tool = same.length > 0 ? twice(manifest, same) : (laxer(manifest, approvals()) ?? made(manifest, ground));
+    if ("detail" in tool) problems.push(tool);
+    else tools.set(name, { tool, file, manifest });
+  }
+  const broken = new Map<string, FileProblem>();
+  for (const problem of problems) if (problem.tool !== null && !broken.has(problem.tool)) broken.set(problem.tool, problem);
+  for (const name of broken.keys()) tools.delete(name);
+  const backends = read.manifests.map(({ contract }) => contract.manifest.backend);
+  const named = [...new Set(backends.flatMap((b) => (b.kind === "mcp" ? [b.server] : [])))];
+  const connect = (call: CallMcp): void => {
+    mcp.call = call;
+  };
+  return { read, tools, broken, problems, ground, servers: named, connect };
+}
+
+export function problemFault({ file, line, column, detail, hint }: FileProblem, more: number): FaultError {
+  const others = more === 0 ? "" : ` (and ${more} more: \`orgate tools validate\` shows all)`;
+  return new FaultError({ kind: "file-bad", file, line, column, detail: `${detail}${others}`, hint });
+}
+
+function made({ contract, text, file }: ManifestFile, ground: ManifestTools): Tool | FileProblem {
+  try {
+    return manifestTool(contract, text, ground);
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    const { message, hint } = describe(error.fault);
+    return { file, ...placeOfSetting(text, ["output", "schema"]), detail: message, hint, tool: contract.manifest.tool.name };
+  }
+}
+
+/** T173 what the entry of a server says that a person is asked about is not to be had without by another name. */
+function laxer({ contract, text, file }: ManifestFile, servers: readonly FoundServer[]): FileProblem | null {
+  const { backend, tool } = contract.manifest;
+  if (backend.kind !== "mcp" || tool.human_approval) return null;
+  const entry = servers.find((one) => one.name === backend.server && one.kind === "usable");
+  const said = entry?.kind === "usable" ? { ...entry.server.tools["*"], ...entry.server.tools[backend.tool] } : {};
+  if (said.humanApproval !== true) return null;
+  return {
+    file,
+    ...placeOfSetting(text, ["mcp", "tool"]),
+    detail: `a person is asked before each call of \`${backend.tool}\`, says the entry of MCP server \`${backend.server}\`, and not by this manifest`,
+    hint: "say `human_approval = true` in [tool]",
+    tool: tool.name,
+  };
+}
+
+/** Neither is used: nobody can tell which one was meant. */
+function twice({ contract, text, file }: ManifestFile, [other]: readonly ManifestFile[]): FileProblem {
+  const { name } = contract.manifest.tool;
+  const detail = `tool \`${name}\` is defined in ${other?.shown ?? ""} too`;
+  return { file, ...placeOfSetting(text, ["tool", "name"]), detail, hint: "rename one of them", tool: name };
+}
+
+function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
+  const { root, directory, env, ask } = place;
+  const guard = pathGuard({ root, also: [directory, ...placesOf(place.tools)] });
+  const hidden = [directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
+  const places = projectPlaces(root, hidden);
+  const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });
+  const running: Running = {
+    run: (invocation: Invocation, options: RunOptions) =>
+      invocation.kind === "mcp" && mcp.call !== null ? mcp.call(invocation, options) : programs.run(invocation, options),
+  };
+  return {
+    world: { scope, places },
+    running,
+    secrets: secretsFrom(secretStore(directory), env, ask),
+    work: workplace(directory),
+    hash: sha256,
+    base64: (text) => Buffer.from(text, "utf8").toString("base64"),
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", HOME: "/tmp" },
+    fileDigest: (path) => digestIn(places, path),
+    whyNotWrite: (path) => {
+      const judged = guard.judge(path);
+      return judged.kind === "free" ? null : judged.what;
+    },
+  };
+}
+
+export type ManifestToolsOptions = Readonly<{
+  /** The folder that holds `tools/`, `toolclad.toml`, `scope/`: no path of an argument leads out of it. */
+  root: string;
+  /** Where the journal and the secrets lie; `.orgate` below `root` unless given. */
+  directory?: string;
+  /** Paths and globs below `root`. */
+  tools?: readonly string[];
+  /** Where secrets and their passphrase come from; `process.env` unless given. */
+  env?: Env;
+}>;
+
+/** For those who embed the runtime: the manifests of a folder as tools. If anything is wrong with one it throws `file-bad` with line and column. `[mcp]` manifests need a project. */
+export function manifestTools(options: ManifestToolsOptions): readonly Tool[] {
+  const hint = 'such as { root: "." }';
+  mustFit("manifestTools", { options: objectWith({ root: text(hint) }, hint) }, options);
+  const { root, directory = join(root, ".orgate"), tools = ["tools/*.clad.toml"], env = process.env } = options;
+  const found = projectManifests({ root, tools, directory, env, ask: null });
+  const [problem] = found.problems;
+  if (problem !== undefined) throw problemFault(problem, found.problems.length - 1);
+  return [...found.tools.values()].map(({ tool }) => tool);
+}
+
+const MAX_PROGRAM = 64 * 1024 * 1024;
+
+function digestIn(places: Places, path: string): Digest | null {
+  const place = places.resolve(path, "exist");
+  if (place.kind === "refused") return null;
+  try {
+    return sha256(Buffer.from(readBytes(place.absolute, MAX_PROGRAM)).toString("base64"));
+  } catch {
+    return null;
+  }
+}

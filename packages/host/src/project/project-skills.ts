@@ -1,0 +1,145 @@
+/**
+ * The skills a project brings, and which of them can be used.
+ *
+ * K8 A skill of a folder is used only as it was trusted: not trusted, edited since, not whole, or under a name that is taken, it is not,
+ *    and whoever asks is told why and what to do.
+ */
+import {
+  type Agent,
+  type Digest,
+  type Equipment,
+  escapeHidden,
+  type ProjectText,
+  type Skill,
+  type SkillAbout,
+  type Unusable,
+} from "@orgate/core";
+import { sha256 } from "../node/crypto.ts";
+import { skillFileOf, skillFrom } from "./skill-folder.ts";
+import { projectInstructions, type Standing, skillFolders, standingOf, type Trusted, type TrustPlace } from "./trust.ts";
+
+export type SkillState = "usable" | "untrusted" | "changed" | "bad" | "clash";
+
+export type ProjectSkill = Readonly<{
+  name: string;
+  /** What trust is given to; null for a skill in code, which is trusted as code is. */
+  subject: string | null;
+  /** Where it is defined, for people. */
+  place: string;
+  state: SkillState;
+  /** Null when it can be used. */
+  why: Unusable | null;
+  /** Null where its folder is not whole. */
+  skill: Skill | null;
+  about: SkillAbout | null;
+  digest: Digest | null;
+  /** Beside its text; what is no text is not offered. */
+  files: readonly Readonly<{ path: string; bytes: number; offered: boolean }>[];
+}>;
+
+export type CodeSkill = Readonly<{ skill: Skill; place: string }>;
+
+/** `wanted`: only those of these names are looked at; null for all. */
+export function projectSkills(
+  place: TrustPlace,
+  trusted: Trusted,
+  code: readonly CodeSkill[],
+  wanted: ReadonlySet<string> | null,
+): readonly ProjectSkill[] {
+  const found = [...code.map(fromCode), ...skillFolders(place, sha256, wanted).map((folder) => fromFolder(folder, trusted))];
+  return found
+    .map((one) => {
+      const others = found.filter((other) => other.name === one.name);
+      if (others.length < 2 || one.subject === null) return one; // a folder does not take away what the project's own code defines
+      const detail = `the name is taken: ${others.map((other) => other.place).join(" and ")} have it`;
+      return { ...one, state: "clash" as const, why: { detail, hint: "rename or remove one of them" } };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+const fromCode = ({ skill, place }: CodeSkill): ProjectSkill => ({
+  name: skill.name,
+  subject: null,
+  place,
+  state: "usable",
+  why: null,
+  skill,
+  about: null,
+  digest: null,
+  files: Object.entries(skill.files).map(([path, text]) => ({ path, bytes: Buffer.byteLength(text), offered: true })),
+});
+
+function fromFolder(folder: ReturnType<typeof skillFolders>[number], trusted: Trusted): ProjectSkill {
+  const { subject, name } = folder;
+  const at = { name, subject, place: subject, skill: null, about: null };
+  if (folder.kind === "unreadable")
+    return {
+      ...at,
+      digest: null,
+      files: [],
+      state: "bad",
+      why: { detail: folder.detail, hint: "mend the folder; `orgate skills list` looks again" },
+    };
+  const { digest } = folder;
+  const files = [...folder.files]
+    .filter(([path]) => path !== skillFileOf(folder.files))
+    .map(([path, { bytes, text }]) => ({ path, bytes, offered: text !== null }));
+  const read = skillFrom(folder.folder, folder, []);
+  if (read.kind === "bad") {
+    const line = read.line === null ? "" : `${skillFileOf(folder.files)}:${read.line}:${read.column ?? 1}: `;
+    return { ...at, digest, files, state: "bad", why: { detail: `${line}${read.detail}`, hint: read.hint } };
+  }
+  const standing = standingOf(subject, digest, trusted);
+  const why = untrusted(subject, standing);
+  return {
+    ...at,
+    digest,
+    files,
+    skill: read.skill,
+    about: read.about,
+    state: why === null ? "usable" : standing === "changed" ? "changed" : "untrusted",
+    why,
+  };
+}
+
+function untrusted(subject: string, standing: Standing): Unusable | null {
+  if (standing === "trusted") return null;
+  const detail = standing === "changed" ? "it has changed since it was trusted" : "it is not trusted";
+  return { detail, hint: `read it (\`orgate skills show\`), then \`orgate trust add ${escapeHidden(subject)}\`` };
+}
+
+/** For every agent of the project: each takes what it asks for. */
+export function equipmentOf(
+  place: TrustPlace,
+  trusted: Trusted,
+  skills: readonly ProjectSkill[],
+  servers: Pick<Equipment, "servers" | "unusableServers">,
+): Equipment {
+  const instructions: ProjectText[] = [];
+  const warnings: string[] = [];
+  for (const found of projectInstructions(place, sha256)) {
+    const standing = standingOf(found.subject, found.kind === "readable" ? found.digest : null, trusted);
+    if (found.kind === "readable" && standing === "trusted") instructions.push({ file: found.subject, text: found.text });
+    else warnings.push(warning(found, standing));
+  }
+  return {
+    skills: skills.flatMap(({ state, skill }) => (state === "usable" && skill !== null ? [skill] : [])),
+    unusable: new Map(skills.flatMap(({ name, why }) => (why === null ? [] : [[name, why] as const]))),
+    instructions,
+    warnings,
+    missingTools: [],
+    prices: {},
+    ...servers,
+  };
+}
+
+function warning(found: ReturnType<typeof projectInstructions>[number], standing: Standing): string {
+  const file = escapeHidden(found.subject);
+  if (found.kind === "unreadable") return `${file} of this project cannot be used: ${found.detail}`;
+  const why = standing === "changed" ? "has changed since it was trusted" : "is not trusted";
+  return `${file} of this project ${why}, so it is not used: \`orgate trust add ${file}\` after reading it`;
+}
+
+/** Who uses which, for people. */
+export const usersOf = (name: string, agents: readonly Agent[]): readonly string[] =>
+  agents.filter(({ skills, missing }) => skills.some((s) => s.name === name) || missing.some((m) => m.skill === name)).map((a) => a.name);

@@ -1,0 +1,78 @@
+/**
+ * Agents in `.symbi` files for those who embed the runtime, beside those of `defineAgent`.
+ * Y75 a file means the same here as in a project: its rules decide, or the runtime does not start. What needs a project (schedules, webhooks) is refused with its place.
+ */
+import { type Agent, type Equipment, equipAgent, NO_EQUIPMENT, type Skill, type Tool } from "@orgate/core";
+import type { Config } from "../../config/config.ts";
+import { mustFit, objectWith, text } from "../../node/argument-checks.ts";
+import { mustHaveSkills } from "../agent-settings.ts";
+import { finishAgent, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
+import { buildAgent, readSymbiFiles, refuseAll, type SymbiSource, problemAt as symbiProblemAt } from "./symbi-files.ts";
+import { seenBy } from "./symbi-inputs.ts";
+
+const ROOT_HINT = "such as { root: import.meta.dirname }";
+
+export type SymbiAgentsOptions = Readonly<{
+  /** The folder they lie in: a verdict names a file by its path below it. */
+  root: string;
+  /** Paths and globs below `root`; `agents/*.symbi` and `agents/*.dsl` unless said. */
+  files?: readonly string[];
+  /** What their capabilities can name. */
+  tools?: readonly Tool[];
+  skills?: readonly Skill[];
+  /** As for `cedarPolicies`: whom `user in "…"` can name. */
+  groups?: Partial<Config["groups"]>;
+  /** What models cost, where a file does not say. */
+  prices?: Equipment["prices"];
+}>;
+
+const FILES = ["agents/*.symbi", "agents/*.dsl"];
+
+/** The agents of the files, each with all that it says. Throws `file-bad` with line and column. Give them to `cedarPolicies` too: what they say of policies is decided there. */
+export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly Agent[]> {
+  mustFit("symbiAgents", { options: objectWith({ root: text(ROOT_HINT) }, ROOT_HINT) }, options);
+  const { root, files = FILES, tools = [], skills = [], groups = {}, prices = {} } = options;
+  const sources = (await readSymbiFiles(root, files)).map((read) => {
+    if (read.kind === "problems") throw refuseAll(read.path, read.problems);
+    return read.source;
+  });
+  const { compileAgent } = await import("./symbi-compile.ts");
+  const origins = originsOf(sources);
+  const box = new Map(tools.map((tool) => [tool.name, { tool }]));
+  const agents = [...origins.values()].map((origin) => {
+    const { source, draft } = origin;
+    const built = buildAgent(source, draft, { box, broken: new Map(), prices });
+    if (built.kind === "problems") throw refuseAll(source.path, built.problems, built.cause);
+    const agent = equipAgent(built.agent, { ...NO_EQUIPMENT, skills, prices });
+    mustHaveSkills(agent);
+    const made = finishAgent(agent, origin, () => compileAgent(origin, seenBy(agent, { users: {}, ...groups })));
+    if (made.kind === "problems") throw refuseAll(source.path, made.problems);
+    return made.agent;
+  });
+  const [open] = openDelegates(origins);
+  if (open !== undefined) throw refuseAll(open.origin.source.path, [open.problem]);
+  return agents;
+}
+
+function originsOf(sources: readonly SymbiSource[]): ReadonlyMap<string, SymbiOrigin> {
+  const origins = new Map<string, SymbiOrigin>();
+  for (const source of sources) {
+    const { symbi, path } = source;
+    const [needy] = [...symbi.schedules, ...symbi.webhooks];
+    if (needy !== undefined) {
+      const hint = "`orgate up` runs schedules and webhooks: put it into a file of the project, or take it out";
+      const { file, line, column } = needy.place;
+      throw refuseAll(path, [{ file, line, column, detail: `\`${needy.name}\` needs a project: nobody would start it here`, hint }]);
+    }
+    for (const draft of symbi.agents) {
+      const other = origins.get(draft.name);
+      if (other !== undefined) {
+        const there = symbiProblemAt(other.source.symbi, other.draft.at, "", "");
+        const detail = `agent \`${draft.name}\` is already defined in ${there.file}:${there.line}`;
+        throw refuseAll(path, [symbiProblemAt(symbi, draft.at, detail, "rename one of them")]);
+      }
+      origins.set(draft.name, { source, draft });
+    }
+  }
+  return origins;
+}

@@ -1,0 +1,78 @@
+/**
+ * What `.symbi` files were found to say, remembered: the file as it was read, and its rules as Cedar (decision 0066). Both are made from text, tools and groups alone,
+ * which is what they are known by; what was wrong is never kept, so it is looked at, and refused, every time.
+ *
+ * R19 an agent's file that has not changed, with tools, groups and code that have not changed, is neither read nor compiled again by the commands that run agents; it
+ *     is the same agent, with the same policies and the same digest. `agents validate`, `agents explain`, `agents diff` and `policy check` read everything.
+ */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
+import type { Compiled, SymbiFile } from "@orgate/core/symbi";
+import type { Config } from "../../config/config.ts";
+import { NOTHING_REMEMBERED, type Remembered, rememberedIn } from "../../files/file-cache.ts";
+import { codeFiles } from "../../node/code-files.ts";
+import { sha256 } from "../../node/crypto.ts";
+import type { Env } from "../../node/env.ts";
+import { version } from "../../node/version.ts";
+import { orgateHome } from "../../store/keyring.ts";
+import type { SymbiOrigin } from "./project-symbi.ts";
+import type { Seen, SeenTool } from "./symbi-inputs.ts";
+
+export type Made = Extract<Compiled, { kind: "compiled" }>;
+
+export type AgentMemory = Readonly<{
+  read(text: string, file: string): SymbiFile | null;
+  keepRead(text: string, symbi: SymbiFile): void;
+  compiled(origin: SymbiOrigin, seen: Seen): Made | null;
+  keepCompiled(origin: SymbiOrigin, seen: Seen, made: Made): void;
+}>;
+
+/** Whose files have a say in what is made. */
+const ROOMS = ["vocab", "agents", "agents/symbi", "gate"];
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+
+/** What is remembered of this project by the person who runs it. */
+export const projectMemory = (config: Pick<Config, "root">, env: Env): Remembered =>
+  rememberedIn({
+    home: orgateHome(env),
+    root: config.root,
+    stamp: [version(), process.version, codeFiles(ROOMS, [HERE, join(HERE, "chunks")])].join("\n"),
+    hash: sha256,
+  });
+
+export function agentMemory(remembered: Remembered = NOTHING_REMEMBERED): AgentMemory {
+  const digests = new WeakMap<SeenTool, string>();
+  const digestOf = (tool: SeenTool): string => {
+    const known = digests.get(tool) ?? sha256(JSON.stringify(tool));
+    digests.set(tool, known);
+    return known;
+  };
+  const readKey = (text: string, file: string) => sha256(JSON.stringify(["read", file, text]));
+  const compiledKey = ({ source: { symbi }, draft }: SymbiOrigin, { tools, ...rest }: Seen) =>
+    sha256(JSON.stringify(["compiled", symbi.file, symbi.text, draft.name, tools.map(digestOf), rest]));
+  return {
+    read: (text, file) => opened(remembered.find(readKey(text, file)), symbiFrom),
+    keepRead: (text, symbi) => kept(readKey(text, symbi.file), symbi, symbiText(symbi), symbiFrom),
+    compiled: (origin, seen) => opened(remembered.find(compiledKey(origin, seen)), madeFrom),
+    keepCompiled: (origin, seen, made) => kept(compiledKey(origin, seen), made, JSON.stringify(made), madeFrom),
+  };
+
+  /** Only what comes back as it was. */
+  function kept<T>(digest: string, value: T, json: string, from: (json: string) => T): void {
+    if (isDeepStrictEqual(from(json), value)) remembered.keep(digest, json);
+  }
+}
+
+const opened = <T>(json: string | null, from: (json: string) => T): T | null => (json === null ? null : from(json));
+
+// the sum of the file was right, and it lies where nobody else can write: these are our own words
+const madeFrom = (json: string): Made => JSON.parse(json) as Made;
+
+const symbiText = ({ agents, ...rest }: SymbiFile): string =>
+  JSON.stringify({ ...rest, agents: agents.map(({ places, ...draft }) => ({ ...draft, places: [...places] })) });
+
+function symbiFrom(json: string): SymbiFile {
+  const symbi = JSON.parse(json) as SymbiFile;
+  return { ...symbi, agents: symbi.agents.map((draft) => ({ ...draft, places: new Map(draft.places) })) };
+}

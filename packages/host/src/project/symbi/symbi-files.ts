@@ -1,0 +1,178 @@
+/**
+ * Agents as `.symbi` files (`.dsl` is read as the same language), with tools that the project's `tools/` brings.
+ *
+ * Y6 an agent in a `.symbi` file is an agent like any other; what is wrong is refused with file, line and column, and how much more there is.
+ */
+import { realpathSync } from "node:fs";
+import {
+  type Agent,
+  DEFAULT_MODEL,
+  defineMiddleware,
+  type FaultError,
+  fromJsonSchema,
+  type JsonObject,
+  type Middleware,
+  nearest,
+  readJson,
+  type Tool,
+} from "@orgate/core";
+import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
+import { type Draft, draftAt, draftedIn } from "../../files/file-overlay.ts";
+import { readTextFile } from "../../files/text-file.ts";
+import { fileBad, labelled, projectFiles } from "../../guard/modules.ts";
+import { type PriceList, pricesFor } from "../../models/agent-prices.ts";
+import { standIn } from "../../toolclad/unusable-tool.ts";
+import { defineTelling } from "../agent-settings.ts";
+
+const MAX_BYTES = 1024 * 1024;
+
+export type SymbiSource = Readonly<{ symbi: SymbiFile /** Absolute. */; path: string }>;
+export type ReadSource = Readonly<
+  | { kind: "source"; source: SymbiSource }
+  /** `part`: what can be read of it all the same; `isWhole`: no block of it is missing there. */
+  | {
+      kind: "problems";
+      path: string;
+      problems: readonly [SymbiProblem, ...SymbiProblem[]];
+      part: SymbiSource | null;
+      isWhole: boolean;
+    }
+>;
+
+export const isSymbi = (path: string): boolean => path.endsWith(".symbi") || path.endsWith(".dsl");
+
+/** All that the project has, whatever is wrong with each. The language is the largest thing there is to load: only where there is a file of it that is not remembered. */
+export async function readSymbiFiles(
+  root: string,
+  patterns: readonly string[],
+  drafts: readonly Draft[] = [],
+  memory: ReadBefore = NEVER_READ,
+): Promise<readonly ReadSource[]> {
+  const folder = realpathSync(root);
+  const files = [...new Set([...projectFiles(folder, patterns, "agents"), ...draftedIn(folder, patterns, drafts)])].sort();
+  const reads: ReadSource[] = [];
+  for (const path of files) reads.push(await readOne(folder, path, drafts, memory));
+  return reads;
+}
+
+/** What a text was found to say, and a place to keep it. */
+export type ReadBefore = Readonly<{ read(text: string, file: string): SymbiFile | null; keepRead(text: string, symbi: SymbiFile): void }>;
+const NEVER_READ: ReadBefore = { read: () => null, keepRead: () => {} };
+
+async function readOne(root: string, path: string, drafts: readonly Draft[], memory: ReadBefore): Promise<ReadSource> {
+  const file = labelled(root, path);
+  const trouble = (detail: string, hint: string): ReadSource => ({
+    kind: "problems",
+    path,
+    problems: [{ file, line: 1, column: 1, detail, hint }],
+    part: null,
+    isWhole: false,
+  });
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}._/-]*$/u.test(file))
+    return trouble("its name cannot stand in a policy's", "use letters, digits, `.`, `_` and `-`");
+  try {
+    const text = draftAt(path, root, drafts) ?? readTextFile(path, MAX_BYTES);
+    const known = memory.read(text, file);
+    if (known !== null) return { kind: "source", source: { symbi: known, path } };
+    const read = (await import("@orgate/core/symbi")).readSymbi(text, file);
+    if (read.kind === "problems") return { ...read, path, part: read.part === null ? null : { symbi: read.part, path } };
+    memory.keepRead(text, read.symbi);
+    return { kind: "source", source: { symbi: read.symbi, path } };
+  } catch (error) {
+    return trouble(error instanceof Error ? error.message : String(error), "it must be a readable text file");
+  }
+}
+
+/** Throws with the first problem, and how many more there are. */
+export function refuseAll(path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): FaultError {
+  const [{ line, column, detail, hint }, ...more] = problems;
+  const rest = more.length === 0 ? hint : `${hint}; ${more.length} more: \`orgate agents validate\` tells them all`;
+  return fileBad(path, { line, column }, detail, rest, cause);
+}
+
+/** What there is for agents to name; `broken` are tools that are written, and wrong. */
+export type Ground = Readonly<{
+  box: Box;
+  broken: ReadonlyMap<string, Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>>;
+  prices: PriceList;
+  /** The box lacks tools of a module that could not be loaded: which ones, nobody knows. */
+  lacks?: boolean;
+}>;
+export type Box = ReadonlyMap<string, Readonly<{ tool: Tool }>>;
+/** Y77 `unfit`: tools that it names, that are written, and that cannot be used: it is not run without them, and the others are. */
+export type UnfitTool = Readonly<{ tool: string; at: number; file: string; line: number; column: number; detail: string; hint: string }>;
+export type BuiltAgent = Readonly<
+  | { kind: "agent"; agent: Agent; unfit: readonly UnfitTool[] }
+  /** `agent`: without what is wrong, for further checks and never to be run. */
+  | {
+      kind: "problems";
+      problems: readonly [SymbiProblem, ...SymbiProblem[]];
+      agent: Agent | null;
+      unfit: readonly UnfitTool[];
+      cause?: unknown;
+    }
+>;
+
+/** The agent with what it names of the project's tools; what it says of policies and labels comes when all its tools are there. */
+export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices, lacks = false }: Ground): BuiltAgent {
+  const problems: SymbiProblem[] = [];
+  const unfit: UnfitTool[] = [];
+  const tools = draft.tools.flatMap(({ name, at }) => {
+    const [found, wrong] = [box.get(name), broken.get(name)];
+    if (found !== undefined) return [found.tool];
+    if (wrong === undefined) {
+      if (!lacks) problems.push(problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box)));
+      return /^[\w-]{1,64}$/.test(name) ? [standIn(name)] : [];
+    }
+    const { file, line, column, detail, hint } = wrong;
+    unfit.push({ tool: name, at, file, line, column, detail, hint });
+    return [standIn(name)];
+  });
+  const { definition } = draft;
+  const known = pricesFor([definition.model ?? DEFAULT_MODEL, ...(definition.fallbacks ?? [])], definition.prices, prices);
+  let cause: unknown;
+  const agent = defineTelling(
+    {
+      ...definition,
+      ...(known === null ? {} : { prices: known }),
+      tools,
+      middleware: draft.input === null ? [] : [inputCheck(draft.input)],
+    },
+    ({ setting, message, hint, error }) => {
+      const at = draft.places.get(setting.split(".")[0] ?? "") ?? draft.places.get(setting) ?? draft.at;
+      problems.push(problemAt(symbi, at, message, hint));
+      cause ??= error;
+    },
+  );
+  const [first, ...rest] = problems;
+  if (first !== undefined) return { kind: "problems", problems: [first, ...rest], agent, unfit, cause };
+  if (agent === null) throw new Error("an agent that is not made has a problem");
+  return { kind: "agent", agent, unfit };
+}
+
+const toolHint = (name: string, box: Box): string =>
+  box.size === 0 ? "the project's `tools/` has none" : nearest(name, [...box.keys()].sort());
+
+export function problemAt({ file, text }: SymbiFile, at: number, detail: string, hint: string): SymbiProblem {
+  const before = text.slice(0, at);
+  return { file, line: before.split("\n").length, column: at - before.lastIndexOf("\n"), detail, hint };
+}
+
+/** Y21 what is said to an agent with parameters is a JSON object that has them; anything else ends the turn before a model is asked. */
+function inputCheck(schema: JsonObject): Middleware {
+  const made = fromJsonSchema(schema);
+  if (made.kind === "refused") throw new Error(`a schema of ours cannot be enforced: ${made.detail}`);
+  return defineMiddleware({
+    name: "parameters",
+    userMessage: (text) => {
+      const read = readJson(text);
+      if (read.kind === "not-json") throw new Error(`the input is no JSON object with the agent's parameters: ${read.detail}`);
+      const checked = made.schema["~standard"].validate(read.value);
+      if (checked instanceof Promise) throw new Error("the input cannot be looked at");
+      const [issue] = checked.issues ?? [];
+      if (issue !== undefined)
+        throw new Error(`the input does not fit the agent's parameters: ${(issue.path ?? []).join(".")} ${issue.message}`);
+      return undefined;
+    },
+  });
+}

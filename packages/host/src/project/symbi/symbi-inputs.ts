@@ -1,0 +1,22 @@
+/** What compiling the rules of an agent's file reads beside the file: nothing else is given to it, and all of it is what the outcome is remembered by (R19). */
+import type { Agent, Tool } from "@orgate/core";
+import type { Config } from "../../config/config.ts";
+
+export type SeenTool = Pick<Tool, "name" | "effects" | "inputSchema" | "outgoing" | "resourceTypes"> &
+  Readonly<{ targets: readonly string[] }>;
+export type Seen = Readonly<{ tools: readonly SeenTool[]; users: Config["groups"]["users"] }>;
+
+const seen = new WeakMap<Tool, SeenTool>();
+
+/** One object for one tool: agents share them. */
+function seenTool(tool: Tool): SeenTool {
+  const { name, effects, inputSchema, targets, outgoing, resourceTypes } = tool;
+  const made = seen.get(tool) ?? { name, effects, inputSchema, targets: Object.keys(targets), outgoing, resourceTypes };
+  seen.set(tool, made);
+  return made;
+}
+
+export const seenBy = ({ tools }: Pick<Agent, "tools">, { users }: Pick<Config["groups"], "users">): Seen => ({
+  tools: tools.map(seenTool),
+  users,
+});

@@ -1,0 +1,78 @@
+/**
+ * What a manifest needs on this machine before its tool can run. A manifest that is well written is not yet one that works.
+ *
+ * T699 a program that is not installed, an executor that is not there and an MCP server that the project does not have are told before a run.
+ */
+import { FaultError } from "@orgate/core";
+import { placeOf } from "../files/toml-text.ts";
+import { mcpServers } from "../mcp/config.ts";
+import { sha256 } from "../node/crypto.ts";
+import type { Env } from "../node/env.ts";
+import { orgateHome } from "../store/keyring.ts";
+import type { FileProblem, ManifestFile } from "../toolclad/manifest-files.ts";
+import { findProgram, PROGRAM_PATH } from "../toolclad/running/program-path.ts";
+import type { ProjectManifests } from "./project-manifests.ts";
+
+type Place = Readonly<{ root: string; env: Env }>;
+
+/** One problem at most for each manifest that can be read. */
+export const missingNeeds = (
+  manifests: readonly ManifestFile[],
+  ground: ProjectManifests["ground"],
+  place: Place,
+): readonly FileProblem[] =>
+  manifests.flatMap((manifest) => {
+    const missing = needOf(manifest, ground, place);
+    if (missing === null) return [];
+    const { at, detail, hint } = missing;
+    return [{ file: manifest.file, ...placeOf(manifest.text, at), detail, hint, tool: manifest.contract.manifest.tool.name }];
+  });
+
+type Missing = Readonly<{ at: readonly string[]; detail: string; hint: string }>;
+
+function needOf({ contract: { manifest } }: ManifestFile, ground: ProjectManifests["ground"], { root, env }: Place): Missing | null {
+  const { backend, tool } = manifest;
+  switch (backend.kind) {
+    case "http":
+      return null;
+    case "mcp": {
+      const found = serversOf(root, env).find(({ name }) => name === backend.server);
+      if (found?.kind === "usable") return null;
+      const detail = `there is no MCP server \`${backend.server}\`${found === undefined ? "" : ` that can be used: ${found.detail}`}`;
+      return { at: ["mcp", "server"], detail, hint: "describe it in .mcp.json, then `orgate mcp trust`" };
+    }
+    case "executor": {
+      const file = ground.world.places.resolve(backend.file, "be-a-file");
+      const why = file.kind === "refused" ? file.why : programTrouble(file.absolute, root, PROGRAM_PATH);
+      return why === null
+        ? null
+        : { at: ["tool", "executor"], detail: `\`${backend.file}\` ${why}`, hint: "see that it is there and may be executed" };
+    }
+    case "command": {
+      const pieces = backend.command.items[0]?.pieces ?? [];
+      const name = pieces.map((piece) => (piece.kind === "text" ? piece.text : "")).join("");
+      if (name === "" || pieces.some(({ kind }) => kind !== "text")) return null; // an argument says which
+      const path = tool.orgate.sandbox === "none" ? (env["PATH"] ?? PROGRAM_PATH) : PROGRAM_PATH;
+      const why = programTrouble(name, root, path);
+      return why === null
+        ? null
+        : { at: ["command", "template"], detail: `\`${name}\` ${why}`, hint: "install it, or name another program" };
+    }
+  }
+}
+
+const programTrouble = (name: string, root: string, path: string): string | null =>
+  findProgram(name, root, path) !== null
+    ? null
+    : name.includes("/")
+      ? "is no program on this machine"
+      : `is not installed (looked in ${path})`;
+
+function serversOf(root: string, env: Env) {
+  try {
+    return mcpServers({ root, home: orgateHome(env) }, sha256).servers;
+  } catch (error) {
+    if (error instanceof FaultError) return [];
+    throw error;
+  }
+}

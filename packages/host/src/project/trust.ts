@@ -1,0 +1,160 @@
+/**
+ * What a project brings along that could steer an agent: `AGENTS.md`, skills, MCP servers. Each needs trust on first use, pinned by digest.
+ *
+ * A22 what is not trusted, or is no longer what was trusted, is not used.
+ */
+import { readdirSync, statSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { type Digest, digestOf, type Entry, type Hash, type JournalEvent, type Principal, skillName } from "@orgate/core";
+import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
+import { MCP_FILE, readMcpFile } from "../mcp/mcp-file.ts";
+import { type FolderFiles, readFolder } from "./skill-folder.ts";
+
+export const INSTRUCTIONS = "AGENTS.md";
+const SKILLS = [".agents/skills", "skills"];
+const HOME_SKILLS = "~/.agents/skills";
+const MAX_INSTRUCTIONS = 64 * 1024;
+
+/** `subject` is what people and the journal call it: `AGENTS.md`, `skills/NAME`, `mcp:NAME`. Unreadable: shown, and never trusted. */
+export type Candidate = Readonly<
+  { subject: string; kind: "readable"; digest: Digest } | { subject: string; kind: "unreadable"; detail: string }
+>;
+
+/** Where to look. `from` is the working folder; `skillsHome` the person's own skills, null where the project does not want them. */
+export type TrustPlace = Readonly<{ root: string; from: string; skillsHome: string | null }>;
+
+/** All that there is to trust in a project, by name. `known`: what was trusted from another working folder is looked at too. */
+export function trustCandidates(place: TrustPlace, hash: Hash, known: Iterable<string> = []): readonly Candidate[] {
+  const files = new Set([...instructionFiles(place), ...[...known].filter((subject) => isInstructions(subject, place.root))]);
+  return [
+    ...[...files].flatMap((file) => textIn(place.root, file, hash) ?? []),
+    ...skillFolders(place, hash),
+    ...servers(place.root, hash),
+  ].map((found): Candidate => {
+    const { subject } = found;
+    return found.kind === "readable"
+      ? { subject, kind: found.kind, digest: found.digest }
+      : { subject, kind: found.kind, detail: found.detail };
+  });
+}
+
+// ── AGENTS.md ──
+
+export type FoundText = Candidate & Readonly<{ kind: "readable"; text: string } | { kind: "unreadable" }>;
+
+/** The project's own instructions, from its folder down to the working folder. */
+export const projectInstructions = (place: TrustPlace, hash: Hash): readonly FoundText[] =>
+  instructionFiles(place).flatMap((file) => textIn(place.root, file, hash) ?? []);
+
+/** From the project's folder down, as subjects. */
+function instructionFiles({ root, from }: TrustPlace): readonly string[] {
+  const files = [INSTRUCTIONS];
+  for (let folder = from; isBelow(folder, root); folder = dirname(folder))
+    files.splice(1, 0, `${relative(root, folder).replaceAll(sep, "/")}/${INSTRUCTIONS}`);
+  return files;
+}
+
+const isInstructions = (subject: string, root: string): boolean =>
+  subject.endsWith(`/${INSTRUCTIONS}`) && !subject.startsWith("~") && isBelow(join(root, subject), root);
+
+function textIn(root: string, file: string, hash: Hash): FoundText | null {
+  const path = join(root, file);
+  const real = realPath(path);
+  if (real === null && !namesIn(dirname(path)).includes(INSTRUCTIONS)) return null;
+  const unreadable = (detail: string): FoundText => ({ subject: file, kind: "unreadable", detail });
+  if (real === null || !isBelow(real, realPath(root) ?? root)) return unreadable("it is no readable text file of the project");
+  try {
+    const text = readTextFile(real, MAX_INSTRUCTIONS);
+    return { subject: file, kind: "readable", text, digest: hash(text) };
+  } catch (error) {
+    return unreadable(`it is no readable text file of the project: it ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+// ── skills ──
+
+/** The folders that skills lie in, whether they are there or not. */
+export const skillPlaces = ({ root, skillsHome }: Pick<TrustPlace, "root" | "skillsHome">): readonly string[] => [
+  ...SKILLS.map((place) => join(root, place)),
+  ...(skillsHome === null ? [] : [skillsHome]),
+];
+
+/** A skill is its whole folder: texts and whatever lies beside them. */
+export type FoundFolder = Readonly<{ subject: string; name: string; folder: string }> &
+  Readonly<({ kind: "readable" } & FolderFiles) | { kind: "unreadable"; detail: string }>;
+
+/** `wanted`: only those of these names are read; null for all. */
+export function skillFolders(
+  { root, skillsHome }: TrustPlace,
+  hash: Hash,
+  wanted: ReadonlySet<string> | null = null,
+): readonly FoundFolder[] {
+  const isWanted = (name: string): boolean => wanted?.has(skillName(name)) ?? true;
+  const own = SKILLS.flatMap((place) => foldersIn(join(root, place), place, realPath(root) ?? root, hash, isWanted));
+  if (skillsHome === null) return own;
+  return [...own, ...foldersIn(skillsHome, HOME_SKILLS, realPath(skillsHome) ?? skillsHome, hash, isWanted)];
+}
+
+function foldersIn(parent: string, place: string, within: string, hash: Hash, isWanted: (name: string) => boolean): readonly FoundFolder[] {
+  return namesIn(parent)
+    .filter(isWanted)
+    .flatMap((name): readonly FoundFolder[] => {
+      const folder = join(parent, name);
+      if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) return []; // a README beside the skills is none
+      const found = { subject: `${place}/${skillName(name)}`, name: skillName(name), folder };
+      try {
+        return [{ ...found, kind: "readable", ...readFolder(folder, within, hash) }];
+      } catch (error) {
+        return [{ ...found, kind: "unreadable", detail: error instanceof Error ? error.message : String(error) }];
+      }
+    });
+}
+
+// ── MCP servers ──
+
+/** Each server by itself, as `.mcp.json` has it. */
+function servers(root: string, hash: Hash): readonly Candidate[] {
+  if (!namesIn(root).includes(MCP_FILE)) return [];
+  try {
+    return readMcpFile(join(root, MCP_FILE)).map(({ name, entry }) => ({
+      subject: `mcp:${name}`,
+      kind: "readable",
+      digest: digestOf(entry, hash),
+    }));
+  } catch (error) {
+    return [{ subject: MCP_FILE, kind: "unreadable", detail: error instanceof Error ? error.message : String(error) }];
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}
+
+// ── what the journal says ──
+
+export type Given = Readonly<{ digest: Digest; by: Principal; at: number }>;
+export type Trusted = ReadonlyMap<string, Given>;
+
+/** The `trust` stream, folded. */
+export function foldTrust(entries: Iterable<Pick<Entry, "at"> & { readonly event: JournalEvent }>): Trusted {
+  const trusted = new Map<string, Given>();
+  for (const { at, event } of entries) {
+    if (event.kind === "trust.given") trusted.set(event.subject, { digest: event.digest, by: event.by, at });
+    else if (event.kind === "trust.withdrawn") trusted.delete(event.subject);
+  }
+  return trusted;
+}
+
+export type Standing = "trusted" | "changed" | "untrusted" | "gone";
+
+/** `gone`: trusted once, and no longer there. */
+export function standingOf(subject: string, now: Digest | null, trusted: Trusted): Standing {
+  const given = trusted.get(subject);
+  if (given === undefined) return "untrusted";
+  if (now === null) return "gone";
+  return given.digest === now ? "trusted" : "changed";
+}

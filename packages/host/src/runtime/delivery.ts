@@ -1,0 +1,102 @@
+/**
+ * From a signed intent to what became of it: a holder's socket, else a row in the inbox, else the session is taken and driven here.
+ *
+ * W5 an intent is durable before anybody is told that it was sent; delivering the same one again is one intent.
+ * W6 with no holder, or when the holder dies before it took the intent, whoever sent it takes the session up: a wish is not left lying.
+ * W7 what became of an intent is told from the journal: the event it became, or the reason of its refusal.
+ */
+import { type Entry, type Intent, type IntentId, type Journal, type JournalEvent, type Seq, type SessionId, seq } from "@orgate/core";
+import { type Answered, offerIntent, socketsIn } from "../store/intent-socket.ts";
+import type { ReadStore } from "../store/journal.ts";
+
+export type Way = "socket" | "row" | "own";
+
+export type Delivered =
+  | Readonly<{ kind: "became"; entry: Entry; way: Way }>
+  | Readonly<{ kind: "refused"; reason: string }>
+  /** Durable, and not taken within the time given: whoever holds the session takes it when it can. */
+  | Readonly<{ kind: "pending" }>;
+
+export type Delivery = Readonly<{
+  store: Pick<ReadStore, "journal" | "inbox">;
+  /** Of the journal. */
+  directory: string;
+  intent: Intent;
+  waitMs: number;
+  /** Takes the session and drives it; `held` when a living process holds it. */
+  takeOver(): Promise<"drove" | "held">;
+}>;
+
+const LOOK_EVERY_MS = 50;
+const TAKE_OVER_EVERY_MS = 500;
+
+export async function deliver({ store, directory, intent, waitMs, takeOver }: Delivery): Promise<Delivered> {
+  const before = await lastSeq(store, intent.session);
+  const answered = await throughSocket(directory, intent);
+  if (answered?.kind === "refused") return answered;
+  if (answered === null) await store.inbox.put(intent);
+
+  let way: Way = answered === null ? "row" : "socket";
+  const until = performance.now() + waitMs;
+  // a process that has just answered is alive; the others are not known to be
+  let nextTry = performance.now() + (way === "socket" ? TAKE_OVER_EVERY_MS : 0);
+  for (;;) {
+    if ((await store.inbox.state(intent.id)) === "taken") return found(store, intent, before, way);
+    if (performance.now() >= nextTry) {
+      if ((await takeOver()) === "drove") way = "own";
+      nextTry = performance.now() + TAKE_OVER_EVERY_MS;
+      if (way === "own" && (await store.inbox.state(intent.id)) !== "taken") return { kind: "pending" }; // whoever drove here was stopped first
+      if (way === "own") continue;
+    }
+    if (performance.now() >= until) return { kind: "pending" };
+    await new Promise((resume) => setTimeout(resume, LOOK_EVERY_MS));
+  }
+}
+
+/** Null when no process that drives the session listens. */
+async function throughSocket(directory: string, intent: Intent): Promise<Exclude<Answered, { kind: "elsewhere" }> | null> {
+  for (const path of socketsIn(directory)) {
+    const answered = await offerIntent(path, intent);
+    if (answered !== null && answered.kind !== "elsewhere") return answered;
+  }
+  return null;
+}
+
+async function lastSeq({ journal }: Delivery["store"], session: SessionId): Promise<Seq> {
+  return (await journal.session(session))?.seq ?? seq(0);
+}
+
+/** It left the inbox in the commit of what it became, so that is there to be read. */
+async function found({ journal }: Delivery["store"], { id, session }: Intent, before: Seq, way: Way): Promise<Delivered> {
+  for (let after = before; ; ) {
+    const chunk = await journal.read(session, after, 1_000);
+    for (const entry of chunk) {
+      if (intentOf(entry.event) !== id) continue;
+      return entry.event.kind === "intent.refused" ? { kind: "refused", reason: entry.event.reason } : { kind: "became", entry, way };
+    }
+    const last = chunk.at(-1);
+    // taken, and no trace after the place where we began: it was sent, and taken, before
+    if (last === undefined) return { kind: "refused", reason: "it was sent before" };
+    after = last.seq;
+  }
+}
+
+export function intentOf(event: JournalEvent): IntentId | null {
+  return "intent" in event ? event.intent : null;
+}
+
+/** The newest entry that is sought; null: none. Read from the end: what is sought is new, and a conversation may be long. */
+export async function newestEntry(
+  journal: Pick<Journal, "read" | "session">,
+  session: SessionId,
+  isSought: (event: JournalEvent) => boolean,
+): Promise<Entry | null> {
+  let size = 16;
+  for (let end: number = (await journal.session(session))?.seq ?? 0; end > 0; size *= 2) {
+    const start = Math.max(0, end - size);
+    const found = (await journal.read(session, seq(start), end - start)).findLast(({ event }) => isSought(event));
+    if (found !== undefined) return found;
+    end = start;
+  }
+  return null;
+}

@@ -1,0 +1,48 @@
+/** A12 an erasure is journalled before anything is gone; a session that another process drives is not touched. Commands share this file. J581 stored answers go with it. */
+
+import { dirname } from "node:path";
+import { count, ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
+import type { SessionSummary } from "@orgate/core/journal";
+import { eraseAnswers } from "../../store/idempotency-keys.ts";
+import type { Erased } from "../../store/journal.ts";
+import { appendBehind } from "../../store/stream-end.ts";
+import { NODE, type Place } from "../compose.ts";
+
+export type Erasure = Readonly<{ session: SessionId; first: Seq; last: Seq; by: Principal; reason: string }> &
+  Readonly<{ /** Also while an approval request in it is open: the request goes with it. */ anyway?: boolean }>;
+
+/** The session can no longer resume. Throws `session-held` while somebody drives it. */
+export async function eraseEntries(place: Place, { session, anyway = false, ...of }: Erasure): Promise<Erased> {
+  const { journal } = place.store;
+  const hold = await journal.take(session); // refused while its holder lives; nobody takes it meanwhile
+  try {
+    mayBeErased(await journal.session(session), anyway);
+    await appendBehind(journal, ERASURES, { at: NODE.clock.now(), event: { kind: "content.erased", stream: session, ...of } });
+    const erased = await place.store.erase(session, of.first, of.last);
+    const isGone = eraseAnswers(dirname(place.keys.dir), session);
+    return { ...erased, truncated: erased.truncated && isGone };
+  } finally {
+    await journal.release(hold);
+  }
+}
+
+/**
+ * D4 a turn ends after its delegates: one that can no longer be driven would leave it open for good.
+ * J686 a person may be about to answer what is asked in it.
+ */
+function mayBeErased(summary: SessionSummary | null, anyway: boolean): void {
+  if (summary === null || summary.state === "idle" || summary.state === "closed") return;
+  const { session, parent, turns, openQuestions } = summary;
+  if (parent !== null && turns <= 1)
+    throw new FaultError({
+      kind: "usage",
+      detail: `session \`${session}\` works for \`${parent}\`, which waits for it`,
+      hint: `cancel it first: \`orgate sessions cancel ${session}\``,
+    });
+  if (openQuestions === 0 || anyway) return;
+  throw new FaultError({
+    kind: "usage",
+    detail: `nothing was erased: ${count(openQuestions, "approval request")} in session \`${session}\` ${openQuestions === 1 ? "is" : "are"} open`,
+    hint: `answer or cancel first (\`orgate sessions cancel ${session}\`), or add --anyway: the request goes with what is erased`,
+  });
+}

@@ -1,0 +1,172 @@
+/**
+ * What a forgetting with `erase` reaches: the sessions that hold what was said, their relatives, and what was stored from there (N34, N72).
+ * N80 what was forgotten before is known by its tombstone: whoever asks once more reaches what was left then.
+ */
+import {
+  canonical,
+  type Entry,
+  ERASURES,
+  isFault,
+  KNOWLEDGE,
+  type KnowledgeId,
+  type KnowledgeStore,
+  type Principal,
+  type Seq,
+  type SessionId,
+  type StoredItem,
+  type StreamId,
+  seq,
+} from "@orgate/core";
+import type { Journal, SessionSummary } from "@orgate/core/journal";
+import { endOf } from "../../store/stream-end.ts";
+
+type Reading = Pick<Journal, "sessions" | "read" | "streams">;
+
+/** A session that holds what was said, and which of its entries. */
+export type Affected = Readonly<{
+  session: SessionId;
+  first: Seq;
+  last: Seq;
+  why: "it came from here" | "it was recalled here" | "it works for, or goes on from, one of them";
+}>;
+
+/** What goes with it: whatever is erased takes along what was stored from there, and that what it was recalled in. */
+export type Reach = Readonly<{ ids: readonly KnowledgeId[]; sessions: readonly Affected[] }>;
+
+/** N72 what a session that had read it has stored may say it again, and its place in the journal is gone: it goes too. */
+export async function reachOf(
+  journal: Reading,
+  store: Pick<KnowledgeStore, "get" | "list">,
+  named: readonly KnowledgeId[],
+): Promise<Reach> {
+  const before = await forgottenBefore(journal, new Set(named));
+  for (let ids: readonly KnowledgeId[] = [...new Set([...named, ...before.ids])]; ; ) {
+    const items = ids.flatMap((id) => store.get(id) ?? []);
+    const sessions = await affectedBy(journal, ids, items, before.erased);
+    const first = new Map<string, Seq>(sessions.map((one) => [one.session, one.first]));
+    const seen = new Set(ids);
+    const more = [...everyItem(store)].filter(
+      ({ id, from }) => from !== null && !seen.has(id) && from.seq >= (first.get(from.stream) ?? Infinity),
+    );
+    if (more.length === 0) return { ids, sessions };
+    ids = [...ids, ...more.map(({ id }) => id)];
+  }
+}
+
+/** What is told of an erasure that a forgetting asked for: it leads back from one to the other. */
+export const erasureReason = (reason: string): string => `forgotten: ${reason}`.toWellFormed();
+
+/** Tombstones that follow one another, of one person and one reason, are one forgetting: its other items, and the sessions that it erased. */
+async function forgottenBefore(
+  journal: Pick<Journal, "read" | "streams">,
+  named: ReadonlySet<KnowledgeId>,
+): Promise<Readonly<{ ids: readonly KnowledgeId[]; erased: ReadonlySet<string> }>> {
+  const ids: KnowledgeId[] = [];
+  const reasons = new Set<string>();
+  let run: { key: string; ids: KnowledgeId[] } = { key: "", ids: [] };
+  const end = (): void => {
+    if (run.ids.some((id) => named.has(id))) {
+      ids.push(...run.ids);
+      reasons.add(run.key);
+    }
+  };
+  for await (const { event } of readable(journal, KNOWLEDGE, await endOf(journal, KNOWLEDGE))) {
+    const isOne = event.kind === "knowledge.forgotten" && event.erased;
+    const key = isOne ? keyOf(event.by, erasureReason(event.reason)) : "";
+    if (key !== run.key) {
+      end();
+      run = { key, ids: [] };
+    }
+    if (isOne) run.ids.push(...event.items.map(({ id }) => id));
+  }
+  end();
+  const erased = new Set<string>();
+  if (reasons.size > 0)
+    for await (const { event } of readable(journal, ERASURES, await endOf(journal, ERASURES)))
+      if (event.kind === "content.erased" && reasons.has(keyOf(event.by, event.reason))) erased.add(event.stream);
+  return { ids, erased };
+}
+const keyOf = (by: Principal, reason: string): string => canonical([by.kind, by.id, reason]);
+
+function* everyItem(store: Pick<KnowledgeStore, "list">): Generator<StoredItem> {
+  for (let after: KnowledgeId | null = null; ; ) {
+    const page: readonly StoredItem[] = store.list({ after, most: 1_000 });
+    yield* page;
+    after = page.at(-1)?.id ?? null;
+    if (page.length < 1_000) return;
+  }
+}
+
+/**
+ * The session it came from, whole: what was said before it was stored has it too. Those that recalled it, from there on: whatever came after may repeat it.
+ * And their relatives: delegates and whom they work for, forks. Of those that are `erased` already, the relatives alone.
+ */
+export async function affectedBy(
+  journal: Pick<Journal, "sessions" | "read">,
+  ids: readonly KnowledgeId[],
+  items: readonly StoredItem[],
+  erased: ReadonlySet<string> = new Set(),
+): Promise<readonly Affected[]> {
+  const there = new Set(items.map(({ id }) => id));
+  const gone = ids.filter((id) => !there.has(id)); // nobody knows any more where it came from
+  const origins = new Set(items.flatMap(({ from }) => (from === null ? [] : [from.stream as string])));
+  const first = new Map<SessionId, Seq>();
+  const all: { summary: SessionSummary; forkedFrom: SessionId | null }[] = [];
+  for await (const summary of everySession(journal)) {
+    let forkedFrom: SessionId | null = null;
+    for await (const { seq: at, event } of readable(journal, summary.session, summary.seq)) {
+      if (event.kind === "session.forked") forkedFrom = event.from;
+      if (first.get(summary.session) === 1 || (gone.length === 0 && first.has(summary.session))) continue;
+      const text = canonical(event);
+      if (mentions(text, gone)) first.set(summary.session, seq(1));
+      else if (!first.has(summary.session) && mentions(text, ids)) first.set(summary.session, at);
+    }
+    all.push({ summary, forkedFrom });
+  }
+  const found = new Map<SessionId, Affected>();
+  const add = (one: SessionSummary, from: Seq, why: Affected["why"]): void =>
+    void found.set(one.session, { session: one.session, first: from, last: one.seq, why });
+  for (const { summary } of all) {
+    const at = first.get(summary.session);
+    if (origins.has(summary.session)) add(summary, seq(1), "it came from here");
+    else if (at !== undefined) add(summary, at, "it was recalled here");
+  }
+  const isOne = (session: SessionId): boolean => found.has(session) || erased.has(session);
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const { summary, forkedFrom } of all) {
+      if (isOne(summary.session)) continue;
+      const isParent = all.some(({ summary: other }) => other.parent === summary.session && isOne(other.session));
+      if (isParent || [summary.parent, forkedFrom].some((one) => one !== null && isOne(one)))
+        add(summary, seq(1), "it works for, or goes on from, one of them");
+    }
+  }
+  return [...found.values()];
+}
+
+const mentions = (text: string, ids: readonly KnowledgeId[]): boolean => ids.some((id) => text.includes(id));
+
+async function* everySession(journal: Pick<Journal, "sessions">): AsyncGenerator<SessionSummary> {
+  for (let before: SessionSummary | null = null; ; ) {
+    const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: 500 });
+    yield* page;
+    before = page.at(-1) ?? null;
+    if (before === null || page.length < 500) return;
+  }
+}
+
+/** What was erased before is passed over. */
+async function* readable(journal: Pick<Journal, "read">, stream: StreamId, end: Seq): AsyncGenerator<Entry> {
+  for (let after = seq(0), step = 500; after < end; ) {
+    try {
+      const page = await journal.read(stream, after, step);
+      yield* page;
+      after = page.at(-1)?.seq ?? end;
+      step = 500;
+    } catch (error) {
+      if (!isFault(error, "entry-erased")) throw error;
+      if (step === 1) after = seq(after + 1);
+      else step = 1;
+    }
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * What people do with the store of knowledge: put documents and exports into it, have things forgotten. Everything is decided as `edit-knowledge` on the
+ * scope, by a certified person, and journalled before the store is touched (rule 2).
+ * N33 a file that has not changed is not read in again; one that is gone from a folder that is read in again is superseded.
+ * N34 a tombstone is in the journal before anything is gone; with `erase` the journal's own copies go too, and whoever wants that is told first which
+ *     sessions can no longer resume.
+ */
+import {
+  canonical,
+  type Embedder,
+  FaultError,
+  isFault,
+  type JournalEvent,
+  KNOWLEDGE,
+  type KnowledgeId,
+  type KnowledgeItem,
+  type KnowledgeStore,
+  type Label,
+  type Millis,
+  type Principal,
+  type Scope,
+  type Seq,
+  type SessionId,
+  type StoredItem,
+} from "@orgate/core";
+import { documentKind, idFrom, LONGEST_EMBEDDED, piecesOf, readLine, textOf } from "@orgate/core/knowledge";
+import { sha256 } from "../../node/crypto.ts";
+import { appendBehind } from "../../store/stream-end.ts";
+import type { Place } from "../compose.ts";
+import { type Acting, known, mayAct } from "./approvals.ts";
+import { eraseEntries } from "./erase.ts";
+import { type Affected, erasureReason, reachOf } from "./forget-reach.ts";
+
+export type Editor = Omit<Acting, "place"> & Readonly<{ place: Place; now: () => Millis }>;
+
+/** Whose it is to be, and what it carries. */
+export type Placing = Readonly<{ scope: Scope; agent: string | null; labels: readonly Label[]; verified: boolean }>;
+/** `path` from the project's folder on; `directory` is the folder it is about, null for what lies elsewhere. */
+export type DocumentText = Readonly<{ path: string; directory: string | null; text: string }>;
+export type Added = Readonly<{ documents: number; unchanged: number; added: number; kept: number; gone: number }>;
+
+const BATCH = 50;
+
+/** `gone`: documents that were there and are not any more. `told` after each of them. */
+export async function addDocuments(
+  editor: Editor,
+  placing: Placing,
+  { documents, gone = [] }: Readonly<{ documents: readonly DocumentText[]; gone?: readonly string[] }>,
+  told: (done: number) => void = () => {},
+): Promise<Added> {
+  const store = editor.place.knowledgeStore();
+  const { scope, agent, labels, verified } = placing;
+  const by = await permitted(editor, scope, "add to what is known");
+  const key = (path: string) => ({ path, scope, agent });
+  const digestOf = (text: string) => sha256(canonical({ text, labels: [...labels].sort(), verified }));
+  const isSame = ({ path, text }: DocumentText): boolean =>
+    store.documents(path).some((one) => one.scope === scope && one.agent === agent && one.digest === digestOf(text));
+  const changed = documents.filter((one) => !isSame(one));
+  const total = { documents: changed.length, unchanged: documents.length - changed.length, added: 0, kept: 0, gone: 0 };
+  const work = [...changed, ...gone.map((path): DocumentText => ({ path, directory: null, text: "" }))];
+  for (let at = 0; at < work.length; at += BATCH) {
+    const batch = work.slice(at, at + BATCH).map((one) => ({ ...one, pieces: piecesOf(one.text, documentKind(one.path) ?? "text") }));
+    const event: JournalEvent = {
+      kind: "knowledge.added",
+      how: "add",
+      scope,
+      agent,
+      labels: [...labels].sort(),
+      documents: batch.map(({ path, text, pieces }) => ({ path, digest: digestOf(text), chunks: pieces.length })),
+      by,
+    };
+    const from = await append(editor, event);
+    for (const [i, { path, directory, text, pieces }] of batch.entries()) {
+      const items = pieces.map(
+        (piece): KnowledgeItem => ({
+          id: idFrom(sha256, "document", scope, agent ?? "", path, [...labels].sort().join(" "), String(verified), piece.title, piece.text),
+          body: { kind: "chunk", document: path, ...piece },
+          scope,
+          agent,
+          directory,
+          confidence: 1,
+          source: "document",
+          labels: [...labels].sort(),
+          verified,
+          from: { stream: KNOWLEDGE, seq: from },
+          created: editor.now(),
+          validFrom: null,
+          validTo: null,
+        }),
+      );
+      const { added, kept, gone: less } = store.replace({ ...key(path), digest: digestOf(text) }, items, editor.now());
+      total.added += added;
+      total.kept += kept;
+      total.gone += less;
+      told(at + i + 1);
+    }
+  }
+  return total;
+}
+
+/** Vectors for what has none. Null where there is nothing to do. */
+export async function embedMissing(
+  store: KnowledgeStore,
+  embedder: Embedder,
+  told: (done: number) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  let done = 0;
+  for (;;) {
+    const some = store.unembedded(embedder.model, EMBED_BATCH);
+    if (some.length === 0) return done;
+    const vectors = await embedder.embed(
+      some.map(({ body }) => textOf(body).slice(0, LONGEST_EMBEDDED)),
+      signal,
+    );
+    const why = store.embed(new Map(some.map(({ id }, i) => [id, vectors[i] ?? new Float32Array()])), embedder.model);
+    if (why !== null) throw new FaultError({ kind: "usage", detail: why, hint: "`orgate knowledge embed --again` makes all of them anew" });
+    done += some.length;
+    told(done);
+  }
+}
+const EMBED_BATCH = 96;
+
+export type Imported = Readonly<{ stored: number; known: number; forgotten: number }>;
+
+/** Checked whole before anything is stored. What somebody else wrote is `untrusted`, and nobody here stands for it, unless whoever imports it says so. */
+export async function importItems(
+  editor: Editor,
+  file: Readonly<{ name: string; text: string }>,
+  trusted: boolean,
+  told: (done: number) => void = () => {},
+): Promise<Imported> {
+  const lines = file.text.split("\n").filter((line) => line.trim() !== "");
+  const items = lines.map((line, i): StoredItem => {
+    const read = readLine(line);
+    if (read.kind === "wrong")
+      throw new FaultError({
+        kind: "file-bad",
+        file: file.name,
+        line: i + 1,
+        column: null,
+        detail: read.detail,
+        hint: "it has to be what `orgate knowledge export` wrote",
+      });
+    return trusted ? read.item : { ...read.item, verified: false, labels: [...new Set([...read.item.labels, UNTRUSTED])].sort() };
+  });
+  const scopes = [...new Set(items.map(({ scope }) => scope))];
+  let by: Principal | null = null;
+  for (const scope of scopes) by = await permitted(editor, scope, "add to what is known");
+  if (by === null)
+    throw new FaultError({
+      kind: "file-bad",
+      file: file.name,
+      line: null,
+      column: null,
+      detail: "there is no item in it",
+      hint: "it has to be what `orgate knowledge export` wrote, of a project that knows something",
+    });
+  await append(editor, {
+    kind: "knowledge.added",
+    how: "import",
+    scope: null,
+    agent: null,
+    labels: trusted ? [] : [UNTRUSTED],
+    documents: [{ path: file.name, digest: sha256(file.text), chunks: items.length }],
+    by,
+  });
+  const store = editor.place.knowledgeStore();
+  const total = { stored: 0, known: 0, forgotten: 0 };
+  for (const [i, item] of items.entries()) {
+    total[store.restore(item)] += 1;
+    told(i + 1);
+  }
+  return total;
+}
+const UNTRUSTED = "untrusted" as Label;
+
+export type Forgetting = Readonly<{ ids: readonly KnowledgeId[]; reason: string; erase: boolean }>;
+/** `sessions` are erased; `left` could not be, as things stand: whoever asks once more has those erased too. */
+export type ForgottenHere = Readonly<{ gone: number; clean: boolean; sessions: readonly Affected[]; left: readonly Left[] }>;
+export type Left = Readonly<{ session: SessionId; why: string }>;
+
+/** Throws `usage` where an id was never there. N79 whoever may not is told before anything is looked through. */
+export async function forgetItems(editor: Editor, { ids: named, reason, erase }: Forgetting): Promise<ForgottenHere> {
+  const store = editor.place.knowledgeStore();
+  const itemsOf = (ids: readonly KnowledgeId[]) => ids.flatMap((id) => store.get(id) ?? []);
+  const mayForget = async (items: readonly StoredItem[]): Promise<Principal> => {
+    const [first = "project", ...more] = new Set(items.map(({ scope }) => scope));
+    const by = await permitted(editor, first, "have something forgotten");
+    for (const scope of more) await permitted(editor, scope, "have something forgotten");
+    return by;
+  };
+  const by = await mayForget(itemsOf(named));
+  const { ids, sessions } = erase ? await reachOf(editor.place.store.journal, store, named) : { ids: named, sessions: [] };
+  const found = ids.map((id) => ({ id, item: store.get(id) }));
+  const missing = found.find(({ id, item }) => item === null && !(erase && store.isForgotten(id)));
+  if (missing !== undefined)
+    throw new FaultError({ kind: "usage", detail: `nothing is known as \`${missing.id}\``, hint: "`orgate knowledge search` tells ids" });
+  await mayForget(itemsOf(ids)); // what goes with it may be of other scopes
+  for (let at = 0; at < found.length; at += TOMBSTONES)
+    await append(editor, {
+      kind: "knowledge.forgotten",
+      items: found.slice(at, at + TOMBSTONES).map(({ id, item }) => ({ id, kind: item?.body.kind ?? "fact" })),
+      erased: erase,
+      by,
+      reason: reason.toWellFormed(),
+    });
+  const { gone, clean } = store.forget(ids);
+  return { gone, ...(await eraseAll(editor, sessions, { by, reason: erasureReason(reason), clean })) };
+}
+
+/** N80 one that somebody drives, or that another waits for, keeps none of the others. */
+async function eraseAll(
+  { place }: Editor,
+  sessions: readonly Affected[],
+  { by, reason, clean }: Readonly<{ by: Principal; reason: string; clean: boolean }>,
+): Promise<Omit<ForgottenHere, "gone">> {
+  const left: Left[] = [];
+  let isClean = clean;
+  for (const { session, first, last } of sessions) {
+    try {
+      const { truncated } = await eraseEntries(place, { session, first, last, by, reason, anyway: true }); // which sessions these are was said before
+      isClean &&= truncated;
+    } catch (error) {
+      if (!(isFault(error, "session-held") || isFault(error, "usage"))) throw error;
+      left.push({ session, why: error.message });
+    }
+  }
+  return { clean: isClean, sessions: sessions.filter(({ session }) => !left.some((one) => one.session === session)), left };
+}
+const TOMBSTONES = 500;
+
+// ── leave, and the record ──
+
+async function permitted(editor: Editor, scope: Scope, what: string): Promise<Principal> {
+  mayAct(editor.gate, editor.person, { kind: "edit-knowledge", scope }, `${what} (${scope})`);
+  return known(editor, what);
+}
+
+const append = ({ place, now }: Editor, event: JournalEvent): Promise<Seq> =>
+  appendBehind(place.store.journal, KNOWLEDGE, { at: now(), event });

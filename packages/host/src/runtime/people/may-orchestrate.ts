@@ -1,0 +1,47 @@
+/**
+ * Whom a person may have conducted.
+ * S148 a conductor has an agent work only where everybody whose words its turn follows may run that agent, by the policies. At the machine itself (`orgate chain`,
+ *      the library) whoever opened the session is asked for no such leave, as `orgate run` asks for none; whoever else speaks in it is.
+ */
+import {
+  type Agent,
+  CONDUCTOR_MODEL,
+  DELEGATE,
+  defineMiddleware,
+  type Gate,
+  type Journal,
+  type Middleware,
+  type Surface,
+  seq,
+} from "@orgate/core";
+import { speakersOf } from "../speakers.ts";
+import { mayNotRunOf } from "./may-run.ts";
+
+const AT_THE_MACHINE: ReadonlySet<Surface> = new Set(["cli", "library"]);
+
+/** What every runtime puts before the delegations of a conductor; nothing for other agents. */
+export function leaveToConduct(
+  agent: Agent,
+  gate: Pick<Gate, "decideFor">,
+  journal: () => Pick<Journal, "session" | "read">,
+): readonly Middleware[] {
+  if (agent.model !== CONDUCTOR_MODEL) return [];
+  const mayNotRun = mayNotRunOf(gate);
+  const conducted = defineMiddleware({
+    name: "leave-to-conduct",
+    async beforeTool({ tool, args }, { session }) {
+      if (tool !== DELEGATE) return undefined;
+      const [opened] = await journal().read(session, seq(0), 1);
+      const trusted = opened?.event.kind === "session.opened" && AT_THE_MACHINE.has(opened.event.surface) ? opened.event.principal : null;
+      const to = typeof args === "object" && args !== null && "agent" in args ? String(args["agent"]) : "";
+      const { people } = await speakersOf(journal(), session);
+      for (const { kind, id } of people) {
+        if (trusted?.kind === kind && trusted.id === id) continue;
+        const reason = kind === "user" ? mayNotRun(id, to) : "it is no person";
+        if (reason !== null) return { kind: "block", reason: `\`${id}\` may not run \`${to}\`: ${reason}` };
+      }
+      return undefined;
+    },
+  });
+  return [conducted];
+}

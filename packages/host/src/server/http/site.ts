@@ -1,0 +1,44 @@
+/** What a server has beside its API: the description as a page, signing in and out, tickets. With each page the ways in that it answers (W194). */
+import { millis } from "@orgate/core";
+import type { Identity } from "../identity/auth.ts";
+import { json } from "../routes/paging.ts";
+import type { Handlers } from "./api.ts";
+import { pagesOf, SIGN_IN_PATH, SIGN_OUT_PATH } from "./auth-pages.ts";
+import { consolePage } from "./console-page.ts";
+import { docsPage } from "./docs-page.ts";
+import { refusal } from "./http-response.ts";
+import { readBody } from "./limits.ts";
+import type { Page } from "./server.ts";
+
+const MOST_LINK = 1_000;
+
+export const sitePages = (identity: Identity, origins: () => readonly string[], version: string): readonly Page[] => [
+  docsPage(version),
+  consolePage(),
+  signingPage(identity, origins),
+];
+
+function signingPage(identity: Identity, origins: () => readonly string[]): Page {
+  const signing = pagesOf({ ...identity, origins, now: () => millis(Date.now()) });
+  return {
+    ways: [`GET ${SIGN_IN_PATH}`, `POST ${SIGN_IN_PATH}`, `POST ${SIGN_OUT_PATH}`],
+    async answer(asking, message) {
+      if (asking.path !== SIGN_IN_PATH && asking.path !== SIGN_OUT_PATH) return null;
+      const read = await readBody(message, MOST_LINK);
+      if (read.kind === "refused") throw refusal(read.problem);
+      const reply = await signing(asking, read.bytes.toString());
+      if (reply === null) return null;
+      const { "content-type": type = "text/html; charset=utf-8", ...headers } = reply.headers;
+      return { status: reply.status, answer: { kind: "text", mediaType: String(type), text: reply.body, headers } };
+    },
+  };
+}
+
+/** Routes of the table that are identity's own. */
+export const identityHandlers = (identity: Pick<Identity, "ticket">): Pick<Handlers, "ticket"> => ({
+  ticket: async ({ caller, header }) => {
+    const ticket = identity.ticket(caller, header("origin"));
+    if ("status" in ticket) throw refusal(ticket);
+    return json(ticket);
+  },
+});

@@ -1,0 +1,37 @@
+import { wireProblem } from "@orgate/core/wire";
+import { expect, test } from "vitest";
+import { openStand } from "../fixtures/stand.ts";
+import { type Access, type Asking, act, type Caller, isProblem, NOBODY, strict } from "./access.ts";
+
+const asking: Asking = {
+  via: "http",
+  method: "GET",
+  path: "/api/v1/agents",
+  query: new URLSearchParams(),
+  headers: {},
+  remote: "127.0.0.1",
+};
+
+test("W61 without identities nobody is known and nothing is allowed", async () => {
+  const stand = await openStand();
+  const caller: Caller = {
+    principal: { kind: "user", id: "ann" },
+    person: stand.ann,
+    scope: { agents: null, actions: null, expiresAt: null },
+  };
+  const found = await NOBODY.authenticate(asking);
+  expect(isProblem(found) && found.status).toBe(401);
+  expect(NOBODY.mayDo(caller, act("list", "listing"))).not.toBeNull();
+  const throwing: Access = strict({
+    authenticate: () => Promise.reject(new Error("the key store is gone")),
+    watch: NOBODY.watch,
+    mayDo: () => {
+      throw new Error("the policies are gone");
+    },
+  });
+  expect(await throwing.authenticate(asking)).toMatchObject({ status: 401, kind: "unauthenticated" });
+  expect(JSON.stringify(await throwing.authenticate(asking))).not.toContain("key store");
+  expect(throwing.mayDo(caller, act("run", "agent", { agent: "clerk" }))).toContain("could not be decided");
+  expect(isProblem(wireProblem("forbidden", "no", ""))).toBe(true);
+  await stand.close();
+});

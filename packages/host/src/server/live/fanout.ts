@@ -1,0 +1,309 @@
+/**
+ * From the journal to any number of followers. One reader follows the journal and keeps its last stretch, each entry as text, once for all; a follower at
+ * the front is served from that stretch, one that is behind reads the journal, at its own pace. Nothing is queued for anybody.
+ *
+ * W45 a follower is told every entry once and in order from any place on, however slow it is; what it is told next is looked up when it has taken what
+ *     came before, so that a slow one costs the server nothing but its place.
+ * W46 what is kept for those at the front is bounded, in entries and in bytes, and is let go with the last follower.
+ * W47 a follower is told only what it may see at that moment; where something in between is not for it, the stretch that it is told covers it.
+ */
+import { FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";
+import type { Written } from "@orgate/core/journal";
+import { type Following, MOST_ENTRIES } from "@orgate/core/wire";
+import { listener, openEar, type Subscribe, type Words } from "../../runtime/subscribe.ts";
+
+export type Told =
+  /** What lies between `after` and `to`; `items` are frames' items as text. */
+  | Readonly<{ kind: "batch"; after: number; to: number; items: readonly string[] }>
+  | Readonly<{ kind: "words"; words: Words }>
+  | Readonly<{ kind: "caught-up"; at: number }>
+  /** Its session is closed: nothing follows. */
+  | Readonly<{ kind: "closed"; at: number }>
+  /** It may not be seen any more: nothing follows. */
+  | Readonly<{ kind: "hidden"; at: number }>;
+
+export type Follow = Readonly<{
+  to: Following;
+  after: number | "now";
+  previews: boolean;
+  /** Whether this follower may see that stream, now. */
+  sees(stream: StreamId): boolean | Promise<boolean>;
+  signal: AbortSignal;
+}>;
+
+export type Fanout = Readonly<{
+  follow(follow: Follow): AsyncGenerator<Told>;
+  /** For metrics. */
+  held(): Readonly<{ followers: number; entries: number; bytes: number }>;
+  close(): void;
+}>;
+
+type Places = Pick<Journal, "read" | "session" | "tail" | "position">;
+/** `text` is the entry, or the whole item where there is none to be had. */
+type Held = Readonly<{ position: number | null; stream: StreamId; seq: number; text: string; isEntry: boolean; closes: boolean }>;
+
+export type Bounds = Readonly<{ entries: number; bytes: number; batchBytes: number }>;
+const BOUNDS: Bounds = { entries: 4_096, bytes: 16 * 1024 * 1024, batchBytes: 1024 * 1024 };
+
+export function openFanout(journal: Places, subscribe: Subscribe, bounds: Bounds = BOUNDS): Fanout {
+  let front: Front | null = null;
+  let followers = 0;
+
+  async function* follow(wanted: Follow): AsyncGenerator<Told> {
+    front ??= openFront(journal, subscribe, bounds);
+    const mine = front;
+    followers += 1;
+    try {
+      await mine.started;
+      yield* wanted.to.kind === "session"
+        ? ofSession(journal, mine, wanted.to.session, wanted, bounds)
+        : ofAll(journal, mine, wanted, bounds);
+    } finally {
+      followers -= 1;
+      if (followers === 0 || mine.failed() !== null) {
+        mine.close();
+        if (front === mine) front = null;
+      }
+    }
+  }
+  return {
+    follow,
+    held: () => ({ followers, ...(front?.held() ?? { entries: 0, bytes: 0 }) }),
+    close: () => front?.close(),
+  };
+}
+
+// ── the front: what was written last ──
+
+type Front = Readonly<{
+  started: Promise<void>;
+  /** Null when the place lies before what is kept. */
+  after(position: number): readonly Held[] | null;
+  afterOf(stream: StreamId, place: number): readonly Held[] | null;
+  spoken: ReturnType<typeof openEar>["now"];
+  watch(stream: StreamId | null, previews: boolean, ring: () => void): () => void;
+  failed(): Readonly<{ error: unknown }> | null;
+  held(): Readonly<{ entries: number; bytes: number }>;
+  close(): void;
+}>;
+
+type Watcher = Readonly<{ stream: StreamId | null; previews: boolean; ring(): void }>;
+
+function openFront(journal: Places, subscribe: Subscribe, bounds: Bounds): Front {
+  const over = new AbortController();
+  const ear = openEar();
+  const watchers = new Map<StreamId | null, Set<Watcher>>();
+  const byStream = new Map<StreamId, Held[]>();
+  let kept: Held[] = [];
+  let base = 0; // the position before the first that is kept
+  let bytes = 0;
+  let failed: Readonly<{ error: unknown }> | null = null;
+
+  function ring(stream: StreamId, isPreview: boolean): void {
+    for (const key of [stream, null]) for (const one of [...(watchers.get(key) ?? [])]) if (!isPreview || one.previews) one.ring();
+  }
+
+  function keep(one: Held): void {
+    kept.push(one);
+    bytes += one.text.length;
+    const own = byStream.get(one.stream);
+    if (own === undefined) byStream.set(one.stream, [one]);
+    else own.push(one);
+    if (kept.length > bounds.entries || bytes > bounds.bytes) forget();
+  }
+
+  /** A quarter at a time, so that keeping one more costs the same however much is kept. */
+  function forget(): void {
+    const target = { entries: bounds.entries * 0.75, bytes: bounds.bytes * 0.75 };
+    let gone = 0;
+    while (gone < kept.length && (kept.length - gone > target.entries || bytes > target.bytes)) bytes -= kept[gone++]?.text.length ?? 0;
+    for (const { stream } of kept.slice(0, gone)) {
+      const own = byStream.get(stream);
+      own?.shift(); // of one stream they are in the same order
+      if (own?.length === 0) byStream.delete(stream);
+    }
+    kept = kept.slice(gone);
+    base += gone;
+  }
+
+  async function pump(): Promise<void> {
+    for await (const live of subscribe({ all: true }, { after: base, signal: over.signal })) {
+      if (live.kind === "preview") {
+        ear.hear(live);
+        ring(live.session, true);
+        continue;
+      }
+      if (live.kind === "entry") ear.hear(live);
+      keep(heldOf(live));
+      ring(live.stream, false);
+    }
+  }
+
+  const fail = (error: unknown): void => {
+    if (over.signal.aborted) return;
+    failed = { error };
+    for (const set of watchers.values()) for (const one of [...set]) one.ring();
+  };
+  const started = journal.position().then((position) => {
+    base = position;
+    pump().catch(fail);
+  });
+  started.catch(() => {}); // heard of where it is awaited
+
+  return {
+    started,
+    after: (position) => (position < base ? null : kept.slice(position - base, position - base + MOST_ENTRIES)),
+    afterOf(stream, place) {
+      const own = byStream.get(stream);
+      const first = own?.[0]?.seq;
+      if (own === undefined || first === undefined || first > place + 1) return null;
+      return own.slice(place + 1 - first, place + 1 - first + MOST_ENTRIES);
+    },
+    spoken: ear.now,
+    watch(stream, previews, ringing) {
+      const one: Watcher = { stream, previews, ring: ringing };
+      const set = watchers.get(stream) ?? new Set();
+      watchers.set(stream, set.add(one));
+      return () => {
+        set.delete(one);
+        if (set.size === 0 && watchers.get(stream) === set) watchers.delete(stream);
+      };
+    },
+    failed: () => failed,
+    held: () => ({ entries: kept.length, bytes }),
+    close() {
+      over.abort();
+      kept = [];
+      byStream.clear();
+      bytes = 0;
+    },
+  };
+}
+
+function heldOf(one: Written): Held {
+  const { position, stream, seq: at } = one;
+  if (one.kind === "entry")
+    return { position, stream, seq: at, text: JSON.stringify(one.entry), isEntry: true, closes: one.entry.event.kind === "session.closed" };
+  return { position, stream, seq: at, text: JSON.stringify(one), isEntry: false, closes: false };
+}
+
+const itemText = ({ isEntry, text }: Held, position: number | null): string =>
+  isEntry ? `{"kind":"entry","position":${position},"entry":${text}}` : text;
+
+// ── following ──
+
+type Look = Readonly<{
+  session: SessionId | null;
+  start: number;
+  look(at: number): Promise<readonly Held[]>;
+  placeOf(one: Held): number;
+  wasClosed: boolean;
+}>;
+
+async function* ofSession(journal: Places, front: Front, session: SessionId, wanted: Follow, bounds: Bounds): AsyncGenerator<Told> {
+  const summary = await journal.session(session);
+  if (summary === null) throw new FaultError({ kind: "session-unknown", session });
+  const start = startAt(wanted.after, summary.seq, `session \`${session}\``);
+  const look = async (at: number): Promise<readonly Held[]> => {
+    const near = front.afterOf(session, at);
+    if (near !== null && near.length > 0) return near;
+    const entries = await journal.read(session, seq(at), MOST_ENTRIES);
+    return entries.map((entry) => heldOf({ kind: "entry", position: 0, stream: entry.stream, seq: entry.seq, at: entry.at, entry }));
+  };
+  yield* tell(front, { session, start, look, placeOf: (one) => one.seq, wasClosed: summary.state === "closed" }, wanted, bounds);
+}
+
+async function* ofAll(journal: Places, front: Front, wanted: Follow, bounds: Bounds): AsyncGenerator<Told> {
+  const start = startAt(wanted.after, await journal.position(), "the journal");
+  const look = async (at: number): Promise<readonly Held[]> => front.after(at) ?? (await journal.tail(at, MOST_ENTRIES)).map(heldOf);
+  yield* tell(front, { session: null, start, look, placeOf: (one) => one.position ?? 0, wasClosed: false }, wanted, bounds);
+}
+
+/** Whoever has seen more than there is has seen another journal. */
+function startAt(after: number | "now", last: number, what: string): number {
+  if (after === "now") return last;
+  if (after <= last) return after;
+  throw new FaultError({ kind: "usage", detail: `${what} ends at ${last}, not at ${after}`, hint: "begin again from 0, or from `now`" });
+}
+
+async function* tell(front: Front, from: Look, { previews, sees, signal }: Follow, bounds: Bounds): AsyncGenerator<Told> {
+  const { session, look, placeOf, wasClosed } = from;
+  const fresh = listener();
+  const bell = openBell(signal);
+  const stop = front.watch(session, previews, bell.ring);
+  let at = from.start;
+  let isTold = false;
+  try {
+    while (!signal.aborted) {
+      bell.still();
+      const failed = front.failed();
+      if (failed !== null) throw failed.error;
+      const spoken = previews ? front.spoken(session) : new Map(); // before the look: an empty one then means that all before these words was told
+      const found = within(await look(at), bounds.batchBytes);
+      if (session !== null && !(await sees(session))) {
+        yield { kind: "hidden", at };
+        return;
+      }
+      const last = found.at(-1);
+      if (last !== undefined) {
+        const items: string[] = [];
+        for (const one of found)
+          if (session !== null || (await sees(one.stream))) items.push(itemText(one, session === null ? one.position : null));
+        const to = placeOf(last);
+        yield { kind: "batch", after: at, to, items };
+        at = to;
+        if (session === null || !found.some(({ closes }) => closes)) continue;
+      }
+      if (last !== undefined || wasClosed) {
+        yield { kind: "closed", at };
+        return;
+      }
+      if (!isTold) {
+        isTold = true;
+        yield { kind: "caught-up", at };
+        continue;
+      }
+      let isSpeaking = false;
+      for (const words of fresh(spoken)) {
+        if (session === null && !(await sees(words.session))) continue;
+        isSpeaking = true;
+        yield { kind: "words", words };
+      }
+      if (!isSpeaking) await bell.rung();
+    }
+  } finally {
+    stop();
+    bell.remove();
+  }
+}
+
+/** At least one. */
+function within(found: readonly Held[], most: number): readonly Held[] {
+  let bytes = 0;
+  const end = found.findIndex(({ text }, i) => {
+    bytes += text.length;
+    return i > 0 && bytes > most;
+  });
+  return end === -1 ? found : found.slice(0, end);
+}
+
+type Bell = Readonly<{ ring(): void; still(): void; rung(): Promise<void>; remove(): void }>;
+
+/** Rings between two looks are one; none is lost. */
+function openBell(signal: AbortSignal): Bell {
+  let isRinging = false;
+  let wake = (): void => {};
+  const ring = (): void => {
+    isRinging = true;
+    wake();
+  };
+  signal.addEventListener("abort", ring, { once: true });
+  return {
+    ring,
+    still: () => {
+      isRinging = signal.aborted;
+    },
+    rung: () => (isRinging ? Promise.resolve() : new Promise<void>((resolve) => (wake = resolve))),
+    remove: () => signal.removeEventListener("abort", ring),
+  };
+}

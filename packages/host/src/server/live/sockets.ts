@@ -1,0 +1,68 @@
+/** What is told live: over the sockets, as server-sent events, and to `useChat`; all of it from the same fan-out and by the same wishes. */
+import { millis } from "@orgate/core";
+import { type Following, UI_STREAM_HEADERS } from "@orgate/core/wire";
+import type { Handlers } from "../http/api.ts";
+import type { Answer } from "../http/http-response.ts";
+import { errorText, type Log } from "../http/logs.ts";
+import type { Talks } from "../http/server.ts";
+import type { Access, Caller } from "../identity/access.ts";
+import { toolOf } from "../identity/acts.ts";
+import { openOwn } from "../opening.ts";
+import { agentOf, type Front } from "../routes/front.ts";
+import { openChat } from "./chat.ts";
+import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
+import { type Fanout, openFanout } from "./fanout.ts";
+import { EVENT_STREAM, lastEventId, streamEvents } from "./sse.ts";
+import { openUiChat } from "./ui-chat.ts";
+import { sightOf } from "./visibility.ts";
+
+export type Sockets = Readonly<{ talks: Talks; handlers: Handlers; fanout: Fanout }>;
+
+/** Whom `/ws/chat` talks to. */
+const DESK = "coordinator";
+
+export function socketsOf(front: Front, access: Access, log: Log): Sockets {
+  const { runtime, floor, now, whose } = front;
+  const { journal } = runtime.place.store;
+  const fanout = openFanout(journal, runtime.subscribe);
+  const ports: ConnectionPorts = {
+    access,
+    floor,
+    journal,
+    whose,
+    open: async (agent, external, caller) => (await openOwn(runtime, caller, { agent, id: external })).session,
+    unknownTool: (session, call) => toolOf(runtime, session, call),
+    fanout,
+    position: journal.position,
+    now: () => millis(now()),
+    unforeseen: (error) => log("error", "socket.failed", { error: errorText(error) }),
+  };
+  const talking = { ...ports, subscribe: runtime.subscribe, agent: DESK };
+  const talks: Talks = {
+    "/ws/v1": (caller, id, duplex) => openConnection(ports, caller, id, duplex),
+    ...(agentOf(front, DESK) === null
+      ? {}
+      : ({ "/ws/chat": (caller, id, duplex) => openChat(talking, caller, id, duplex, RATES) } satisfies Talks)),
+  };
+
+  const events = (to: Following, after: number | "now", caller: Caller): Answer => ({
+    kind: "stream",
+    mediaType: EVENT_STREAM,
+    write: (sink, gone) => streamEvents(fanout, { to, after, previews: true, sees: sightOf(access, caller, whose), signal: gone }, sink),
+  });
+  const handlers: Handlers = {
+    follow: async ({ params, query, caller, header }) =>
+      events({ kind: "session", session: params.session }, lastEventId(header("last-event-id")) ?? query.after, caller),
+    followAll: async ({ query, caller, header }) => events({ kind: "all" }, lastEventId(header("last-event-id")) ?? query.after, caller),
+    uiChat: async ({ params, body, caller }) => {
+      const tell = await openUiChat(talking, caller, params.agent, body);
+      return {
+        kind: "stream",
+        mediaType: EVENT_STREAM,
+        headers: UI_STREAM_HEADERS,
+        write: tell,
+      };
+    },
+  };
+  return { fanout, talks, handlers };
+}

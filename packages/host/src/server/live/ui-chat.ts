@@ -1,0 +1,161 @@
+/**
+ * What `useChat` of the AI SDK talks to: a message in, one turn as a UI message stream out.
+ *
+ * W56 `useChat` works against an agent: what a person writes is a turn, its words, calls and outcomes arrive as the AI SDK's own parts.
+ * W57 a message's own id makes it once: sent again, the same turn is told again.
+ * W58 a question to a person ends the stream; the answer that `useChat` sends with the messages is that person's, bound to what was shown, and the stream goes on after it.
+ */
+import {
+  type Attachment,
+  FaultError,
+  type IntentId,
+  intentId,
+  type Journal,
+  type JsonObject,
+  principalName,
+  readAttachments,
+  type SessionId,
+} from "@orgate/core";
+import { type LiveSign, type RouteRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/core/wire";
+import * as z from "zod";
+import { sha256 } from "../../node/crypto.ts";
+import { newestEntry } from "../../runtime/delivery.ts";
+import type { Subscribe } from "../../runtime/subscribe.ts";
+import type { Sink } from "../http/http-response.ts";
+import { act, type Caller } from "../identity/access.ts";
+import { answerRequest, type RequestPorts } from "./requests.ts";
+
+export type UiChatPorts = RequestPorts & Readonly<{ subscribe: Subscribe; journal: RequestPorts["journal"] & Pick<Journal, "session"> }>;
+
+/** What is used of a message; the rest is the client's own. */
+const approval = z.looseObject({ id: z.string(), approved: z.boolean(), reason: z.string().optional() });
+const part = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  mediaType: z.string().optional(),
+  filename: z.string().optional(),
+  url: z.string().optional(),
+  state: z.string().optional(),
+  approval: approval.partial().optional(),
+});
+const message = z.looseObject({ id: z.string().min(1).max(200), role: z.enum(["user", "assistant", "system"]), parts: z.array(part) });
+type Message = z.infer<typeof message>;
+
+/** `useChat` lets a person say no without a word. */
+const NO_REASON = "no reason was given in the chat";
+
+/** `answers`: entries of the answers that came with the request; what they did to their calls is told, although the stream begins after them. */
+type Told = Readonly<{ session: SessionId; intent: IntentId; from: number; after: number; answers: ReadonlySet<number> }>;
+
+/** Decides and begins; what it gives back writes the stream. Throws a fault when it may not be, or cannot be read. */
+export async function openUiChat(
+  ports: UiChatPorts,
+  caller: Caller,
+  agent: string,
+  body: RouteRequest<"uiChat">["body"],
+): Promise<(sink: Sink, signal: AbortSignal) => Promise<void>> {
+  const read = z.array(message).safeParse(body.messages);
+  const said = read.success ? read.data.findLast(({ role }) => role === "user") : undefined;
+  const last = read.success ? read.data.at(-1) : undefined;
+  if (said === undefined || last === undefined) throw unusable("the messages are not those of `useChat`");
+  const reason = ports.access.mayDo(caller, act("run", "agent", { agent }));
+  if (reason !== null) throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: `run \`${agent}\``, reason });
+  const session = await ports.open(agent, `ui-${once(caller, agent, body.id)}`, caller);
+  const intent = intentId(`u-${once(caller, agent, body.id, said.id)}`);
+  const told =
+    last.role === "assistant"
+      ? await goOn(ports, caller, { session, intent }, last)
+      : await begin(ports, caller, { session, intent }, said);
+  return (sink, signal) => tell(ports, told, sink, signal);
+}
+
+async function begin(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session" | "intent">, said: Message): Promise<Told> {
+  const text = said.parts.flatMap((one) => (one.type === "text" && one.text !== undefined ? [one.text] : [])).join("\n");
+  const files = filesIn(said);
+  if (text === "") throw unusable("the message says nothing");
+  const before = (await ports.journal.session(at.session))?.seq ?? 0;
+  const wish = { kind: "follow-up", text, ...(files.length === 0 ? {} : { files }) } as const;
+  const { entry } = await ports.floor.send({ session: at.session, wish, as: caller.person, id: at.intent });
+  const from = entry === null ? before : entry.seq - 1;
+  return { ...at, from, after: from, answers: NO_ANSWERS };
+}
+
+const NO_ANSWERS: ReadonlySet<number> = new Set();
+
+/** The answers are given first: the stream begins after them. */
+async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session" | "intent">, last: Message): Promise<Told> {
+  let after = 0;
+  const answers = new Set<number>();
+  for (const { state, approval: given } of last.parts) {
+    if (state !== "approval-responded" || given?.id === undefined) continue;
+    const bound = readUiApproval(given.id);
+    if (bound === null) throw unusable("an answer is to a question that was not asked here");
+    const answer =
+      given.approved === true ? ({ kind: "approve" } as const) : ({ kind: "deny", reason: given.reason?.trim() || NO_REASON } as const);
+    const done = await answerRequest(ports, caller, {
+      kind: "answer",
+      id: `ui-${bound.approval}`,
+      session: at.session,
+      ...bound,
+      answer,
+    });
+    if (done.kind !== "done" || done.entry === null) continue;
+    after = Math.max(after, done.entry.seq);
+    answers.add(done.entry.seq);
+  }
+  if (after === 0) throw unusable("there is nothing new in the messages");
+  const began = await newestEntry(ports.journal, at.session, (event) => event.kind === "turn.started" && event.intent === at.intent);
+  return { ...at, from: began === null ? 0 : began.seq - 1, after, answers };
+}
+
+async function tell(ports: UiChatPorts, { session, intent, from, after, answers }: Told, sink: Sink, signal: AbortSignal): Promise<void> {
+  const turn = uiTurn(intent);
+  const open = new Set<string>();
+  const write = async (parts: readonly UiPart[]): Promise<void> => {
+    for (const one of parts) await sink.write(uiStreamText(one));
+  };
+  for await (const live of ports.subscribe({ session }, { after: from, signal })) {
+    const parts = turn.hear(live);
+    const isTold = ({ type }: UiPart): boolean =>
+      type === "start" || (type === "tool-output-denied" && live.kind === "entry" && answers.has(live.entry.seq));
+    await write(isOld(live, after) ? parts.filter(isTold) : parts);
+    if (turn.isOver()) break;
+    if (live.kind !== "entry") continue;
+    const { event, seq } = live.entry;
+    if (event.kind === "approval.asked") open.add(event.approval);
+    if (event.kind === "approval.answered" || event.kind === "approval.expired") open.delete(event.approval);
+    if (open.size > 0 && seq > after && (await isWaiting(ports, session, seq))) {
+      await write(turn.pause());
+      break;
+    }
+  }
+  if (!signal.aborted) await sink.write(UI_STREAM_END);
+}
+
+const isOld = (live: LiveSign, after: number): boolean => live.kind === "entry" && live.entry.seq <= after;
+
+/** Nothing more comes before somebody has answered. */
+async function isWaiting({ journal }: UiChatPorts, session: SessionId, at: number): Promise<boolean> {
+  const summary = await journal.session(session);
+  return summary?.state === "waiting" && summary.seq === at;
+}
+
+function filesIn({ parts }: Message): readonly Attachment[] {
+  const given = parts.flatMap(({ type, mediaType, filename, url }) => {
+    if (type !== "file") return [];
+    const [, base64] = /^data:[^,;]*;base64,(.*)$/s.exec(url ?? "") ?? [];
+    if (base64 === undefined) throw unusable("a file is not part of the message itself");
+    return [fileOf(mediaType ?? "", filename ?? null, base64)];
+  });
+  const read = readAttachments(given);
+  if (read.kind === "refused") throw new FaultError(read.fault);
+  return read.files;
+}
+
+const fileOf = (mediaType: string, name: string | null, base64: string): JsonObject =>
+  mediaType.startsWith("text/") ? { mediaType, name, text: Buffer.from(base64, "base64").toString("utf8") } : { mediaType, name, base64 };
+
+const once = (caller: Caller, ...rest: readonly string[]): string =>
+  sha256([principalName(caller.principal), ...rest].join("\n")).slice(0, 40);
+const unusable = (detail: string): FaultError =>
+  new FaultError({ kind: "usage", detail, hint: "send what `useChat` sends, with a message by the user" });

@@ -1,0 +1,321 @@
+import { dirname } from "node:path";
+import { setImmediate as turnOfLoop } from "node:timers/promises";
+import { type ApprovalId, type Entry, intentId, isFault, type JournalEvent, type SessionId, seq } from "@orgate/core";
+import { afterEach, expect, test } from "vitest";
+import { databaseIn } from "../runtime/fixtures/forging.ts";
+import { eraseEntries } from "../runtime/people/erase.ts";
+import { type Latch, latch, openStand, type Stand, type StandOptions } from "./fixtures/stand.ts";
+import { type Drove, type Floor, openFloor } from "./session-driver.ts";
+
+const open: Stand[] = [];
+afterEach(async () => {
+  for (const stand of open.splice(0)) await stand.close();
+});
+
+type Place = Stand & Readonly<{ floor: Floor; told: Drove[] }>;
+
+async function place({
+  atOnce = 10,
+  waitMs = 5_000,
+  ...options
+}: StandOptions & { atOnce?: number; waitMs?: number } = {}): Promise<Place> {
+  const stand = await openStand(options);
+  open.push(stand);
+  const told: Drove[] = [];
+  return { ...stand, told, floor: openFloor({ runtime: stand.runtime, atOnce, waitMs, told: (one) => told.push(one) }) };
+}
+
+const opened = async ({ runtime }: Place, id: string): Promise<SessionId> =>
+  (await runtime.sessions.create({ agent: "clerk", id })).session;
+const kinds = async ({ runtime }: Place, session: SessionId): Promise<readonly JournalEvent["kind"][]> =>
+  (await runtime.place.store.journal.read(session, seq(0), 1_000)).map(({ event }) => event.kind);
+async function ended({ runtime }: Place, session: SessionId, turns = 1): Promise<Entry> {
+  let left = turns;
+  for await (const live of runtime.subscribe({ session }))
+    if (live.kind === "entry" && live.entry.event.kind === "turn.ended") {
+      left -= 1;
+      if (left === 0) return live.entry;
+    }
+  throw new Error("it did not end");
+}
+
+test("W62 a wish is answered with the entry it became, and the same id again with the same one; the turn goes on without its sender", async () => {
+  const at = await place();
+  const session = await opened(at, "one");
+  const sending = { session, wish: { kind: "follow-up", text: "hello" }, as: at.ann, id: intentId("i-1") } as const;
+  const sent = await at.floor.send(sending);
+  expect(sent.entry?.event).toMatchObject({ kind: "input.queued", text: "hello", by: { id: "ann" } });
+  expect((await ended(at, session)).event).toMatchObject({ kind: "turn.ended", ending: "completed", output: "You said: hello" });
+  expect(await at.floor.send(sending)).toEqual(sent);
+  expect((await kinds(at, session)).filter((k) => k === "turn.started")).toHaveLength(1);
+});
+
+test("W62 what is refused is said with its reason, and an unknown session is named", async () => {
+  const at = await place();
+  const session = await opened(at, "one");
+  const refused = at.floor.send({ session, wish: { kind: "steer", text: "left" }, as: at.ann });
+  await expect(refused).rejects.toSatisfy((e) => isFault(e, "intent-refused"));
+  const nobody = at.floor.send({ session: "s_00000000" as SessionId, wish: { kind: "cancel", reason: "" }, as: at.ann });
+  await expect(nobody).rejects.toSatisfy((e) => isFault(e, "session-unknown"));
+});
+
+test("W62 the outcome of a wish's own turn is told, of none other, and that it waits for a person", async () => {
+  const at = await place();
+  const session = await opened(at, "one");
+  const say = (text: string, id: string) => at.floor.send({ session, wish: { kind: "follow-up", text }, as: at.ann, id: intentId(id) });
+  await say("first", "i-1");
+  await say("second", "i-2");
+  const outputs = await Promise.all(["i-1", "i-2"].map((id) => at.floor.outcome(session, intentId(id), 5_000)));
+  expect(outputs.map((one) => one !== null && one !== "waiting" && one.event)).toMatchObject([
+    { output: "You said: first" },
+    { output: "You said: second" },
+  ]);
+  await say("pay", "i-3");
+  expect(await at.floor.outcome(session, intentId("i-3"), 5_000)).toBe("waiting");
+});
+
+test("W63 a turn that was interrupted is taken up when the server starts, once; what had run does not run again", async () => {
+  const hold = latch();
+  const first = await place({ keep: true, hold });
+  const session = await opened(first, "one");
+  await first.floor.send({ session, wish: { kind: "follow-up", text: "wait" }, as: first.ann });
+  await hold.reached;
+  const leaving = first.floor.leave(0, 5_000);
+  hold.open();
+  expect(await leaving).toBe(true);
+  await first.close();
+  open.pop();
+
+  const second = await place({ folder: first.folder });
+  await second.floor.sweep("interrupted");
+  expect((await ended(second, session)).event).toMatchObject({ ending: "completed" });
+  expect([first.runs.wait, second.runs.wait]).toEqual([1, 0]);
+  const after = (await kinds(second, session)).length;
+  await second.floor.sweep("interrupted");
+  expect(await kinds(second, session)).toHaveLength(after);
+});
+
+test("W63 a parked session goes on when an answer comes, also one that another process put there, and is left alone until then", async () => {
+  const at = await place();
+  const session = await opened(at, "one");
+  await at.floor.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann, id: intentId("i-1") });
+  expect(await at.floor.outcome(session, intentId("i-1"), 5_000)).toBe("waiting");
+  const [question] = await at.runtime.approvals.list();
+  if (question === undefined) throw new Error("nothing is asked");
+  const before = await kinds(at, session);
+  await at.floor.sweep("interrupted");
+  expect(await kinds(at, session)).toEqual(before);
+  const approve = {
+    kind: "answer",
+    approval: question.approval as ApprovalId,
+    digest: question.digest,
+    answer: { kind: "approve" },
+  } as const;
+  await at.floor.send({ session, wish: approve, as: at.ann });
+  expect((await ended(at, session)).event).toMatchObject({ ending: "completed" });
+  expect(at.runs.pay).toBe(1);
+});
+
+test("W63 a question that has expired ends its turn without anybody asking for it", async () => {
+  const { tableGate } = await import("@orgate/core");
+  const { sha256 } = await import("../node/crypto.ts");
+  const gate = tableGate(
+    [
+      { id: "asks", action: "tool:pay", verdict: "ask", terms: { expiresMs: 1 } },
+      { id: "all", action: "*", verdict: "allow" },
+    ],
+    sha256,
+  );
+  const at = await place({ gate });
+  const session = await opened(at, "one");
+  await at.floor.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann });
+  const over = ended(at, session);
+  while ((await at.runtime.inspect.session(session))?.state !== "idle") {
+    await at.floor.sweep();
+    await turnOfLoop();
+  }
+  await over;
+  expect(await kinds(at, session)).toContain("approval.expired");
+  expect(at.runs.pay).toBe(0);
+});
+
+test("S185 what was said to an agent while it was halted begins when the halt is lifted; another's halt holds it back no longer", async () => {
+  const at = await place();
+  const session = await opened(at, "one");
+  await at.runtime.halt("agent:clerk", "too fast", at.ann);
+  const sent = await at.floor.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
+  expect(sent.entry?.event.kind).toBe("input.queued");
+  await turnOfLoop();
+  expect(await kinds(at, session)).not.toContain("turn.started");
+  await at.runtime.resumeWork("agent:clerk", "looked", at.ann);
+  expect((await ended(at, session)).event).toMatchObject({ ending: "completed", output: "You said: hello" });
+});
+
+test("S185 also where it was lifted while no server was there, and where a turn was ended by the halt before what was said to follow it", async () => {
+  const hold = latch();
+  const before = await place({ hold, keep: true });
+  const [idle, busy] = [await opened(before, "one"), await opened(before, "two")];
+  const say = (session: SessionId, text: string) => before.floor.send({ session, wish: { kind: "follow-up", text }, as: before.ann });
+  await say(busy, "wait");
+  await hold.reached;
+  await say(busy, "and then");
+  await before.runtime.halt("all", "stop", before.ann);
+  hold.open();
+  expect((await ended(before, busy)).event).toMatchObject({ ending: "halted" });
+  await say(idle, "hello");
+  await before.floor.leave(0, 5_000);
+  await before.runtime.resumeWork("all", "looked", before.ann);
+  await open.pop()?.close();
+
+  const after = await place({ folder: before.folder });
+  expect((await ended(after, idle)).event).toMatchObject({ output: "You said: hello" });
+  expect((await ended(after, busy, 2)).event).toMatchObject({ output: "You said: and then" });
+});
+
+test.each(["all", "agent:clerk", "tool:pay"])(
+  "Q362 what was approved while %s was halted runs once when that is lifted, also where no server was there at that moment",
+  async (scope) => {
+    const at = await place({ keep: true });
+    const approved = async (id: string): Promise<SessionId> => {
+      const session = await opened(at, id);
+      await at.floor.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann, id: intentId(`say-${id}`) });
+      expect(await at.floor.outcome(session, intentId(`say-${id}`), 5_000)).toBe("waiting");
+      const question = (await at.runtime.approvals.list()).find((one) => one.session === session);
+      if (question === undefined) throw new Error("nothing is asked");
+      await at.runtime.halt(scope, "look first", at.ann);
+      const { approval, digest } = question;
+      await at.floor.send({ session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } }, as: at.ann });
+      return session;
+    };
+    const one = await approved("one");
+    await at.floor.sweep("interrupted");
+    expect([at.runs.pay, (await kinds(at, one)).includes("turn.ended")]).toEqual([0, false]);
+    await at.runtime.resumeWork(scope, "looked", at.ann);
+    expect((await ended(at, one)).event).toMatchObject({ ending: "completed" });
+    expect(at.runs.pay).toBe(1);
+
+    const two = await approved("two");
+    await at.floor.leave(0, 5_000);
+    await at.runtime.resumeWork(scope, "looked", at.ann);
+    await open.pop()?.close();
+    const after = await place({ folder: at.folder });
+    expect((await ended(after, two)).event).toMatchObject({ ending: "completed" });
+    expect([at.runs.pay, after.runs.pay]).toEqual([1, 1]);
+  },
+);
+
+test("S195 what was erased holds back nobody else's words when a halt is lifted, and is named", async () => {
+  const at = await place();
+  const [gone, other] = [await opened(at, "one"), await opened(at, "two")];
+  await at.runtime.halt("agent:clerk", "too fast", at.ann);
+  for (const session of [gone, other]) await at.floor.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
+  await eraseEntries(at.runtime.place, {
+    session: gone,
+    first: seq(2),
+    last: seq(2),
+    by: { kind: "user", id: "ann" },
+    reason: "asked for",
+  });
+  expect(await at.runtime.inspect.session(gone)).toMatchObject({ state: "closed" });
+  const db = databaseIn(dirname(at.runtime.place.keys.dir)); // as versions left it that did not close what they erased
+  db.prepare("UPDATE sessions SET state = 'idle', summary = json_set(summary, '$.state', 'idle') WHERE session = ?").run(gone);
+  db.close();
+  await at.runtime.resumeWork("agent:clerk", "looked", at.ann);
+  expect((await ended(at, other)).event).toMatchObject({ output: "You said: hello" });
+  expect(at.told).toContainEqual({
+    kind: "failed",
+    session: gone,
+    error: expect.objectContaining({ fault: expect.objectContaining({ kind: "entry-erased" }) }),
+  });
+});
+
+test("W64 no more than the limit are driven at a time, and all are", async () => {
+  const hold = latch();
+  const at = await place({ hold, atOnce: 2 });
+  const sessions = await Promise.all(["a", "b", "c", "d"].map((id) => opened(at, id)));
+  const sends = sessions.map((session) => at.floor.send({ session, wish: { kind: "follow-up", text: "wait" }, as: at.ann }));
+  await hold.reached;
+  expect([at.floor.driving(), at.floor.queued()]).toEqual([2, 2]);
+  hold.open();
+  await Promise.all(sends);
+  for (const session of sessions) expect((await ended(at, session)).event).toMatchObject({ ending: "completed" });
+});
+
+test("W65 who leaves takes no turn any more, lets those in progress finish, and parks what does not", async () => {
+  const hold = latch();
+  const at = await place({ hold });
+  const [slow, quick] = [await opened(at, "slow"), await opened(at, "quick")];
+  await at.floor.send({ session: slow, wish: { kind: "follow-up", text: "wait" }, as: at.ann });
+  await hold.reached;
+  await at.floor.send({ session: quick, wish: { kind: "follow-up", text: "look" }, as: at.ann });
+  await ended(at, quick);
+  const leaving = at.floor.leave(10, 5_000);
+  const late = at.floor.send({ session: quick, wish: { kind: "follow-up", text: "more" }, as: at.ann });
+  await expect(late).rejects.toSatisfy((e) => isFault(e, "runtime-closed"));
+  await untilParked(at, hold);
+  expect(await leaving).toBe(true);
+  const told = await kinds(at, slow);
+  expect(told).toContain("act.ended"); // it landed
+  expect(told).not.toContain("turn.ended"); // and nothing was begun after it
+  expect(told.filter((k) => k === "model.asked")).toHaveLength(1);
+  expect(at.runtime.place.store.holder(slow)).toBeNull();
+});
+
+/** Once the time to finish is over and nothing new is begun, the tool may end. */
+async function untilParked({ runtime }: Place, hold: Latch): Promise<void> {
+  for (;;) {
+    const refused = await runtime.run("clerk", "anything").result.then(
+      () => false,
+      (e: unknown) => isFault(e, "runtime-closed"),
+    );
+    if (refused) return hold.open();
+  }
+}
+
+test("W65 what does not land in time is said so, and nothing waits for it", async () => {
+  const hold = latch();
+  const at = await place({ hold });
+  const session = await opened(at, "one");
+  await at.floor.send({ session, wish: { kind: "follow-up", text: "wait" }, as: at.ann });
+  await hold.reached;
+  expect(await at.floor.leave(0, 10)).toBe(false);
+  hold.open();
+});
+
+test("W60 a parked turn holds nothing, has not ended, and goes on in another process from where it was", async () => {
+  const hold = latch();
+  const first = await place({ keep: true, hold });
+  const session = await opened(first, "one");
+  const run = first.runtime.run("clerk", "wait", { session });
+  await hold.reached;
+  const parked = first.runtime.park();
+  hold.open();
+  await parked;
+  expect((await run.result).ending).toBeNull();
+  expect(first.runtime.place.store.holder(session)).toBeNull();
+  await first.close();
+  open.pop();
+  const second = await place({ folder: first.folder });
+  expect(await second.runtime.resume(session).result).toMatchObject({ ending: "completed", iterations: 2 });
+  expect([first.runs.wait, second.runs.wait]).toEqual([1, 0]);
+});
+
+test("S146 what was interrupted is taken up from above: who conducts sees what is no longer wanted", async () => {
+  const hold = latch();
+  const names = ["clerk", "other", "conductor"];
+  const first = await openStand({ names, hold, keep: true });
+  const line = '/chain clerk other "wait"';
+  void first.runtime.complete("conductor", line).catch(() => {});
+  await hold.reached;
+  const parked = first.runtime.park();
+  hold.open();
+  await parked;
+  await first.close();
+  const at = await place({ folder: first.folder, names });
+  const [conductor] = await at.runtime.place.store.journal.sessions({ state: "running", agent: "conductor", before: null, most: 1 });
+  if (conductor === undefined) throw new Error("nothing was interrupted");
+  await at.floor.sweep("interrupted");
+  expect((await ended(at, conductor.session)).event).toMatchObject({ ending: "completed" });
+  await at.floor.leave(1_000, 1_000);
+  expect(at.told.map((drove) => drove.session)).toEqual([conductor.session]);
+});

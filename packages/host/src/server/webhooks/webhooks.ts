@@ -1,0 +1,251 @@
+/**
+ * Webhooks: what other systems tell the project's agents. Each genuine delivery is one session with one turn, at the surface `webhook`, for the webhook's owner.
+ *
+ * Z23 nothing of a delivery is read before its size is bounded and its signature is right; who cannot sign is told one thing, whatever is wrong.
+ * Z24 a delivery opens one session, also when it comes again later, at the same time, to another server, or after a restart; again, it is answered `known` and does nothing.
+ * Z25 a delivery that the filter does not let through, for a field that is not there too, is answered `ignored` and does nothing.
+ * Z26 what a delivery says is labelled `untrusted`, is nobody's own word, and names its delivery; it is answered `202` once it is durable, before any model is asked.
+ * Z27 who cannot sign is limited by address, deliveries by webhook, each of them by itself; no body, secret or signature is in a log or an answer.
+ * Z35 whoever cannot sign, or sends again what was signed once, keeps no genuine delivery waiting.
+ * Z36 a body that is nested too deeply is refused; what is said of a delivery is not many times as long as it was.
+ */
+import type { IncomingMessage } from "node:http";
+import {
+  escapeHidden,
+  isFault,
+  type Journal,
+  type JournalEvent,
+  type Json,
+  type Millis,
+  type Origin,
+  type Principal,
+  readJson,
+  type SessionId,
+  seq,
+  UNTRUSTED,
+} from "@orgate/core";
+import { deliveryClaims } from "@orgate/core/journal";
+import { wireProblem } from "@orgate/core/wire";
+import type { Filter, Webhook } from "../../schedules/declaring.ts";
+import type { Beginning } from "../../schedules/scheduler.ts";
+import type { HookSecrets } from "../../schedules/webhook-secrets.ts";
+import { type Answer, problemIn, refusal } from "../http/http-response.ts";
+import { type Bounds, rateOf, readBody } from "../http/limits.ts";
+import type { Log } from "../http/logs.ts";
+import type { Page } from "../http/server.ts";
+import type { Asking } from "../identity/access.ts";
+import type { Deliveries } from "./deliveries.ts";
+import { checkSigned, showsSignature } from "./webhook-signing.ts";
+
+export type WebhookPorts = Readonly<{
+  journal: Pick<Journal, "take" | "append" | "release" | "writer" | "find">;
+  secrets: HookSecrets;
+  beginning: Beginning;
+  mayNotRun(owner: string, agent: string): string | null;
+  newSession(): SessionId;
+  wake(session: SessionId): void;
+  now(): Millis;
+  bounds: Pick<Bounds, "strangersBurst" | "strangersPerSecond" | "burst" | "perSecond">;
+  log: Log;
+}>;
+
+type Reply = Readonly<{ status: number; answer: Answer }>;
+type Outcome = "accepted" | "known" | "ignored";
+
+/** Answers at the paths of these webhooks, and nowhere else. */
+export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks" | "came" | "unsigned">, ports: WebhookPorts): Page {
+  const byPath = new Map(hooks.map((hook) => [hook.path, hook]));
+  const strangers = rateOf(ports.bounds.strangersBurst, ports.bounds.strangersPerSecond);
+  const deliveries = rateOf(ports.bounds.burst, ports.bounds.perSecond);
+  const again = rateOf(ports.bounds.strangersBurst, ports.bounds.strangersPerSecond); // each delivery by itself
+  return { ways: hooks.map(({ path }) => `POST ${path}`), answer };
+
+  async function answer(asking: Asking, message: IncomingMessage): Promise<Reply | null> {
+    const hook = asking.method === "POST" ? byPath.get(asking.path) : undefined;
+    if (hook === undefined) return null;
+    const body = await genuine(hook, asking, message);
+    mustWait(again.take(body.key, performance.now()));
+    const mayOpen = (): void => mustWait(deliveries.take(hook.name, performance.now()));
+    const told = await taken(hook, asking, body, ports, mayOpen).catch((error: unknown) => {
+      came(hook.name, { what: "refused", delivery: body.id, session: null, detail: problemIn(error).detail });
+      throw error;
+    });
+    if (told.what !== "challenge") came(hook.name, { what: told.what, delivery: told.delivery, session: told.session, detail: "" });
+    ports.log("info", "webhook", { webhook: hook.name, what: told.what, session: told.session });
+    return told.reply;
+  }
+
+  type Genuine = Readonly<{ bytes: Buffer; id: string | null; key: Extract<Origin, { kind: "webhook" }>["key"] }>;
+
+  async function genuine(hook: Webhook, { remote, headers }: Asking, message: IncomingMessage): Promise<Genuine> {
+    if (!showsSignature(hook, headers)) throw stranger(hook, remote);
+    const read = await readBody(message, hook.maxBytes);
+    if (read.kind === "refused") throw refusal(read.problem);
+    const signed = checkSigned(hook, (await ports.secrets.get(hook.name)) ?? [], headers, read.bytes, ports.now());
+    if (signed.kind === "signed") return { bytes: read.bytes, id: signed.id, key: signed.key };
+    throw stranger(hook, remote);
+  }
+
+  /** Told one thing, and how long to wait when it is too often; whoever signs is not kept waiting by it. */
+  function stranger(hook: Webhook, remote: string): unknown {
+    unsigned(hook.name);
+    mustWait(strangers.take(remote, performance.now()));
+    ports.log("warn", "webhook.refused", { webhook: hook.name });
+    return refusal(wireProblem("unauthenticated", "this delivery is not signed as it has to be", "sign it with the webhook's secret, now"));
+  }
+}
+
+type Told = Readonly<{ what: Outcome | "challenge"; delivery: string | null; session: SessionId | null; reply: Reply }>;
+type Delivered = Readonly<{ bytes: Buffer; id: string | null; key: Extract<Origin, { kind: "webhook" }>["key"] }>;
+
+async function taken(
+  hook: Webhook,
+  { headers }: Asking,
+  { bytes, id, key }: Delivered,
+  ports: WebhookPorts,
+  mayOpen: () => void,
+): Promise<Told> {
+  const value = contentOf(hook, headers, bytes);
+  const challenge = challengeIn(hook, value);
+  if (challenge !== null)
+    return { what: "challenge", delivery: null, session: null, reply: { status: 200, answer: { kind: "json", value: { challenge } } } };
+  const delivery = id ?? nameIn(hook, value) ?? key;
+  if (isPing(hook, headers) || !hook.filter.every((one) => holds(one, value))) return told("ignored", delivery, null);
+  const origin: Origin = { kind: "webhook", webhook: hook.name, provider: hook.provider, delivery, key };
+  for (const claim of deliveryClaims(origin)) if ((await ports.journal.find(claim)) !== null) return told("known", delivery, null);
+  mayOpen(); // only what would be a session counts: a replay uses up nobody's room
+  const opened = await open(hook, origin, textOf(value, bytes.length), ports);
+  if (opened === null) return told("known", delivery, null);
+  ports.wake(opened);
+  return told("accepted", delivery, opened);
+}
+
+const told = (what: Outcome, delivery: string, session: SessionId | null): Told => ({
+  what,
+  delivery,
+  session,
+  reply: { status: what === "accepted" ? 202 : 200, answer: { kind: "json", value: { status: what, delivery } } },
+});
+
+/** Null: this delivery has opened one. Durable when it resolves. */
+async function open(hook: Webhook, origin: Origin, text: string, ports: WebhookPorts): Promise<SessionId | null> {
+  const { journal, now } = ports;
+  const found = ports.beginning(hook.agent);
+  const reason = found === null ? `there is no agent \`${hook.agent}\` that can be run` : ports.mayNotRun(hook.owner, hook.agent);
+  if (found === null || reason !== null) {
+    ports.log("warn", "webhook.not-taken", { webhook: hook.name, reason });
+    throw refusal(wireProblem("forbidden", "this delivery is not taken", "the policies decide who may run the agent"));
+  }
+  const owner: Principal = { kind: "user", id: hook.owner };
+  const session = ports.newSession();
+  const hold = await journal.take(session);
+  const input = `${hook.input}\n\n${text}`;
+  const { facts: agent, limits, output } = found;
+  const events: readonly JournalEvent[] = [
+    {
+      kind: "session.opened",
+      agent,
+      principal: owner,
+      surface: "webhook",
+      labels: [UNTRUSTED],
+      history: [],
+      external: null,
+      parent: null,
+      origin,
+    },
+    { kind: "hold.taken", epoch: hold.epoch, writer: journal.writer },
+    { kind: "turn.started", turn: 1, input: input.toWellFormed(), files: [], by: owner, limits, intent: null },
+    ...(output === null ? [] : [{ kind: "output.asked", output } as const]),
+  ];
+  try {
+    const unlessHalted = ["all", `agent:${hook.agent}`];
+    await journal.append({
+      stream: session,
+      after: seq(0),
+      hold,
+      events: events.map((event) => ({ at: now(), event })),
+      consumes: [],
+      unlessHalted,
+    });
+    return session;
+  } catch (error) {
+    if (isFault(error, "external-taken")) return null;
+    if (isFault(error, "halted"))
+      throw refusal(wireProblem("unavailable", "work is halted", "send it again later"), { "retry-after": "300" });
+    throw error;
+  } finally {
+    await journal.release(hold);
+  }
+}
+
+const strict = new TextDecoder("utf-8", { fatal: true });
+
+function contentOf({ contentTypes }: Webhook, headers: Asking["headers"], bytes: Buffer): Json {
+  const [type = ""] = (headers["content-type"] ?? "").toLowerCase().split(";");
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (!contentTypes.includes(type.trim()) || encoding !== "identity")
+    throw refusal(wireProblem("bad-request", "this kind of content is not taken", `send ${contentTypes.join(" or ")}, as it is`));
+  const bad = refusal(wireProblem("bad-request", "the body is not what its type says", "send it whole, in UTF-8"));
+  let text: string;
+  try {
+    text = strict.decode(bytes);
+  } catch {
+    throw bad;
+  }
+  if (type.trim() === "application/x-www-form-urlencoded") return fieldsIn(text);
+  const read = readJson(text);
+  if (read.kind === "not-json") throw bad;
+  if (!isWithin(read.value, MOST_DEEP)) throw refusal(wireProblem("bad-request", "the body is nested too deeply", "send less of it"));
+  return read.value;
+}
+const MOST_DEEP = 64;
+const isWithin = (value: Json, depth: number): boolean =>
+  typeof value !== "object" || value === null || (depth > 0 && Object.values(value).every((one) => isWithin(one, depth - 1)));
+
+/** A field that is there twice has both. */
+function fieldsIn(text: string): Json {
+  const fields = new Map<string, string[]>();
+  for (const [key, value] of new URLSearchParams(text)) {
+    const known = fields.get(key);
+    if (known === undefined) fields.set(key, [value]);
+    else known.push(value);
+  }
+  return Object.fromEntries([...fields].map(([key, all]) => [key, all.length === 1 ? (all[0] ?? "") : all]));
+}
+
+/** In lines, for whoever reads it; as it was where lines would make it many times as long. */
+function textOf(value: Json, bytes: number): string {
+  const lines = JSON.stringify(value, null, 2);
+  const text = lines.length <= 4 * bytes + 1_000 ? lines : JSON.stringify(value);
+  return text.split("\n").map(escapeHidden).join("\n");
+}
+
+/** What is not there holds nothing. */
+export function holds({ path, equals, contains }: Filter, value: Json): boolean {
+  let at: unknown = value;
+  for (const step of path) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, step)) return false;
+    at = Reflect.get(at, step);
+  }
+  if (contains !== undefined) return typeof at === "string" ? at.includes(contains) : Array.isArray(at) && at.includes(contains);
+  return at === equals;
+}
+
+const fieldOf = (value: Json, name: string): string | null => {
+  const found = typeof value === "object" && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : null;
+  return typeof found === "string" && /^[\x21-\x7e]{1,200}$/.test(found) ? found : null;
+};
+/** What the provider calls it, in the body, where it is signed. */
+const nameIn = ({ provider }: Webhook, value: Json): string | null =>
+  provider === "stripe" ? fieldOf(value, "id") : provider === "slack" ? fieldOf(value, "event_id") : null;
+const challengeIn = ({ provider }: Webhook, value: Json): string | null =>
+  provider === "slack" && fieldOf(value, "type") === "url_verification" ? fieldOf(value, "challenge") : null;
+const isPing = ({ provider }: Webhook, headers: Asking["headers"]): boolean =>
+  provider === "github" && headers["x-github-event"] === "ping";
+
+function mustWait(ms: number): void {
+  if (ms === 0) return;
+  throw refusal(wireProblem("too-many", "too many deliveries", "wait as long as `Retry-After` says"), {
+    "retry-after": String(Math.ceil(ms / 1_000)),
+  });
+}

@@ -1,0 +1,124 @@
+/**
+ * The commands of the shell, as data: what they are called, what they take, what they do. What is not in here is not offered, and what is works.
+ *
+ * S51 a line that begins with `/` and a name is a command or is refused with the nearest one: it is never sent to an agent.
+ * S52 every command has help: `/help NAME`, `/NAME help`, `/NAME --help`.
+ * S187 `/help` lists all commands by group, on one screen; `/help GROUP` and `/help all` say what each is for.
+ */
+import { nearestWord } from "@orgate/core/vocab";
+import { visible } from "../../terminal/visible.ts";
+import { type Look, wrapped } from "../ui/screen.ts";
+import { AUTHOR_COMMANDS } from "./author.ts";
+import type { ShellCommand } from "./command.ts";
+import { FLEET_COMMANDS } from "./fleet.ts";
+import { GROUPS } from "./groups.ts";
+import { KEEP_COMMANDS } from "./keep.ts";
+import { ORCHESTRATE_COMMANDS } from "./orchestrate.ts";
+import { PEOPLE_COMMANDS } from "./people.ts";
+import { SESSION_COMMANDS } from "./session.ts";
+import { TALK_COMMANDS } from "./talk.ts";
+
+const HELP: ShellCommand = {
+  name: "help",
+  usage: "[COMMAND | GROUP | all]",
+  takes: ["command"],
+  summary: "what there is, or one command in full",
+  more: [`Groups: ${GROUPS.map(({ name }) => name).join(", ")}.`],
+  async run(rest, { face, say }) {
+    const asked = rest.replace(/^\//, "").toLowerCase();
+    const command = SHELL_COMMANDS.find(({ name }) => name === asked);
+    const groups = asked === "all" ? GROUPS : GROUPS.filter(({ name }) => isMeant(name, asked));
+    if (asked === "") face.print(overview(face.look()));
+    else if (command !== undefined || groups.length > 0)
+      face.print([
+        ...(command === undefined ? [] : helpOf(command, face.look())),
+        ...groups.flatMap((group) => helpOfGroup(group, face.look())),
+      ]);
+    else say(`there is no command and no group \`${visible(rest)}\`: \`/help\` lists them`);
+  },
+};
+const isMeant = (group: string, asked: string): boolean => group === asked || group.endsWith(` ${asked}`);
+
+export const SHELL_COMMANDS: readonly ShellCommand[] = [
+  HELP,
+  ...SESSION_COMMANDS,
+  ...AUTHOR_COMMANDS,
+  ...TALK_COMMANDS,
+  ...FLEET_COMMANDS,
+  ...ORCHESTRATE_COMMANDS,
+  ...PEOPLE_COMMANDS,
+  ...KEEP_COMMANDS,
+];
+
+export type Read =
+  | Readonly<{ kind: "message" }>
+  | Readonly<{ kind: "command"; command: ShellCommand; rest: string }>
+  | Readonly<{ kind: "unknown"; said: string }>;
+
+/** As other programs have taught people to leave. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ["exit", "quit"],
+  ["q", "quit"],
+]);
+
+export function commandIn(text: string): Read {
+  const [, name, rest = ""] = /^\/([a-z][\w-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? [];
+  if (name === undefined) return { kind: "message" };
+  const meant = ELSEWHERE.get(name.toLowerCase()) ?? name.toLowerCase();
+  const command = SHELL_COMMANDS.find((one) => one.name === meant);
+  if (command === undefined) {
+    const near = nearestWord(
+      name,
+      SHELL_COMMANDS.map((one) => one.name),
+    );
+    return {
+      kind: "unknown",
+      said: `there is no command \`/${visible(name)}\`${near === null ? "" : `; did you mean \`/${near}\`?`} \`/help\` lists them`,
+    };
+  }
+  return /^(help|--help|-h)$/.test(rest.trim())
+    ? { kind: "command", command: HELP, rest: command.name }
+    : { kind: "command", command, rest: rest.trim() };
+}
+
+type Group = (typeof GROUPS)[number];
+const LEFT = 16;
+function overview(look: Look): readonly string[] {
+  const rest = " ".repeat(LEFT);
+  return [
+    "",
+    ...GROUPS.flatMap(({ name, commands }) =>
+      wrapped(commands.map((one) => `/${one}`).join(" "), look, {
+        first: look.paint("accent", name.padEnd(LEFT)),
+        rest,
+        indent: LEFT,
+      }),
+    ),
+    "",
+    ...[
+      "`/help COMMAND` says all of one, `/help GROUP` what each of a group is for, `/help all` of all",
+      "@agent message tells one agent · Tab completes · Alt-Enter breaks the line · Ctrl-R searches · Esc cancels · Ctrl-C twice leaves",
+    ].flatMap((line) => wrapped(line, look, undefined, "dim")),
+  ];
+}
+
+const NARROW = 70;
+function helpOfGroup({ name: group, about, commands }: Group, look: Look): readonly string[] {
+  const { paint, columns } = look;
+  const indent = columns < NARROW ? 4 : 34;
+  return [
+    "",
+    ...wrapped(`${group}: ${about}`, look, undefined, "strong"),
+    ...SHELL_COMMANDS.filter(({ name }) => commands.includes(name)).flatMap(({ name, usage, summary }) => {
+      const left = `/${name}${usage === "" ? "" : ` ${usage}`}`;
+      const rest = " ".repeat(indent);
+      if (left.length < indent) return wrapped(summary, look, { first: paint("accent", left.padEnd(indent)), rest, indent });
+      return [...wrapped(left, look, undefined, "accent"), ...wrapped(summary, look, { first: rest, rest, indent })];
+    }),
+  ];
+}
+const helpOf = ({ name, usage, summary, more }: ShellCommand, look: Look): readonly string[] => [
+  "",
+  ...wrapped(`/${name}${usage === "" ? "" : ` ${usage}`}`, look),
+  ...[summary, ...more].flatMap((line) => wrapped(line, look, { first: "  ", rest: "  ", indent: 2 })),
+];

@@ -1,0 +1,54 @@
+/** What the line's thread and the thread of its server tell each other. Plain data. */
+import type { Fault } from "@orgate/core/vocab";
+import type { Given } from "../../terminal/command.ts";
+
+/** A command line as data: functions do not cross. */
+export type GivenText = Readonly<{
+  texts: Readonly<Record<string, string>>;
+  flags: readonly string[];
+  project: string | null;
+  cwd: string;
+  env: Given["env"];
+}>;
+export type Setup = Readonly<{ here: GivenText; columns: number; isColoured: boolean }>;
+
+export type ToServer =
+  | Readonly<{ kind: "close" }>
+  /** What was said to a hidden question; null: nobody said it. */
+  | Readonly<{ kind: "said"; id: number; text: string | null }>
+  /** A command of the command line, in this thread. */
+  | Readonly<{ kind: "run"; id: number; argv: readonly string[]; columns: number }>;
+export type FromServer =
+  | Readonly<{ kind: "open"; url: string; token: string; name: string }>
+  | Readonly<{ kind: "failed"; fault: Fault | null; message: string }>
+  | Readonly<{ kind: "aside"; text: string }>
+  | Readonly<{ kind: "ask"; id: number; question: string }>
+  | Readonly<{ kind: "ran"; id: number; code: number; text: string }>
+  | Readonly<{ kind: "closed" }>;
+
+/** What of the shell's options its server reads. */
+const TEXTS = ["as"] as const;
+const FLAGS = ["yes", "allow-shell"] as const;
+
+export const textOf = (given: Given): GivenText => ({
+  texts: Object.fromEntries(
+    TEXTS.flatMap((name) => {
+      const text = given.text(name);
+      return text === null ? [] : [[name, text] as const];
+    }),
+  ),
+  flags: FLAGS.filter((name) => given.flag(name)),
+  project: given.project,
+  cwd: given.cwd,
+  env: { ...given.env },
+});
+export const givenFrom = ({ texts, flags, project, cwd, env }: GivenText): Given => ({
+  args: [],
+  text: (name) => texts[name] ?? null,
+  texts: (name) => (texts[name] === undefined ? [] : [texts[name]]),
+  flag: (name) => flags.includes(name),
+  json: false,
+  project,
+  cwd,
+  env,
+});

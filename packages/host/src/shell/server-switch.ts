@@ -1,0 +1,103 @@
+/**
+ * Where a person sits: one face, and whichever server they are in front of.
+ * S116 to one's own anew is to the same project with what was saved in it: every conversation goes on.
+ * S175 a key goes to another machine over TLS alone; what a server says in refusing is shown like anything of a stranger's.
+ * S67 `/attach URL` and `/detach` change the server under the same face: the new one is reached first, so that one that cannot be reached costs nothing.
+ */
+import { FaultError, describe as sentencesOf } from "@orgate/core/vocab";
+import type { AskHidden } from "../identity/secrets.ts";
+import { SHELL } from "../project/shell-agent.ts";
+import type { Given } from "../terminal/command.ts";
+import type { Screen } from "../terminal/screen.ts";
+import { visible } from "../terminal/visible.ts";
+import { type Consented, carry, NO_AUTHOR, takenUp } from "./authors.ts";
+import type { Reach } from "./connection.ts";
+import type { Face, Shell } from "./shell.ts";
+
+export type Seat = Readonly<{
+  /** Null before the first server was reached. */
+  shell(): Shell | null;
+  /** In front of it, or of a server of one's own (null). */
+  moveTo(url: string | null): Promise<Shell>;
+  /** A server of one's own has ended by itself. */
+  lost: Promise<FaultError>;
+  close(): Promise<void>;
+}>;
+
+export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell: Shell) => void): Seat {
+  const { promise: lost, resolve } = Promise.withResolvers<FaultError>();
+  let current: Shell | null = null;
+  const consented: Consented | null = given.flag("yes") ? new Set() : null;
+
+  async function moveTo(url: string | null): Promise<Shell> {
+    const reach = await reached(url, given, screen, face.askHidden);
+    const { openShell } = await import("./shell.ts");
+    const next = await openShell(
+      reach,
+      face,
+      async (to) => {
+        try {
+          await moveTo(to);
+        } catch (error) {
+          if (!(error instanceof FaultError)) throw error;
+          const { message, hint } = sentencesOf(error.fault);
+          next.say(visible(`${message}${hint === "" ? "" : `: ${hint}`}`));
+        }
+      },
+      { consented },
+    );
+    void reach.lost?.then((fault) => {
+      if (current === next) resolve(fault);
+    });
+    const before = current;
+    const own = before?.reach.isLocal === true && reach.isLocal ? before : null;
+    if (own !== null) carry(own, next);
+    current = next;
+    begin(next);
+    if (own !== null) next.say(takenUp(namesOf(own), namesOf(next)));
+    else if (reach.isLocal && !namesOf(next).includes(SHELL)) next.say(`${NO_AUTHOR} (it authors agents, policies and tools with you)`);
+    await before?.close();
+    return next;
+  }
+  return { shell: () => current, moveTo, lost, close: async () => current?.close() };
+}
+
+/** By what it is called: a name that leads here today may lead elsewhere tomorrow. */
+const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+
+const namesOf = (shell: Shell): readonly string[] => shell.agents().map(({ name }) => name);
+
+export async function reached(url: string | null, given: Given, screen: Screen, ask: AskHidden): Promise<Reach> {
+  if (url === null) return (await import("./local-server/local-server-thread.ts")).openHere(given, screen, ask);
+  const address = URL.canParse(url) ? new URL(url) : null;
+  if (address === null || !/^https?:$/.test(address.protocol))
+    throw new FaultError({ kind: "usage", detail: `\`${url}\` is no address of a server`, hint: "write one: http://127.0.0.1:4680" });
+  if (address.protocol === "http:" && !isLoopback(address.hostname))
+    throw new FaultError({
+      kind: "usage",
+      detail: `${address.origin} is another machine, and everybody on the way could read the key and what is said`,
+      hint: `use https://${address.host}, or a tunnel: ssh -L 4680:127.0.0.1:4680 HOST, then http://127.0.0.1:4680`,
+    });
+  if (address.username !== "" || address.password !== "")
+    throw new FaultError({
+      kind: "usage",
+      detail: "an address of a server holds no name and no password",
+      hint: "leave them out: $ORGATE_API_KEY says who you are, or the key is asked for, hidden",
+    });
+  const token = given.env.ORGATE_API_KEY || (ask === null ? "" : await ask(`API key for ${address.host}: `).catch(() => ""));
+  if (token === "")
+    throw new FaultError({
+      kind: "usage",
+      detail: "$ORGATE_API_KEY is not set",
+      hint: "set it to an API key of that server: `orgate keys create NAME --api` makes one",
+    });
+  const { reachAt } = await import("./connection.ts");
+  const reach = reachAt(address.href, token);
+  const me = await reach.client.call("whoami", {}).catch((error: unknown) => {
+    const why = error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : String(error);
+    throw new FaultError({ kind: "unreachable", what: address.host, detail: why, hint: "is it up? `orgate up` serves a project" }, error);
+  });
+  if (me.kind === "problem")
+    throw new FaultError({ kind: "usage", detail: `${address.host}: ${me.problem.detail}`, hint: me.problem.hint });
+  return { ...reach, name: address.host, isLocal: false, lost: null, twin: null, close: async () => {} };
+}

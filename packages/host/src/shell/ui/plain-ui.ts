@@ -1,0 +1,144 @@
+/**
+ * A shell without a terminal's ways: lines in, lines out. For pipes, for screen readers, for terminals that can do nothing.
+ *
+ * S60 nothing is written but lines, in the order in which they are settled; no cursor is moved and nothing is written over.
+ * S207 on a terminal a prompt says whose turn it is: it stands last, in the person's turn alone, and it is text. Ctrl-C cancels what runs; where nothing does, or once more, it leaves.
+ * S61 at the end of the input the turns in progress are waited for; then it leaves, and says by its exit code whether something waits for a person.
+ */
+import { createInterface, type Interface } from "node:readline";
+import type { Readable } from "node:stream";
+import { quorumText } from "@orgate/core/journal/view";
+import type { AskHidden } from "../../identity/secrets.ts";
+import type { Paint } from "../../terminal/paint.ts";
+import { visible } from "../../terminal/visible.ts";
+import type { Face, Shell } from "../shell.ts";
+import { inert } from "./escape.ts";
+import { diffLine, type Look } from "./screen.ts";
+import { paintOf, type Theme } from "./themes.ts";
+
+export type PlainFace = Readonly<{
+  face: Face;
+  /** Now this is who is talked to. */
+  begin(shell: Shell): void;
+  /** Resolves at the end: true when a question waits. */
+  run(): Promise<boolean>;
+  /** Ctrl-C. */
+  interrupt(): void;
+}>;
+export type PlainLook = Readonly<{
+  columns: number;
+  paint: Paint;
+  theme: Theme;
+  ask: AskHidden;
+  cwd: string;
+  /** Writes a text as it is where a person types the lines; null: nobody does. */
+  prompt: ((text: string) => void) | null;
+}>;
+
+export function openPlainFace(
+  input: Readable,
+  writeRow: (line: string) => void,
+  { columns, paint: own, theme, ask, cwd, prompt }: PlainLook,
+): PlainFace {
+  let isPrompted = false; // it stands in the last row
+  let isListening = false;
+  let lines: Interface | null = null;
+  let interrupts = 0; // since the last line
+  const write = (line: string): void => {
+    if (isPrompted) prompt?.("\n");
+    if (isPrompted) setImmediate(listen); // once all that is written with this line has been
+    isPrompted = false;
+    writeRow(inert(line));
+  };
+  function listen(): void {
+    if (prompt === null || isPrompted || !isListening) return;
+    isPrompted = true;
+    const addressee = shell?.addressee() ?? null;
+    prompt(`${addressee === null ? "" : `@${visible(addressee)}`}> `);
+  }
+  let look: Look = { columns, paint: paintOf(theme, own), showThinking: false };
+  const asked = new Set<string>();
+  let shell: Shell | null = null;
+  let quiet = (): void => {};
+  let isLeaving = false;
+
+  function flush(): void {
+    if (shell === null) return;
+    for (const line of shell.settled()) write(line);
+    for (const { session, agent, item, edit } of shell.questions()) {
+      // not before what led to it
+      if (asked.has(item.approval) || shell.talks.of(session)?.isCaughtUp() === false) continue;
+      asked.add(item.approval);
+      for (const line of edit?.lines ?? []) write(diffLine(line, look));
+      for (const line of edit?.newly ?? []) write(`  ${line}`);
+      const voted = quorumText(item.quorum);
+      write(
+        `? ${agent} asks: ${item.tool}(${item.summary}): ${item.asks.map(({ question }) => question).join(" ")}${voted === null ? "" : ` (${voted})`}`,
+      );
+      write(`  /why ${item.approval} · /approve ${item.approval} · /deny ${item.approval} REASON`);
+    }
+    quiet();
+  }
+  /** Nothing runs, or all that runs waits for a person. */
+  const isQuiet = (): boolean =>
+    shell?.isSettling() !== true && (shell?.talks.all().every((talk) => talk.isCaughtUp() && talk.view.state !== "running") ?? true);
+  const untilQuiet = (): Promise<void> =>
+    new Promise((resolve) => {
+      quiet = () => {
+        if (isLeaving || isQuiet()) resolve();
+      };
+      quiet();
+    });
+  function leave(): void {
+    isLeaving = true;
+    lines?.close();
+    quiet();
+  }
+  const face: Face = {
+    look: () => look,
+    print: (lines) => lines.forEach(write),
+    changed: flush,
+    leave,
+    cwd,
+    files: () => [],
+    show: () => false,
+    askHidden: ask,
+    wear: (next) => {
+      look = { ...look, paint: paintOf(next, own) };
+    },
+  };
+  return {
+    face,
+    begin(to) {
+      shell = to;
+      flush();
+    },
+    async run() {
+      isListening = true;
+      setImmediate(listen);
+      lines = createInterface({ input, terminal: false });
+      for await (const line of lines) {
+        isListening = isPrompted = false; // what was typed has ended its row
+        interrupts = 0;
+        if (line.trim() !== "") await shell?.submit(line);
+        // what is written next may be about what comes of this
+        await untilQuiet();
+        if (isLeaving) break;
+        isListening = true;
+        setImmediate(listen); // not before what was typed ahead
+      }
+      isListening = false;
+      await untilQuiet();
+      flush();
+      if (isPrompted) prompt?.("\n");
+      return (shell?.questions().length ?? 0) > 0;
+    },
+    interrupt() {
+      interrupts += 1;
+      if (shell === null || interrupts > 1) return leave();
+      void shell.cancel("Ctrl-C").then((isCancelled) => {
+        if (!isCancelled) leave();
+      });
+    },
+  };
+}

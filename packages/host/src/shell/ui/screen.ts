@@ -1,0 +1,301 @@
+/**
+ * A session's view as lines of a terminal; pure. What can no longer change is settled and goes into the scrollback, in order; the rest is drawn
+ * below it until it is.
+ *
+ * S22 an item is shown once, where it stands in the conversation; nothing is settled before everything above it is.
+ * S23 a card is `● name(summary)` with `⎿ output` below it, paired by its call; red is for what failed, not for what was refused or said.
+ * S28 what was said for later is in the scrollback once: where its turn begins.
+ * S122 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help.
+ * S22 words in progress are never settled: they go when the reply that takes their place is there.
+ */
+import {
+  answeredText,
+  type CallItem,
+  count,
+  type DiffLine,
+  duration,
+  type EndedItem,
+  type QuestionItem,
+  quorumText,
+  type SessionView,
+  shortened,
+  tokenCountText,
+  tokensText,
+  type ViewItem,
+  width,
+} from "@orgate/core/journal/view";
+import type { Paint, Tone } from "../../terminal/paint.ts";
+import { visible } from "../../terminal/visible.ts";
+import { isCalledOff, memberTitle } from "../members.ts";
+
+/** `me`: whoever looks, as principals are written, where that is known. */
+export type Look = Readonly<{ columns: number; paint: Paint; showThinking: boolean; me?: string | null }>;
+
+/** How many items, from the first, are as they will be. */
+export function settledUpTo({ items }: SessionView, from: number): number {
+  let at = from;
+  while (at < items.length && isSettled(items[at])) at += 1;
+  return at;
+}
+
+const OVER: ReadonlySet<CallItem["status"]> = new Set(["denied", "done", "failed", "unknown", "dropped"]);
+function isSettled(item: ViewItem | undefined): boolean {
+  if (item === undefined) return false;
+  if (item.kind === "call") return OVER.has(item.status);
+  if (item.kind === "question") return item.state !== "open";
+  return !(item.kind === "reply" && item.withheld);
+}
+
+/** What was said for later is shown below until its turn begins, and stands in the scrollback where that is: never twice. */
+export const isForLater = (item: ViewItem): boolean => item.kind === "said" && item.how === "queued";
+/** Said for later, and not begun. Only the last ones are looked through: what waits was said not long ago. */
+export function waitingWords({ items }: SessionView): readonly string[] {
+  const begun = new Map<string, number>();
+  const waiting: string[] = [];
+  for (const item of items.slice(-MOST_LOOKED).reverse()) {
+    if (item.kind !== "said") continue;
+    const key = `${item.by}\n${item.text}`;
+    const seen = begun.get(key) ?? 0;
+    if (item.how === "turn") begun.set(key, seen + 1);
+    else if (item.how === "queued" && seen > 0) begun.set(key, seen - 1);
+    else if (item.how === "queued") waiting.unshift(item.text);
+  }
+  return waiting;
+}
+const MOST_LOOKED = 200;
+
+/** S212 whoever pasted a thousand lines knows them: the answer is not to be looked for below them. */
+const beginningOf = (rows: readonly string[], { paint }: Look): readonly string[] =>
+  rows.length <= MOST_SAID ? rows : [...rows.slice(0, MOST_SAID - 1), paint("dim", `  … ${rows.length - MOST_SAID + 1} rows more`)];
+const MOST_SAID = 60;
+
+export function itemLines(item: ViewItem, look: Look): readonly string[] {
+  const { paint } = look;
+  switch (item.kind) {
+    case "said":
+      return [
+        "",
+        ...beginningOf(wrapped(item.text, look, { first: paint("accent", "› "), rest: "  ", indent: 2 }), look),
+        ...item.files.map((file) => paint("dim", `  + ${file}`)),
+      ];
+    case "reply":
+      return item.withheld
+        ? [paint("dim", shortened("  the reply is withheld: nobody has let it be told", look.columns))]
+        : ["", ...wrapped(item.text, look)];
+    case "thinking":
+      return look.showThinking ? wrapped(item.text, look, { first: "  ", rest: "  ", indent: 2 }, "dim") : [];
+    case "call":
+      return callLines(item, look);
+    case "question":
+      return questionLines(item, look);
+    case "notice":
+      return wrapped(item.text, look, { first: `${item.mark} `, rest: "  ", indent: 2 }, item.tone);
+    case "ended":
+      return endedLines(item, look);
+  }
+}
+
+const DOT: Readonly<Record<CallItem["status"], Tone>> = {
+  proposed: "dim",
+  asking: "warn",
+  deferred: "warn",
+  denied: "warn",
+  allowed: "dim",
+  running: "accent",
+  recovering: "warn",
+  done: "good",
+  failed: "bad",
+  unknown: "bad",
+  dropped: "dim",
+};
+const MOST_OUTPUT_LINES = 6;
+const MOST_NEWLY = 12;
+
+function callLines(item: CallItem, look: Look): readonly string[] {
+  const { paint, columns } = look;
+  const head = memberTitle(item);
+  const used = item.child?.used ?? null;
+  const spent = used === null ? "" : ` · ${tokenCountText(used)}${used.micros === null ? "" : ` · ${money(used.micros)}`}`;
+  const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}${spent}`;
+  const title = `${paint(isCalledOff(item) ? "dim" : DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
+  const status = saidOf(item);
+  if (item.edit !== null && item.status !== "denied" && item.status !== "failed") {
+    const { path, added, removed, lines } = item.edit;
+    return [
+      title,
+      ...(status === null ? [] : [below(status.text, look, status.tone)]),
+      below(`${path}  +${added} −${removed}`, look, "dim"),
+      ...lines.slice(0, MOST_DIFF).map((line) => diffLine(line, look)),
+      ...more(lines.length - MOST_DIFF, look),
+      ...item.edit.newly.slice(0, MOST_NEWLY).map((line) => `    ${paint("warn", shortened(line, columns - 4))}`),
+      ...more(item.edit.newly.length - MOST_NEWLY, look),
+    ];
+  }
+  const output = item.status === "denied" ? "" : (item.result ?? item.live).replace(/\n+$/, ""); // what the model was told of it is the reason again
+  const lines = output === "" ? [] : output.split("\n");
+  const cut = item.result === null ? lines.slice(-MOST_OUTPUT_LINES) : lines.slice(0, MOST_OUTPUT_LINES);
+  const tone: Tone = isCalledOff(item) ? "dim" : item.status === "failed" ? "bad" : "plain";
+  return [
+    title,
+    ...(item.status === "recovering" ? [] : item.recovery.map((line) => below(line, look, "dim"))),
+    ...(status === null ? [] : [below(status.text, look, status.tone)]),
+    ...cut.map((line, i) => (i === 0 && status === null ? below(line, look, tone) : `    ${paint(tone, shortened(line, columns - 4))}`)),
+    ...more(lines.length - cut.length, look),
+  ];
+}
+
+const below = (text: string, { paint, columns }: Look, tone: Tone): string =>
+  `  ${paint("dim", "⎿")} ${paint(tone, shortened(text, columns - 4))}`;
+const more = (n: number, { paint }: Look): readonly string[] => (n > 0 ? [paint("dim", `    … ${count(n, "line")} more`)] : []);
+
+function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } | null {
+  const because =
+    item.verdict === null || item.verdict.policies.length === 0 ? "" : ` (${item.verdict.policies.map(({ id }) => id).join(", ")})`;
+  switch (item.status) {
+    case "denied": {
+      const why = item.result ?? item.verdict?.reason ?? "";
+      return { text: `denied: ${why}${why.includes(because.trim()) ? "" : because}`, tone: "warn" };
+    }
+    case "asking":
+      return { text: `waits for an answer${because}`, tone: "warn" };
+    case "deferred":
+      return { text: `put off${because}`, tone: "warn" };
+    case "unknown":
+      return { text: "nobody knows whether it happened: `/approvals` lists what is open", tone: "bad" };
+    case "dropped":
+      return { text: "not run: its turn ended first", tone: "dim" };
+    case "recovering":
+      return { text: item.recovery.at(-1) ?? "tries again", tone: "warn" };
+    case "proposed":
+    case "allowed":
+    case "running":
+    case "done":
+    case "failed":
+      return null;
+  }
+}
+
+const MOST_DIFF = 24;
+export function diffLine(line: DiffLine | null, { paint, columns }: Look): string {
+  if (line === null) return paint("dim", "    ⋮");
+  const [mark, tone] =
+    line.kind === "added" ? (["+", "good"] as const) : line.kind === "removed" ? (["-", "bad"] as const) : ([" ", "dim"] as const);
+  return paint(tone, `    ${mark} ${shortened(line.text, columns - 6)}`);
+}
+
+function questionLines(item: QuestionItem, look: Look): readonly string[] {
+  const { paint } = look;
+  if (item.state !== "open") {
+    const question = item.asks.map((ask) => ask.question).join(" ");
+    return wrapped(
+      `${question} ${item.tool}(${item.summary}): ${answeredText(item, look.me ?? null)}`,
+      look,
+      { first: paint("dim", "? "), rest: "  ", indent: 2 },
+      "dim",
+    );
+  }
+  return [
+    `${paint("warn", "?")} ${shortened(`${item.tool}(${item.summary})`, look.columns - 2)}`,
+    ...item.asks.flatMap(({ question, policy }) =>
+      wrapped(`${question} (${policy.id})`, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
+    ),
+    ...[quorumText(item.quorum)].flatMap((voted) =>
+      voted === null ? [] : wrapped(voted, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
+    ),
+  ];
+}
+
+function endedLines(item: EndedItem, look: Look): readonly string[] {
+  const { paint } = look;
+  const cost = item.micros === null ? "" : ` · ${money(item.micros)}`;
+  const figures = `${item.ending} · ${tokensText(item)} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
+  const isGood = item.ending === "completed";
+  const isMute = !isGood && !item.said && item.ending !== "cancelled";
+  const why = item.detail === null ? item.sentence : `${item.sentence.replace(/\.$/, "")}: ${item.detail}`;
+  const next = isMute
+    ? `${item.next} If it says nothing again: \`/compact\` or \`/clear\` makes room, or say it in other words.`
+    : item.next;
+  return [
+    ...(item.output === null ? [] : ["", ...wrapped(item.output, look)]),
+    ...(isGood
+      ? []
+      : wrapped(
+          isMute ? `There is no answer. ${why}` : why,
+          look,
+          { first: isMute ? "✗ " : "! ", rest: "  ", indent: 2 },
+          isMute || item.ending === "failed" ? "bad" : "warn",
+        )),
+    ...(isGood || next === "" ? [] : wrapped(next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
+    paint("dim", shortened(figures, look.columns)),
+  ];
+}
+export const money = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
+
+/** What is shown of words in progress: their end, as many rows as there are. */
+export function streamingLines({ streaming, state }: SessionView, look: Look, rows: number): readonly string[] {
+  if (streaming === null || state !== "running") return []; // words may come after the reply that took their place
+  const words = streaming.text === "" && look.showThinking ? streaming.thinking : streaming.text;
+  const tail = words.slice(-(look.columns * rows)); // what cannot be seen is not worth the breaking into lines
+  const lines = words === "" ? [] : wrapped(tail, look).slice(-rows);
+  return [
+    ...lines,
+    ...streaming.calls.map(
+      ({ tool, text }) => `${look.paint("dim", "●")} ${shortened(visible(`${tool}(${text.replace(/\s+/g, " ")}`), look.columns - 3)}`,
+    ),
+  ];
+}
+
+type Margin = Readonly<{ first: string; rest: string; indent: number }>;
+const NO_MARGIN: Margin = { first: "", rest: "", indent: 0 };
+
+/** At blanks where there are any, else anywhere; colours are put on line by line, so that each stands for itself. */
+export function wrapped(
+  text: string,
+  { columns, paint }: Pick<Look, "columns" | "paint">,
+  margin: Margin = NO_MARGIN,
+  tone: Tone = "plain",
+): readonly string[] {
+  const room = Math.max(columns - margin.indent, 8);
+  return text
+    .replace(/\n+$/, "")
+    .split("\n")
+    .flatMap((line) => broken(line, room))
+    .map((line, i) => `${i === 0 ? margin.first : margin.rest}${paint(tone, line)}`);
+}
+
+/** What goes on of a point in a list goes on below its words. */
+function hangOf(line: string, room: number): string {
+  const mark = /^\s*(?:[-*•]|\d{1,3}[.)])\s+/.exec(line)?.[0] ?? "";
+  return mark.length <= room / 2 ? " ".repeat(mark.length) : "";
+}
+
+function broken(text: string, room: number): readonly string[] {
+  const rows: string[] = [];
+  let now = "";
+  let used = 0;
+  const line = text.replaceAll("\t", "  ");
+  const hang = hangOf(line, room);
+  for (const word of line.match(/\s+|\S+/g) ?? []) {
+    const wide = width(word);
+    if (used + wide <= room) {
+      now += word;
+      used += wide;
+    } else if (word.trim() === "") {
+      rows.push(now); // blanks at a break are not shown
+      [now, used] = [hang, hang.length];
+    } else if (wide <= room - hang.length) {
+      rows.push(now.trimEnd());
+      [now, used] = [hang + word, hang.length + wide];
+    } else
+      for (const c of word) {
+        const more = width(c);
+        if (used + more > room) {
+          rows.push(now);
+          [now, used] = [hang, hang.length];
+        }
+        now += c;
+        used += more;
+      }
+  }
+  return [...rows, now];
+}

@@ -1,0 +1,58 @@
+/**
+ * What goes into the scrollback of a shell's conversations, and what was left out there because it was long ago.
+ * S22 what can no longer change is printed once, in order; a heading says whose it is where the speaker changes.
+ */
+import { count, type SessionId } from "@orgate/core/vocab";
+import { visible } from "../../terminal/visible.ts";
+import type { Talk, Talks } from "../conversations.ts";
+import { togetherLine } from "../members.ts";
+import { isForLater, itemLines, type Look, settledUpTo } from "./screen.ts";
+
+export type Scrollback = Readonly<{
+  /** To be printed now: what has settled since. */
+  settled(look: Look): readonly string[];
+  /** Items before those that were printed, oldest first. */
+  earlier(talk: Talk, most: number, look: Look): readonly string[];
+}>;
+
+/** So many of the items that were there before are printed at the most. */
+const MOST_EARLIER = 400;
+
+export function openScrollback(talks: Pick<Talks, "all">): Scrollback {
+  /** Where the first item stands that was printed of a session. */
+  const firstShown = new Map<SessionId, number>();
+  let last: SessionId | null = null; // whose lines were printed last
+
+  function newIn(talk: Talk, look: Look): readonly string[] {
+    if (!talk.isCaughtUp()) return [];
+    const [from, upTo] = [talk.settled(), settledUpTo(talk.view, talk.settled())];
+    if (upTo === from) return [];
+    talk.settle(upTo);
+    if (from === 0) firstShown.set(talk.session, Math.max(0, upTo - MOST_EARLIER));
+    const lines = itemsFrom(talk, from, upTo, look);
+    if (lines.length === 0) return []; // what waits for later is shown below
+    const isSame = last === talk.session || (last === null && talks.all().length === 1);
+    last = talk.session;
+    return isSame ? lines : ["", look.paint("dim", `── ${visible(talk.view.agent)} ──`), ...lines];
+  }
+  return {
+    settled: (look) => talks.all().flatMap((talk) => newIn(talk, look)),
+    earlier(talk, most, look) {
+      const upTo = firstShown.get(talk.session) ?? 0;
+      if (upTo === 0) return [];
+      const from = Math.max(0, upTo - most);
+      firstShown.set(talk.session, from);
+      const lines = talk.view.items.slice(from, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
+      return from === 0 ? lines : [before(from, look), ...lines];
+    },
+  };
+}
+
+function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): readonly string[] {
+  const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
+  const lines = view.items
+    .slice(first, upTo)
+    .flatMap((item) => (isForLater(item) ? [] : [...itemLines(item, look), ...togetherLine(view, item, look)]));
+  return first === from ? lines : [before(first, look), ...lines];
+}
+const before = (items: number, look: Look): string => look.paint("dim", `… ${count(items, "item")} before this: /history`);

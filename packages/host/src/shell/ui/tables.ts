@@ -1,0 +1,41 @@
+/**
+ * Tables on a screen of so many columns.
+ * S69 a table is no wider than the screen: its last column gives way first, then the widest, and never the first, which is what a row is called by.
+ */
+import { shortened } from "@orgate/core/journal/view";
+import { type Cell, table as whole } from "../../terminal/table.ts";
+import { visible, width } from "../../terminal/visible.ts";
+import type { Look } from "./screen.ts";
+
+const GAP = 2;
+const LEAST = 6;
+
+const textOf = (cell: Cell): string => visible(typeof cell === "string" ? cell : cell.text);
+
+export function fitted(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { paint, columns }: Pick<Look, "paint" | "columns">,
+): readonly string[] {
+  const widths = head.map((name, i) => Math.max(width(name), ...rows.map((row) => width(textOf(row[i] ?? "")))));
+  let over = widths.reduce((sum, wide) => sum + wide + GAP, -GAP) - (columns - 1);
+  const order = [...widths.keys()]
+    .slice(1)
+    .sort((a, b) => (a === widths.length - 1 ? -1 : b === widths.length - 1 ? 1 : (widths[b] ?? 0) - (widths[a] ?? 0)));
+  for (const i of order) {
+    if (over <= 0) break;
+    const wide = widths[i] ?? 0;
+    const to = Math.max(Math.min(LEAST, wide), wide - over);
+    widths[i] = to;
+    over -= wide - to;
+  }
+  const cut = (cell: Cell, i: number): Cell => {
+    const text = shortened(textOf(cell), Math.max(widths[i] ?? 0, 1));
+    return typeof cell === "string" ? text : { ...cell, text };
+  };
+  return whole(
+    head.map((name, i) => shortened(name, Math.max(widths[i] ?? 0, 1))),
+    rows.map((row) => row.map(cut)),
+    paint,
+  );
+}

@@ -1,0 +1,44 @@
+/** An export in a thread of its own: it reads every entry, and is made piece by piece, at its reader's pace. */
+import { extname } from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
+import type { StreamId } from "@orgate/core";
+import { exportJournal, exportSession } from "@orgate/core/journal";
+import { inThread } from "../node/thread.ts";
+import { openLook, proof } from "./open-read-only.ts";
+
+/** Some hundred entries. */
+const PIECE = 256 * 1024;
+
+type Asked = Readonly<{ export: string; session: StreamId | null }>;
+
+/** `directory`: where the journal lies; `session`: null for the whole journal. The next piece is made when the one before was taken. */
+export async function* exportAside(directory: string, session: StreamId | null, gone: AbortSignal): AsyncGenerator<string> {
+  // runs from source and compiled alike: the thread's file is this one
+  const file = new URL(`./export-worker${extname(import.meta.url)}`, import.meta.url);
+  const { worker, messages } = inThread<string>(file, { export: directory, session } satisfies Asked, gone);
+  worker.postMessage("more");
+  for await (const piece of messages) {
+    yield piece;
+    worker.postMessage("more");
+  }
+}
+
+function serve({ export: directory, session }: Asked, port: NonNullable<typeof parentPort>): void {
+  const store = openLook(directory);
+  const lines = session === null ? exportJournal(store.records, proof) : exportSession(store.records, session, proof);
+  const make = (): void => {
+    let piece = "";
+    for (let next = lines.next(); ; next = lines.next()) {
+      if (next.done !== true) piece += next.value;
+      if (next.done !== true && piece.length < PIECE) continue;
+      if (piece !== "") port.postMessage(piece);
+      if (next.done !== true) return;
+      port.off("message", make); // whoever has the last piece asks once more
+      return void store.close().finally(() => port.close());
+    }
+  };
+  port.on("message", make);
+}
+
+const given: unknown = workerData;
+if (parentPort !== null && typeof given === "object" && given !== null && "export" in given) serve(given as Asked, parentPort);

@@ -1,0 +1,568 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { commitHash, entryHash, headText, merkleRoot, parseHead, type StoredCommit } from "@orgate/core/journal";
+import {
+  answered,
+  asked,
+  callDecided,
+  inboxContract,
+  journalContract,
+  lost,
+  type MakeStore,
+  type OpenedStore,
+  opened,
+  started,
+  turnStarted,
+} from "@orgate/core/testing";
+import {
+  callId,
+  ERASURES,
+  type Fault,
+  intentId,
+  isFault,
+  millis,
+  reconciledEvent,
+  type Seq,
+  type SessionId,
+  type StreamId,
+  seq,
+  sessionId,
+  streamId,
+  ZERO,
+} from "@orgate/core/vocab";
+import { afterEach, expect, test } from "vitest";
+import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
+import { openReadStore, type ReadStore, type Store } from "./journal.ts";
+import { DEAD_LETTERS_SQL } from "./sqlite/dead-letters.ts";
+import { QUESTIONS_SQL } from "./sqlite/questions.ts";
+import { HELD_SQL, STREAMS_SQL, sessionsSql, sha256 } from "./sqlite/reader.ts";
+import { UNKNOWNS_SQL } from "./sqlite/unknowns.ts";
+
+const folders: string[] = [];
+const stores: Store[] = [];
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "orgate-store-"));
+  folders.push(made);
+  return made;
+}
+function open(directory: string, options: Parameters<typeof openTestStore>[1] = {}): Store {
+  const store = openTestStore(directory, options);
+  stores.push(store);
+  return store;
+}
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+  for (const made of folders.splice(0)) rmSync(made, { recursive: true, force: true });
+});
+
+/** Behind the store's back, as a tamperer or a failing disk would. */
+function edit(directory: string, change: (db: DatabaseSync) => void): void {
+  const db = new DatabaseSync(join(directory, "journal.db"), { timeout: 5_000 });
+  change(db);
+  db.close();
+}
+
+const storesOn =
+  (thread: "main" | "worker"): MakeStore =>
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), "orgate-contract-"));
+    const opened: Store[] = [];
+    return {
+      async open(): Promise<OpenedStore> {
+        const store = openTestStore(directory, { thread, maxPages: 400 });
+        opened.push(store);
+        // Within one process the most that can be done to a store without its help is to take its lock away; real kills are further down.
+        return { journal: store.journal, inbox: store.inbox, records: store.records, die: store.close };
+      },
+      fill: async () => undefined, // 400 pages are 1.6 MB; the suite's next append is 3.2 MB
+      spoil: async (stream, at) =>
+        edit(directory, (db) => db.prepare("UPDATE entries SET payload = payload || ' ' WHERE stream = ? AND seq = ?").run(stream, at)),
+      remove: async (stream, at) => edit(directory, (db) => db.prepare("DELETE FROM entries WHERE stream = ? AND seq = ?").run(stream, at)),
+      async spoilBlobs() {
+        edit(directory, (db) => db.exec("UPDATE blobs SET text = '!' || substr(text, 2) WHERE text IS NOT NULL"));
+        for (const name of readdirSync(join(directory, "blobs"))) {
+          const file = join(directory, "blobs", name);
+          writeFileSync(file, `!${readFileSync(file, "utf8").slice(1)}`);
+        }
+      },
+      async dispose() {
+        for (const store of opened) await store.close();
+        rmSync(directory, { recursive: true, force: true });
+      },
+    };
+  };
+for (const thread of ["main", "worker"] as const) {
+  journalContract(`sqlite ${thread}`, storesOn(thread), { test, expect });
+  inboxContract(`sqlite ${thread}`, storesOn(thread), { test, expect });
+}
+
+const NOTES = streamId("notes");
+const S = sessionId("s_sqlite0001");
+const add = (store: Store, after: number, ...values: (string | number)[]): Promise<Seq> =>
+  store.journal.append({
+    stream: NOTES,
+    after: seq(after),
+    hold: null,
+    events: stamped(...values.map(noteOf)),
+    consumes: [],
+    unlessHalted: [],
+  });
+const faultOf = (work: () => unknown): Promise<Fault | null> =>
+  Promise.resolve()
+    .then(work)
+    .then(
+      () => null,
+      (error: unknown) => {
+        if (isFault(error)) return error.fault;
+        throw error;
+      },
+    );
+const readAll = (store: Pick<ReadStore, "journal">, stream: StreamId = NOTES) => store.journal.read(stream, seq(0), 1_000_000);
+
+test("J4 with the worker, what is asked for while a commit is being written is the next commit, whole", async () => {
+  const directory = folder();
+  const store = open(directory, { thread: "worker" });
+  await add(store, 0, "first");
+  const lock = new DatabaseSync(join(directory, "journal.db"));
+  lock.exec("BEGIN IMMEDIATE"); // so that the next commit cannot be over before we are ready
+  const running = add(store, 1, "second");
+  for (let turns = 0; turns < 5; turns += 1) await new Promise((turn) => setImmediate(turn));
+  const queued = [add(store, 2, 3), add(store, 3, 4), add(store, 4, 5)];
+  lock.close();
+  expect(await Promise.all([running, ...queued])).toEqual([2, 3, 4, 5]);
+  const ranges = [...store.records.commits(store.slot.writer)].map((c) => c.ranges);
+  expect(ranges).toEqual(["notes:1+1", "notes:2+1", "notes:3+1,notes:4+1,notes:5+1"]);
+});
+
+test("J4 every commit's hash and root can be computed again from what is stored", async () => {
+  const store = open(folder());
+  await Promise.all([add(store, 0, 1, 2, 3), add(store, 3, 4)]);
+  await add(store, 4, 5);
+  const entries = [...store.records.entries(NOTES)];
+  for (const e of entries) expect(entryHash(e, sha256)).toBe(e.entryHash);
+  const commits: StoredCommit[] = [...store.records.commits(store.slot.writer)];
+  for (const c of commits) expect(commitHash(c, sha256)).toBe(c.hash);
+  expect(commits.map((c) => c.root)).toEqual([
+    merkleRoot(
+      entries.slice(0, 4).map((e) => e.entryHash),
+      sha256,
+    ),
+    merkleRoot(
+      entries.slice(4).map((e) => e.entryHash),
+      sha256,
+    ),
+  ]);
+  expect(parseHead(headText(store.head()))).toEqual(store.head());
+  expect(store.head().get(store.slot.writer)).toEqual({ number: 2, hash: commits[1]?.hash });
+});
+
+test("J10 a slot is continued by the next process, with its chain; two stores in one process are two writers", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const second = open(directory);
+  expect([first.slot, second.slot]).toMatchObject([
+    { writer: "w1", incarnation: 1, isNew: true },
+    { writer: "w2", incarnation: 1, isNew: true },
+  ]);
+  await add(first, 0, 1);
+  await first.close();
+  const third = open(directory);
+  expect(third.slot).toEqual({ writer: "w1", incarnation: 2, isNew: false });
+  await add(third, 1, 2);
+  const [one, two] = [...third.records.commits(third.slot.writer)];
+  expect(two).toMatchObject({ number: 2, previous: one?.hash });
+});
+
+test("J11 lists and lookups use an index: no table is scanned, nothing is sorted", () => {
+  const directory = folder();
+  open(directory);
+  const plans: string[] = [];
+  edit(directory, (db) => {
+    const queries = [
+      sessionsSql(false, false),
+      sessionsSql(true, false),
+      sessionsSql(false, true),
+      sessionsSql(true, true),
+      "SELECT intent FROM inbox WHERE session = ? AND taken = 0 ORDER BY arrival",
+      "SELECT payload FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
+      "SELECT stream FROM entries WHERE stream > ? ORDER BY stream LIMIT 1",
+      "SELECT number FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1",
+      "SELECT payload FROM entries WHERE rowid > ? ORDER BY rowid LIMIT ?",
+      "SELECT session FROM externals WHERE external = ?",
+      ...Object.values(QUESTIONS_SQL),
+      ...Object.values(UNKNOWNS_SQL),
+      ...Object.values(DEAD_LETTERS_SQL),
+      STREAMS_SQL,
+      HELD_SQL,
+    ];
+    for (const sql of queries) for (const row of db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()) plans.push(String(row.detail));
+  });
+  expect(plans.length).toBeGreaterThanOrEqual(11);
+  expect(plans.filter((plan) => /SCAN(?! asked VIRTUAL TABLE)|TEMP B-TREE/.test(plan))).toEqual([]);
+});
+
+const ERASING = { stream: ERASURES, after: seq(0), hold: null, consumes: [], unlessHalted: [] };
+const erasureOf = (stream: SessionId) =>
+  ({ kind: "content.erased", stream, first: seq(2), last: seq(2), by: { kind: "user", id: "ana" }, reason: "" }) as const;
+
+test("Q40 the list of what waits is made again from the entries where it is missing, and forgets a session whose content is erased", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_waits00001");
+  const hold = await first.journal.take(session);
+  const events = [opened("echo"), callDecided("1.0"), asked("q1", "1.0", 2), answered("q1", "ana", ZERO), asked("q2", "respond:1", 1)];
+  const to = { stream: session, after: seq(0), hold, consumes: [], unlessHalted: [] };
+  await first.journal.append({ ...to, events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  const before = await first.journal.questions({ after: 0, most: 10 });
+  expect(before.map((q) => [q.approval, q.tool, q.askedAt, q.votes.length])).toEqual([
+    ["q1", "send", 1_002, 1],
+    ["q2", "respond", 1_004, 0],
+  ]);
+  await first.close();
+  edit(directory, (db) => db.exec("DROP TABLE questions"));
+  const looking = openReadStore({ directory });
+  expect(await looking.journal.questions({ after: 0, most: 10 })).toEqual(before);
+  await looking.close();
+  const second = open(directory);
+  expect(await second.journal.questions({ after: 0, most: 10 })).toEqual(before);
+  expect(second.alarms.acknowledge({ by: "ana", reason: "made again" })).toMatchObject([{ what: "table `questions`" }]);
+  await second.journal.append({ ...ERASING, events: [{ at: millis(3_000), event: erasureOf(session) }] });
+  await second.erase(session, seq(2), seq(2));
+  expect(await second.journal.questions({ after: 0, most: 10 })).toEqual([]);
+});
+
+test("J580 the title of a session is gone with what is erased of it, in every file, and stays gone when the session is closed", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_titled0001");
+  const hold = await first.journal.take(session);
+  const to = { stream: session, hold, consumes: [], unlessHalted: [] };
+  const events = [opened("echo"), turnStarted(1, "the canary's own words"), noteOf(3)];
+  await first.journal.append({ ...to, after: seq(0), events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  await first.journal.release(hold);
+  expect(await first.journal.session(session)).toMatchObject({ title: "the canary's own words" });
+  await first.erase(session, seq(2), seq(2));
+  expect((await first.journal.sessions({ state: null, agent: null, before: null, most: 10 })).map(({ title }) => title)).toEqual([null]);
+  const again = await first.journal.take(session);
+  const closed = { kind: "session.closed", by: { kind: "user", id: "ana" }, reason: "done" } as const;
+  await first.journal.append({ ...to, hold: again, after: seq(3), events: [{ at: millis(2_000), event: closed }] });
+  expect(await first.journal.session(session)).toMatchObject({ state: "closed", title: null });
+  expect(filesWith(directory, "canary's own")).toEqual([]);
+});
+
+test("J580 a session that was listed before there were titles has none, and verify finds nothing wrong with that", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_untitled01");
+  const hold = await first.journal.take(session);
+  const to = { stream: session, hold, consumes: [], unlessHalted: [] };
+  const events = [opened("echo"), turnStarted(1, "before titles")];
+  await first.journal.append({ ...to, after: seq(0), events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  await first.close();
+  edit(directory, (db) => db.exec("UPDATE sessions SET summary = json_remove(summary, '$.title')"));
+  const second = open(directory);
+  expect(await second.journal.session(session)).toMatchObject({ title: null, turns: 1 });
+  expect(second.wrongRows(2_000)).toEqual([]);
+  await second.close();
+  edit(directory, (db) => db.exec("UPDATE sessions SET summary = json_set(summary, '$.title', 'forged')"));
+  expect(open(directory).wrongRows(2_000)).toEqual([`row ${session} of table sessions`]);
+});
+
+test("G4 open unknowns are listed again from the entries where the table is missing, and those of a session whose content is erased are forgotten", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_lost000001");
+  const hold = await first.journal.take(session);
+  const events = [opened("echo"), callDecided("1.0"), started("1.0"), callDecided("1.1"), started("1.1"), lost("1.0"), lost("1.1")];
+  const to = { stream: session, hold, consumes: [], unlessHalted: [] };
+  await first.journal.append({ ...to, after: seq(0), events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  const found = reconciledEvent(callId("1.1"), "happened", "");
+  await first.journal.append({ ...to, after: seq(events.length), events: [{ at: millis(2_000), event: found }] });
+  const sought = { tool: "send", resource: { type: "Host", id: "a.example" }, digest: ZERO };
+  const before = first.journal.unknownsLike(sought);
+  expect(before.map((u) => [u.session, u.call, u.at, u.cause])).toEqual([[session, "1.0", 1_005, "hold-lost"]]);
+  await first.close();
+  edit(directory, (db) => db.exec("DROP TABLE unknowns"));
+  const looking = openReadStore({ directory });
+  expect(looking.journal.unknownsLike(sought)).toEqual(before);
+  await looking.close();
+  const second = open(directory);
+  expect(second.journal.unknownsLike(sought)).toEqual(before);
+  expect(second.alarms.acknowledge({ by: "ana", reason: "made again" })).toMatchObject([{ what: "table `unknowns`" }]);
+  await second.journal.append({ ...ERASING, events: [{ at: millis(3_000), event: erasureOf(session) }] });
+  await second.erase(session, seq(2), seq(2));
+  expect(second.journal.unknownsLike(sought)).toEqual([]);
+});
+
+test("F30 what was set aside is listed again from the entries where the table is missing, and forgotten with its session's content", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_aside00001");
+  const hold = await first.journal.take(session);
+  const aside = (call: string) => ({ ...reconciledEvent(callId(call), "happened", "full"), strategy: "dead-letter", found: null }) as const;
+  const dismissed = {
+    kind: "dead-letter.dismissed",
+    call: callId("1.1"),
+    by: { kind: "user", id: "ana" },
+    note: "",
+    intent: intentId("i_1"),
+  } as const;
+  const events = [
+    opened("echo"),
+    callDecided("1.0"),
+    started("1.0"),
+    callDecided("1.1"),
+    started("1.1"),
+    aside("1.1"),
+    aside("1.0"),
+    dismissed,
+  ];
+  const to = { stream: session, hold, consumes: [], unlessHalted: [] };
+  await first.journal.append({ ...to, after: seq(0), events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  const page = { after: 0, most: 10 };
+  const bare = async (store: ReturnType<typeof openReadStore>) =>
+    (await store.journal.deadLetters(page)).map(({ arrival: _, ...letter }) => letter);
+  const before = await bare(first);
+  expect(before.map((d) => [d.session, d.call, d.at, d.error])).toEqual([[session, "1.0", 1_006, "full"]]);
+  await first.close();
+  edit(directory, (db) => db.exec("DROP TABLE dead_letters"));
+  const looking = openReadStore({ directory });
+  expect(await bare(looking)).toEqual(before);
+  await looking.close();
+  const second = open(directory);
+  expect(await bare(second)).toEqual(before);
+  await second.erase(session, seq(2), seq(2));
+  expect(await bare(second)).toEqual([]);
+});
+
+test("J12 a database of another format, of another kind, or that is none is refused with its name", async () => {
+  const other = folder();
+  await open(other).close();
+  edit(other, (db) => db.exec("UPDATE format SET version = 2"));
+  const foreign = folder();
+  edit(foreign, (db) => db.exec("CREATE TABLE recipes (name TEXT)"));
+  const text = folder();
+  writeFileSync(join(text, "journal.db"), "this is not a database, and long enough to be taken for one ".repeat(20));
+  const details = [/format is 2, and this version knows 1 only/, /not a journal/, /not a database/];
+  for (const [i, directory] of [other, foreign, text].entries()) {
+    for (const attempt of [() => openTestStore(directory), () => openReadStore({ directory })]) {
+      const fault = await faultOf(attempt);
+      expect(fault).toMatchObject({
+        kind: "journal-unreadable",
+        file: join(directory, "journal.db"),
+        detail: expect.stringMatching(details[i] ?? /^$/),
+      });
+    }
+  }
+  expect(await faultOf(() => openReadStore({ directory: folder() }))).toMatchObject({
+    kind: "journal-unreadable",
+    detail: "there is no such file",
+  });
+});
+
+test("J12 a file that was cut off is refused, also when nothing of it is left", async () => {
+  const directory = folder();
+  const store = open(directory);
+  for (let i = 0; i < 20; i += 1) await add(store, i, "x".repeat(10_000));
+  await store.close();
+  const file = join(directory, "journal.db");
+  const whole = readFileSync(file);
+  truncateSync(file, whole.length - 3 * 4_096);
+  const cut = await faultOf(async () => {
+    const reopened = openReadStore({ directory });
+    try {
+      await readAll(reopened);
+    } finally {
+      await reopened.close();
+    }
+  });
+  expect(cut).toMatchObject({ kind: "journal-unreadable", file });
+  truncateSync(file, 0);
+  expect(await faultOf(() => openTestStore(directory))).toMatchObject({
+    kind: "journal-unreadable",
+    file,
+    detail: expect.stringContaining("it is empty"),
+  });
+  rmSync(file);
+  expect(await faultOf(() => openTestStore(directory))).toMatchObject({ kind: "journal-unreadable", file });
+  writeFileSync(file, whole);
+  expect((await readAll(open(directory))).length).toBe(20);
+});
+
+for (const thread of ["main", "worker"] as const)
+  test(`J5 a full disk fails all who wait, stops the store, and leaves what was durable (${thread})`, { tags: ["mount"] }, async () => {
+    const directory = folder();
+    expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", directory]).status).toBe(0);
+    try {
+      const store = openTestStore(directory, { thread });
+      await add(store, 0, "durable");
+      const big = Array.from({ length: 100 }, () => "y".repeat(16_000));
+      const faults = await Promise.all([faultOf(() => add(store, 1, ...big)), faultOf(() => add(store, 101, "waits too"))]);
+      expect(faults).toMatchObject([{ kind: "journal-unwritable" }, { kind: "journal-unwritable" }]);
+      expect(await faultOf(() => add(store, 1, "small, but after it"))).toMatchObject({ kind: "journal-unwritable" });
+      await store.close();
+      const again = openTestStore(directory, { thread });
+      expect((await readAll(again)).map((e) => e.seq)).toEqual([1]);
+      expect(await add(again, 1, "goes on")).toBe(2);
+      await again.close();
+    } finally {
+      spawnSync("umount", ["-l", directory]);
+    }
+  });
+
+test("J5 a read-only disk is refused with one clear fault when the store is opened", { tags: ["mount"] }, async () => {
+  const directory = folder();
+  spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", directory]);
+  try {
+    const store = openTestStore(directory);
+    await add(store, 0, 1);
+    await store.close();
+    expect(spawnSync("mount", ["-o", "remount,ro", directory]).status).toBe(0);
+    expect((await faultOf(() => openTestStore(directory)))?.kind).toMatch(/^journal-un(readable|writable)$/);
+  } finally {
+    spawnSync("umount", ["-l", directory]);
+  }
+});
+
+const bytesOf = (directory: string): { name: string; bytes: Buffer }[] =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((f) => f.isFile())
+    .map((f) => ({ name: f.name, bytes: readFileSync(join(f.parentPath, f.name)) }));
+const filesWith = (directory: string, canary: string): string[] =>
+  bytesOf(directory)
+    .filter(({ bytes }) => bytes.includes(canary))
+    .map(({ name }) => name);
+
+async function withCanaries(directory: string, thread: "main" | "worker"): Promise<{ store: Store; canary: string; session: SessionId }> {
+  const canary = "CANARY-7f3a";
+  const store = open(directory, { thread });
+  const hold = await store.journal.take(S);
+  const long = `${canary} ${"p".repeat(20_000)}`;
+  const huge = `${canary} ${"q".repeat(300_000)}`;
+  const events = stamped(noteOf("kept"), noteOf(canary), noteOf(long), noteOf(huge), noteOf(long));
+  await store.journal.append({ stream: S, after: seq(0), hold, events, consumes: [], unlessHalted: [] });
+  await add(store, 0, huge.replace(canary, "another"), "p".repeat(20_000));
+  const by = { kind: "user", id: "ana" } as const;
+  const wish = { kind: "say", text: `${canary} `.repeat(5_000) } as const; // long enough to leave free pages behind when it is taken
+  await store.inbox.put({ id: intentId("i1"), session: S, at: millis(1), by, key: null, wish, signature: null });
+  await store.inbox.put({ id: intentId("i2"), session: S, at: millis(1), by, key: null, wish, signature: null });
+  await store.journal.append({
+    stream: S,
+    after: seq(5),
+    hold,
+    events: stamped(noteOf("took i1")),
+    consumes: [intentId("i1")],
+    unlessHalted: [],
+  });
+  return { store, canary, session: S };
+}
+
+for (const thread of ["main", "worker"] as const)
+  test(`J13 what was erased cannot be found in any file, the rest still reads, and the chain still holds (${thread})`, async () => {
+    const directory = folder();
+    const { store, canary } = await withCanaries(directory, thread);
+    expect(filesWith(directory, canary).length).toBeGreaterThanOrEqual(2); // the WAL or the database, and a blob
+    const erased = await store.erase(S, seq(2), seq(5));
+    expect(erased).toEqual({ entries: 4, blobs: 2, files: 1, intents: 1, truncated: true });
+    expect(filesWith(directory, canary)).toEqual([]);
+    expect((await store.journal.read(S, seq(0), 1)).length).toBe(1);
+    expect(await faultOf(() => readAll(store, S))).toEqual({ kind: "entry-erased", stream: S, seq: 2 });
+    expect((await store.journal.read(S, seq(5), 10)).length).toBe(1);
+    expect((await readAll(store)).length).toBe(2);
+    const entries = [...store.records.entries(S)];
+    expect(entries.map((e) => [e.kind, e.payload === null, e.salt === null])).toEqual(
+      [false, true, true, true, true, false].map((x) => ["note", x, x]),
+    );
+    for (const e of entries) expect(entryHash(e, sha256)).toBe(e.entryHash);
+    expect(await store.inbox.state(intentId("i2"))).toBe("taken");
+    expect(await store.inbox.pending(S)).toEqual([]);
+    expect(await store.erase(S, seq(2), seq(5))).toMatchObject({ entries: 0, blobs: 0 });
+  });
+
+test("J13 a blob stays for as long as one entry refers to it", async () => {
+  const directory = folder();
+  const store = open(directory);
+  const huge = "z".repeat(300_000);
+  await add(store, 0, huge, huge);
+  await add(store, 2, huge);
+  expect(readdirSync(join(directory, "blobs")).length).toBe(1);
+  expect(await store.erase(NOTES, seq(1), seq(2))).toMatchObject({ entries: 2, blobs: 0, files: 0 });
+  expect((await store.journal.read(NOTES, seq(2), 1))[0]?.event).toMatchObject({ value: huge });
+  expect(await store.erase(NOTES, seq(3), seq(3))).toMatchObject({ entries: 1, blobs: 1, files: 1 });
+  expect(readdirSync(join(directory, "blobs"))).toEqual([]);
+});
+
+test("J13 an erasure that a reader held up says so", async () => {
+  const directory = folder();
+  const { store, canary } = await withCanaries(directory, "main");
+  const reader = new DatabaseSync(join(directory, "journal.db"));
+  reader.exec("BEGIN");
+  reader.prepare("SELECT count(*) FROM entries").get();
+  expect(await store.erase(S, seq(2), seq(5), 10)).toMatchObject({ entries: 4, truncated: false });
+  reader.exec("COMMIT");
+  reader.close();
+  expect(await store.erase(S, seq(2), seq(5), 10)).toMatchObject({ truncated: true });
+  expect(filesWith(directory, canary)).toEqual([]);
+});
+
+test("J13 a file that a crash left without an entry goes with the next erasure", async () => {
+  const directory = folder();
+  const store = open(directory);
+  mkdirSync(join(directory, "blobs"), { recursive: true });
+  writeFileSync(join(directory, "blobs", "0123.tmp"), "half");
+  writeFileSync(join(directory, "blobs", "4567"), "whole, but never referred to");
+  await add(store, 0, 1);
+  expect(await store.erase(NOTES, seq(1), seq(1))).toMatchObject({ entries: 1, files: 2 });
+  expect(readdirSync(join(directory, "blobs"))).toEqual([]);
+});
+
+test("J8 blobs of two projects have other addresses for the same text", async () => {
+  const [a, b] = [folder(), folder()];
+  const text = "t".repeat(300_000);
+  await add(open(a, { blobKey: "a" }), 0, text);
+  await add(open(b, { blobKey: "b" }), 0, text);
+  expect(readdirSync(join(a, "blobs"))).not.toEqual(readdirSync(join(b, "blobs")));
+});
+
+test("J14 which of many sessions a living process holds is told in one look, as asking for each one would", async () => {
+  const directory = folder();
+  const store = open(directory);
+  const [held, left, none] = [S, sessionId("s_left000001"), sessionId("s_none000001")];
+  await store.journal.take(held);
+  await store.journal.release(await store.journal.take(left));
+  const reader = openReadStore({ directory });
+  for (const at of [store, reader]) expect([...at.holders([none, left, held])]).toEqual([[held, at.holder(held)]]);
+  expect(reader.holder(held)).toMatchObject({ writer: "w1" });
+  await store.close();
+  expect([...reader.holders([none, left, held])]).toEqual([]);
+  await reader.close();
+});
+
+test("J14 a reader needs no slot: it looks and puts intents beside a holder", async () => {
+  const directory = folder();
+  const store = open(directory);
+  await add(store, 0, 1);
+  const reader = openReadStore({ directory });
+  expect((await reader.journal.read(NOTES, seq(0), 10)).length).toBe(1);
+  const by = { kind: "user", id: "ana" } as const;
+  const intent = {
+    id: intentId("i1"),
+    session: S,
+    at: millis(1),
+    by,
+    key: null,
+    wish: { kind: "cancel", reason: "" } as const,
+    signature: null,
+  };
+  const heard = new Promise<void>((done) => store.inbox.watch(S, done));
+  expect(await reader.inbox.put(intent)).toBe("new");
+  await heard;
+  expect((await store.inbox.pending(S)).map((one) => one.intent)).toEqual([intent]);
+  await reader.close();
+  expect(readdirSync(join(directory, "writers"))).toEqual(["w1.lock"]);
+  expect(existsSync(join(directory, "journal.db"))).toBe(true);
+  expect(statSync(join(directory, "writers", "w1.lock")).size).toBe(0);
+});

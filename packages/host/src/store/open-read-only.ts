@@ -1,0 +1,59 @@
+/**
+ * The part of the composition root that looks: a project's settings, its journal opened to read, people's keys. Beside the whole of it, so that a command
+ * that only tells what there is loads neither the loop nor what drives it (R16).
+ */
+import { join } from "node:path";
+import { type Keyring, type ProofPorts, readKeys, trustIn } from "@orgate/core/journal";
+import { FaultError } from "@orgate/core/vocab";
+import { checkSignature, ed25519, nameKey, sha256 } from "../node/crypto.ts";
+import { openReadStore, type ReadStore } from "./journal.ts";
+import { createPerson, openPerson, orgateHome, type Person, personsIn, readBlobKey, readRootKey } from "./keyring.ts";
+
+/** A journal opened to look: nothing is made, no slot is taken, nothing is written but intents. */
+export type Look = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
+
+/** Throws `journal-unreadable` where there is no journal yet. */
+export function openLook(directory: string): Look {
+  const root = readRootKey(join(directory, "keys"), ed25519);
+  const trust = root === null ? null : trustIn(root.publicKey, proof);
+  const store = openReadStore({ directory, trust, blobKey: root === null ? null : readBlobKey(join(directory, "keys")) });
+  return { ...store, directory, keys: () => readKeys(store.records, proof) };
+}
+
+/** Why this person's word does not count in this project; null when it does. */
+export function checkPerson(ring: Keyring, { name, key }: Person): string | null {
+  const known = ring.keys.get(key.id);
+  const text = `orgate-acting-1\n${name}`;
+  if (known === undefined || known.of.kind !== "person" || known.of.name !== name)
+    return `key \`${key.id}\` is not certified as theirs in this project`;
+  if (known.withdrawn !== null) return `key \`${key.id}\` was withdrawn`;
+  return checkSignature(known.publicKey, text, key.sign(text)) ? null : "the key is not theirs";
+}
+
+export const proof: ProofPorts = { hash: sha256, checkSignature, nameKey };
+
+/** The public key that this project's journal is verified with; throws when there is none. */
+export function rootPublicKey(directory: string): string {
+  const root = readRootKey(join(directory, "keys"), ed25519);
+  if (root !== null) return root.publicKey;
+  throw new FaultError({
+    kind: "key-bad",
+    key: join(directory, "keys", "root.key"),
+    detail: "there is no such key",
+    hint: "give the root's public key with --key (`orgate keys list` shows it where the project is)",
+  });
+}
+
+/** A person's own keys, in the home of the one who runs this. */
+export type Persons = Readonly<{ home: string; names(): readonly string[]; open(name: string): Person; create(name: string): Person }>;
+
+export const personsOf = (env: Readonly<Record<string, string | undefined>>): Persons => personsAt(orgateHome(env));
+
+export function personsAt(home: string): Persons {
+  return {
+    home,
+    names: () => personsIn(home),
+    open: (name) => openPerson(home, name, ed25519),
+    create: (name) => createPerson(home, name, ed25519),
+  };
+}

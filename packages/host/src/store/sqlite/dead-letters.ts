@@ -1,0 +1,84 @@
+/** Calls that were set aside, as rows: written with the events that set them aside and see to them, made again where the table is missing. */
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import {
+  type DeadLetter,
+  type DeadLetterChanges,
+  deadLetterChanges,
+  type ListedDeadLetter,
+  type QuestionPage,
+  type Records,
+  type SessionSummary,
+} from "@orgate/core/journal";
+import type { SessionId } from "@orgate/core/vocab";
+import { eventsIn } from "./unknowns.ts";
+
+/** Places are never given twice: whoever follows the list asks for what came after the last one seen. */
+export const DEAD_LETTERS_SCHEMA = `
+CREATE TABLE dead_letters (
+  arrival INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, call TEXT NOT NULL, letter TEXT NOT NULL, UNIQUE (session, call)
+) STRICT;
+`;
+
+/** Each has an index that ends in its order: no scan, no sort. */
+export const DEAD_LETTERS_SQL = Object.freeze({
+  page: "SELECT arrival, letter FROM dead_letters WHERE arrival > ? ORDER BY arrival LIMIT ?",
+});
+
+export type DeadLetterReader = Readonly<{ page(page: QuestionPage): readonly ListedDeadLetter[] }>;
+
+export function deadLetterReader(db: DatabaseSync, safely: <T>(read: () => T) => T): DeadLetterReader {
+  const page = db.prepare(DEAD_LETTERS_SQL.page);
+  return { page: ({ after, most }) => safely(() => page.all(after, most)).map(toListed) };
+}
+
+export type DeadLetterWriter = Readonly<{ keep(session: SessionId, changes: DeadLetterChanges): void; forget(session: SessionId): void }>;
+
+/** Inside the writer's transaction. */
+export function deadLetterWriter(db: DatabaseSync): DeadLetterWriter {
+  const put = db.prepare(
+    "INSERT INTO dead_letters (session, call, letter) VALUES (?, ?, ?) ON CONFLICT (session, call) DO UPDATE SET letter = excluded.letter",
+  );
+  const drop = db.prepare("DELETE FROM dead_letters WHERE session = ? AND call = ?");
+  const dropAll = db.prepare("DELETE FROM dead_letters WHERE session = ?");
+  return {
+    keep(session, { gone, put: rows }) {
+      for (const call of gone) drop.run(session, call);
+      for (const letter of rows) put.run(session, letter.call, JSON.stringify(letter));
+    },
+    forget: (session) => void dropAll.run(session),
+  };
+}
+
+/** Makes the table where there is none, and fills it from the sessions in which something was done about a failure. */
+export function mendDeadLetters(db: DatabaseSync, records: () => Records): void {
+  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'dead_letters'").get() !== undefined;
+  if (isThere()) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    if (!isThere()) {
+      db.exec(DEAD_LETTERS_SCHEMA);
+      const writer = deadLetterWriter(db);
+      const sessions = db.prepare(
+        "SELECT summary FROM sessions WHERE session IN (SELECT DISTINCT stream FROM entries WHERE kind LIKE 'recovery.applied%') ORDER BY opened_at",
+      );
+      for (const row of sessions.all()) {
+        const { session, agent } = JSON.parse(String(row.summary)) as SessionSummary;
+        const entries = [...records().entries(session)].flatMap(({ at, kind, payload }) =>
+          eventsIn(kind, payload, records()).map((event) => ({ at, event })),
+        );
+        writer.keep(
+          session,
+          deadLetterChanges(session, agent, entries, () => []),
+        );
+      }
+    }
+    db.exec("COMMIT");
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}
+
+const toListed = (row: Record<string, SQLOutputValue>): ListedDeadLetter => ({
+  ...(JSON.parse(String(row.letter)) as DeadLetter),
+  arrival: Number(row.arrival),
+});

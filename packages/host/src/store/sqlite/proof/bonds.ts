@@ -1,0 +1,179 @@
+/**
+ * What this writer says of the others in its seals, and whether what they have said is still there.
+ * J311 nothing is written onto a journal in which a commit or an entry is missing that somebody's seal names: found when it is opened, and, of what a
+ *      living process has seen itself, when it goes back.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import {
+  BOUND_STREAMS,
+  commitHash,
+  FULL_EVERY,
+  parseRanges,
+  parseSeen,
+  type Seen,
+  type SeenPlace,
+  type StoredCommit,
+  seenName,
+  type Trust,
+  toSay,
+} from "@orgate/core/journal";
+import { type Digest, digest, FaultError, type Hash, seq, type WriterId, writerId, ZERO } from "@orgate/core/vocab";
+import type { Alarms } from "./alarms.ts";
+import { otherRoot, type Seals } from "./seals.ts";
+
+export type Bonds = Readonly<{
+  /** What the commit of this number says of others; each is proved before it is named. Throws when one of them has gone back. */
+  toSay(number: number): readonly SeenPlace[];
+  /** This was said, and is durable. */
+  said(seen: readonly Seen[]): void;
+}>;
+
+type Needs = Readonly<{ db: DatabaseSync; owner: WriterId; seals: Seals; trust: Trust; alarms: Alarms; hash: Hash }>;
+
+export function openBonds(needs: Needs): Bonds {
+  const { db, owner, seals, trust, alarms } = needs;
+  const headOf = db.prepare("SELECT seq, hash FROM streams WHERE stream = ?");
+  const { writers, lastCommit, commitAt } = commitReader(db);
+  const said = new Map<string, Digest>();
+  /** The newest that was met of each, proved. */
+  const met = new Map<string, SeenPlace>();
+  checkBonds(needs);
+
+  /** Streams first: a commit that came in between is then among those of the writers. */
+  function now(): readonly SeenPlace[] {
+    const all: SeenPlace[] = [];
+    for (const name of BOUND_STREAMS) {
+      const row = headOf.get(name);
+      if (row !== undefined && Number(row.seq) > 0)
+        all.push({ kind: "stream", name, number: Number(row.seq), hash: digest(String(row.hash)) });
+    }
+    for (const name of writers()) {
+      const last = name === owner ? null : lastCommit(name);
+      if (last !== null) all.push({ kind: "writer", name, number: last.number, hash: last.hash });
+    }
+    return all;
+  }
+
+  /** False for what is bad and was acknowledged so: it is not named. */
+  function isProved(one: SeenPlace): boolean {
+    if (met.get(seenName(one))?.hash === one.hash) return true;
+    if (one.kind === "stream") seals.prove({ stream: one.name, seq: seq(one.number), entryHash: one.hash });
+    else {
+      const commit = commitAt(one.name, one.number);
+      const why = commit === null ? "it is missing" : trust.whyBadSeal(commit);
+      if (why !== null && alarms.raise(nameOf(one), why)) throw faultOf(one, why);
+      if (why !== null) return false;
+    }
+    return true;
+  }
+
+  return {
+    toSay(number) {
+      const all = now();
+      const there = new Map(all.map((one) => [seenName(one), one]));
+      for (const [name, before] of met) {
+        const after = there.get(name);
+        const isGone =
+          after === undefined || after.number < before.number || (after.number === before.number && after.hash !== before.hash);
+        if (isGone && alarms.raise(nameOf(before), GONE)) throw faultOf(before, GONE);
+      }
+      const proved = all.filter(isProved);
+      for (const one of proved) met.set(seenName(one), one);
+      return toSay(proved, said, number);
+    },
+    said(seen) {
+      for (const one of seen) said.set(seenName(one), one.hash);
+    },
+  };
+}
+export const GONE = "it is missing: it was there before, while this process ran";
+
+type Sighting = SeenPlace & Readonly<{ by: string }>;
+
+/** What is looked for of each writer's own entries when a journal is opened: those of so many commits, and of no more streams than that. */
+const COMMITS_BACK = 256;
+const STREAMS_BACK = COMMITS_BACK;
+
+/**
+ * The newest word of every writer on each of the others: of as many commits as may pass until everything is named once more. And what the newest commits
+ * cover is there, in sessions too (J541). Looks at one commit after the other and keeps none: opening takes the same memory whatever is parked (Q2).
+ */
+function checkBonds(needs: Needs): void {
+  const { db, trust, alarms } = needs;
+  const { writers, lastCommit, commitAt } = commitReader(db);
+  const entryHash = db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq = ?");
+  const newest = new Map<string, Sighting>();
+  for (const writer of writers()) {
+    const last = lastCommit(writer);
+    const why = last === null ? "it is missing" : trust.whyBadSeal(last);
+    if (why !== null) raiseCommit(needs, writer, { number: last?.number ?? 1, why });
+    else if (last !== null) checkNewest(needs, last, newest);
+  }
+  for (const one of newest.values()) {
+    const found = one.kind === "writer" ? commitAt(one.name, one.number)?.hash : entryHash.get(one.name, one.number)?.entry_hash;
+    if (found === one.hash) continue;
+    const why = `${found === undefined ? "it is missing" : "it is another"}: ${one.by}`;
+    if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
+  }
+}
+
+/** Down the chain from a writer's last commit, whose seal is genuine; `newest` collects what they say of others. */
+function checkNewest(needs: Needs, last: StoredCommit, newest: Map<string, Sighting>): void {
+  const { db, alarms, hash } = needs;
+  const isThere = db.prepare("SELECT 1 FROM entries WHERE stream = ? AND seq = ?"); // by the index alone: half the pages
+  let due = last.hash;
+  let isAllNamed = false;
+  let left = STREAMS_BACK; // a commit may cover thousands of streams
+  for (const c of commitReader(db).commitsBefore(last.writer, last.number)) {
+    if (c.hash !== due || commitHash(c, hash) !== c.hash) {
+      raiseCommit(needs, last.writer, { number: c.number, why: "it is not chained to the commit after it" });
+      return;
+    }
+    due = c.previous;
+    const by = `commit ${c.number} of writer \`${c.writer}\` names it`;
+    for (const one of isAllNamed ? [] : (parseSeen(c.seen) ?? []))
+      if (one.kind !== "sum" && one.number > (newest.get(seenName(one))?.number ?? 0)) newest.set(seenName(one), { ...one, by });
+    isAllNamed ||= c.number % FULL_EVERY === 0;
+    // The entries that it covers are there; which they are is proved when they are read.
+    for (const { stream, first, count } of left === 0 ? [] : (parseRanges(c.ranges) ?? []).slice(0, left)) {
+      left -= 1;
+      if (isThere.get(stream, first + count - 1) !== undefined) continue;
+      const one: SeenPlace = { kind: "stream", name: stream, number: first + count - 1, hash: c.hash };
+      const why = `it is missing: ${by}`;
+      if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
+    }
+  }
+}
+
+function raiseCommit({ trust, alarms }: Needs, writer: WriterId, { number, why }: Readonly<{ number: number; why: string }>): void {
+  if (!trust.isRooted()) throw otherRoot();
+  const one: SeenPlace = { kind: "writer", name: writer, number, hash: ZERO };
+  if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
+}
+
+function commitReader(db: DatabaseSync) {
+  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
+  const last = db.prepare("SELECT * FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1");
+  const before = db.prepare(`SELECT * FROM commits WHERE writer = ? AND number <= ? ORDER BY number DESC LIMIT ${COMMITS_BACK}`);
+  const at = db.prepare("SELECT * FROM commits WHERE writer = ? AND number = ?");
+  const toCommit = (row: object | undefined): StoredCommit | null => (row === undefined ? null : ({ ...row } as StoredCommit));
+  return {
+    *writers(): Generator<WriterId> {
+      for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer))) yield writerId(String(row.writer));
+    },
+    lastCommit: (writer: WriterId): StoredCommit | null => toCommit(last.get(writer)),
+    commitsBefore: (writer: WriterId, number: number): Iterable<StoredCommit> =>
+      before.iterate(writer, number) as Iterable<unknown> as Iterable<StoredCommit>,
+    commitAt: (writer: WriterId, number: number): StoredCommit | null => toCommit(at.get(writer, number)),
+  };
+}
+
+const nameOf = (one: SeenPlace): string =>
+  one.kind === "writer" ? `commit ${one.number} of writer \`${one.name}\`` : `entry ${one.number} of stream \`${one.name}\``;
+
+const faultOf = (one: SeenPlace, detail: string): FaultError =>
+  new FaultError(
+    one.kind === "writer"
+      ? { kind: "commit-bad", writer: one.name, number: one.number, detail }
+      : { kind: "entry-bad", stream: one.name, seq: seq(one.number), detail },
+  );

@@ -1,0 +1,120 @@
+/**
+ * Tables beside the entries, made again and compared: for whoever looks at everything anyway.
+ * J315 `verify` names the row of a list that is not what the entries make of it, is missing, or that no entry makes.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import {
+  claimsOfOpening,
+  deadLetterChanges,
+  foldOrders,
+  foldQuestions,
+  foldUnknowns,
+  NO_ORDERS,
+  NOTHING_UNKNOWN,
+  NOTHING_WAITS,
+  type Records,
+  type SessionSummary,
+  summarise,
+  withQuestions,
+} from "@orgate/core/journal";
+import { canonical, type Entry, HALT, isSessionStream, type Json, type SessionId, type StreamId } from "@orgate/core/vocab";
+import { eventsIn } from "../unknowns.ts";
+
+/** By table, the key of a row and what it holds. */
+type Rows = Map<string, string>;
+
+/** `row KEY of table NAME`, sorted. */
+export function wrongTables(db: DatabaseSync, records: Records): readonly string[] {
+  const made: Rows = new Map();
+  const found = rowsIn(db);
+  const erased = new Set<string>();
+  const put = (table: string, key: string, value: unknown): void => void made.set(nameOf(table, key), canonical(value as Json));
+  for (const stream of records.streams()) {
+    const { entries, isWhole, last } = readStream(records, stream);
+    if (last !== null) put("streams", stream, last);
+    for (const { event } of entries) if (event.kind === "grant.revoked") put("revoked", event.grant, true);
+    if (!isSessionStream(stream)) continue;
+    if (isWhole) listSession(stream, entries, put, found.untitled.has(stream));
+    else erased.add(stream); // what it was opened under stays, and nothing else can be told of it
+  }
+  for (const scope of foldOrders(NO_ORDERS, readStream(records, HALT).entries).halts.keys()) put("halts", scope, true);
+  const isErased = (name: string): boolean => [...erased].some((session) => name.startsWith(`row ${session}`));
+  const names = new Set([...made.keys(), ...found.rows.keys()]);
+  const wrong = [...names].filter(
+    (name) => made.get(name) !== found.rows.get(name) && !isErased(name) && !isExternalOf(name, found.externals, erased),
+  );
+  return wrong.sort();
+}
+
+const nameOf = (table: string, key: string): string => `row ${key} of table ${table}`;
+const isExternalOf = (name: string, externals: ReadonlyMap<string, string>, erased: ReadonlySet<string>): boolean =>
+  erased.has(externals.get(name) ?? "");
+
+function readStream(records: Records, stream: StreamId) {
+  const entries: Entry[] = [];
+  let isWhole = true;
+  let last: Readonly<{ seq: number; hash: string }> | null = null;
+  for (const e of records.entries(stream)) {
+    const [event] = eventsIn(e.kind, e.payload, records);
+    if (event === undefined) isWhole = false;
+    else entries.push({ stream, seq: e.seq, at: e.at, event });
+    last = { seq: e.seq, hash: e.entryHash };
+  }
+  return { entries, isWhole, last };
+}
+
+function listSession(
+  session: SessionId,
+  entries: readonly Entry[],
+  put: (table: string, key: string, value: unknown) => void,
+  isUntitled: boolean,
+): void {
+  const line = entries.reduce<SessionSummary | null>(summarise, null);
+  if (line === null) return;
+  const waiting = foldQuestions(NOTHING_WAITS, session, line.agent, entries);
+  put("sessions", session, { ...withQuestions(line, waiting.size), ...(isUntitled ? { title: null } : {}) });
+  for (const question of waiting.values()) put("questions", `${session}/${question.approval}`, question);
+  for (const unknown of foldUnknowns(NOTHING_UNKNOWN, session, entries, () => []).values())
+    put("unknowns", `${session}/${unknown.call}`, unknown);
+  for (const letter of deadLetterChanges(session, line.agent, entries, () => []).put)
+    put("dead_letters", `${session}/${letter.call}`, letter);
+  for (const { event } of entries.slice(0, 1)) for (const claim of claimsOfOpening(event)) put("externals", JSON.stringify(claim), session);
+}
+
+/** Of a row that was written before there were ids of one's own, titles or delegates. */
+const OLDER = { external: null, title: null, parent: null, children: [] };
+
+/** `untitled`: rows without a title, which an older version wrote. Nothing rests on a title, so a missing one is not an alarm. */
+type Found = Readonly<{ rows: Rows; externals: ReadonlyMap<string, string>; untitled: ReadonlySet<string> }>;
+
+function rowsIn(db: DatabaseSync): Found {
+  const rows: Rows = new Map();
+  const externals = new Map<string, string>();
+  const untitled = new Set<string>();
+  const put = (table: string, key: string, value: unknown): void => void rows.set(nameOf(table, key), canonical(value as Json));
+  const all = (sql: string) => db.prepare(sql).all();
+  for (const r of all("SELECT stream, seq, hash FROM streams WHERE seq > 0"))
+    put("streams", String(r.stream), { seq: Number(r.seq), hash: String(r.hash) });
+  for (const r of all("SELECT session, state, agent, opened_at, summary FROM sessions")) {
+    const summary = { ...OLDER, ...(JSON.parse(String(r.summary)) as Partial<SessionSummary>) };
+    if (summary.title === null) untitled.add(String(r.session));
+    const isSame = summary.state === r.state && summary.agent === r.agent && summary.openedAt === r.opened_at;
+    put("sessions", String(r.session), isSame ? summary : { ...summary, state: "differs from its own row" });
+  }
+  for (const r of all("SELECT session, approval, question FROM questions"))
+    put("questions", `${r.session}/${r.approval}`, JSON.parse(String(r.question)));
+  for (const r of all("SELECT * FROM unknowns"))
+    put("unknowns", `${r.session}/${r.call}`, {
+      ...{ session: r.session, call: r.call, tool: r.tool, digest: r.digest, cause: r.cause, at: r.at },
+      resource: { type: r.resource_type, id: r.resource_id },
+    });
+  for (const r of all("SELECT session, call, letter FROM dead_letters"))
+    put("dead_letters", `${r.session}/${r.call}`, JSON.parse(String(r.letter)));
+  for (const r of all("SELECT scope FROM halts")) put("halts", String(r.scope), true);
+  for (const r of all("SELECT grant_id FROM revoked")) put("revoked", String(r.grant_id), true);
+  for (const r of all("SELECT external, session FROM externals")) {
+    put("externals", JSON.stringify(String(r.external)), r.session);
+    externals.set(nameOf("externals", JSON.stringify(String(r.external))), String(r.session));
+  }
+  return { rows, externals, untitled };
+}

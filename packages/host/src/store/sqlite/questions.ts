@@ -1,0 +1,130 @@
+/** What waits for a person, as rows: written with the events that ask and settle it, made again from the entries where the table is missing. */
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import { type ListedQuestion, NOTHING_WAITS, type QuestionPage, type Waiting } from "@orgate/core/journal";
+import { type ApprovalId, type SessionId, sessionId } from "@orgate/core/vocab";
+import { type QuestionMacs, type QuestionProof, type QuestionRow, type QuestionRows, questionIn } from "./proof/question-proof.ts";
+
+/** Places are never given twice: whoever follows the list asks for what came after the last one seen. */
+const schemaWith = (mac: string): string => `
+CREATE TABLE questions (
+  arrival INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, approval TEXT NOT NULL, question TEXT NOT NULL,${mac} UNIQUE (session, approval)
+) STRICT;
+CREATE INDEX questions_by_id ON questions (approval);
+`;
+export const QUESTIONS_SCHEMA = schemaWith(" mac TEXT NOT NULL DEFAULT '',");
+
+/** Each has an index that ends in its order: no scan, no sort. */
+export const QUESTIONS_SQL = Object.freeze({
+  page: "SELECT * FROM questions WHERE arrival > ? ORDER BY arrival LIMIT ?",
+  byId: "SELECT * FROM questions WHERE approval = ? ORDER BY arrival",
+  ofSession: "SELECT * FROM questions WHERE session = ?",
+});
+
+export type QuestionReader = Readonly<{
+  page(page: QuestionPage): readonly ListedQuestion[];
+  byId(approval: ApprovalId): readonly ListedQuestion[];
+  ofSession(session: SessionId): Waiting;
+}>;
+
+/** Walks through the list that are under way at once; more than these are not followed to their end. */
+const MOST_WALKS = 1_000;
+
+/** `snapshot` runs statements at one moment of the database. Without a proof, rows are believed: for whoever has not the project's keys. */
+export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) => T, proof: QuestionProof | null): QuestionReader {
+  const [page, byId, ofSession] = [db.prepare(QUESTIONS_SQL.page), db.prepare(QUESTIONS_SQL.byId), db.prepare(QUESTIONS_SQL.ofSession)];
+  const genuine = (rows: Record<string, SQLOutputValue>[]) => (proof === null ? rows : rows.filter(proof.isGenuine));
+  /** Where those stand who have read the list from its beginning: at its end it must be whole. Whoever only follows what is new is not among them. */
+  const walks = new Set<number>();
+
+  function checkWhole(after: number, rows: readonly Record<string, SQLOutputValue>[], isEnd: boolean): void {
+    if (proof === null || (after > 0 && !walks.delete(after))) return;
+    const last = Number(rows.at(-1)?.arrival);
+    if (!isEnd) {
+      if (walks.size >= MOST_WALKS) walks.clear();
+      walks.add(last);
+    } else if (after <= 0) proof.areAll(rows);
+    else proof.check();
+  }
+  return {
+    page: ({ after, most }) =>
+      snapshot(() => {
+        const rows = page.all(after, most);
+        const shown = genuine(rows).map(toListed);
+        checkWhole(after, rows, rows.length < most);
+        return shown;
+      }),
+    byId: (approval) =>
+      snapshot(() => {
+        const rows = byId.all(approval);
+        if (rows.length === 0) proof?.check(); // whether it is not there or was taken away
+        return genuine(rows).map(toListed);
+      }),
+    ofSession(session) {
+      const rows = snapshot(() => genuine(ofSession.all(session)));
+      return rows.length === 0 ? NOTHING_WAITS : new Map(rows.map(questionIn).map((q) => [q.approval, q]));
+    },
+  };
+}
+
+export type QuestionWriter = Readonly<{ keep(session: SessionId, changes: QuestionRows): void; forget(session: SessionId): void }>;
+
+/** Inside the writer's transaction. */
+export function questionWriter(db: DatabaseSync): QuestionWriter {
+  const put = db.prepare(
+    `INSERT INTO questions (session, approval, question, mac) VALUES (?, ?, ?, ?)
+     ON CONFLICT (session, approval) DO UPDATE SET question = excluded.question, mac = excluded.mac`,
+  );
+  const drop = db.prepare("DELETE FROM questions WHERE session = ? AND approval = ?");
+  const dropAll = db.prepare("DELETE FROM questions WHERE session = ?");
+  return {
+    keep(session, { gone, put: rows }) {
+      for (const approval of gone) drop.run(session, approval);
+      for (const { approval, question, mac } of rows) put.run(session, approval, question, mac);
+    },
+    forget: (session) => void dropAll.run(session),
+  };
+}
+
+/**
+ * Makes the table where there is none, and its keyed hashes where it has none, from the sessions whose turn is not over. `waiting` reads what is proved; a
+ * session that cannot be read is named when it is taken up. Without the key no hash can be made: whoever has it does so.
+ */
+export function mendQuestions(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => Waiting): void {
+  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'questions'").get() !== undefined;
+  const hasMacs = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('questions') WHERE name = 'mac'").get() !== undefined;
+  const isWell = (): boolean => isThere() && (macs === null || hasMacs());
+  if (isWell()) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    if (!isWell()) {
+      if (!isThere()) db.exec(macs === null ? schemaWith("") : QUESTIONS_SCHEMA);
+      else db.exec("ALTER TABLE questions ADD COLUMN mac TEXT NOT NULL DEFAULT ''");
+      refill(db, macs, waiting);
+    }
+    db.exec("COMMIT");
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}
+
+/** Rows that are there keep their places; those that no session waits for go. */
+function refill(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => Waiting): void {
+  const names = db.prepare("SELECT session FROM sessions WHERE state IN ('waiting', 'running') UNION SELECT session FROM questions").all();
+  const toRow = (q: Parameters<QuestionMacs["toRow"]>[0]): QuestionRow =>
+    macs?.toRow(q) ?? { approval: q.approval, question: JSON.stringify(q), mac: "" };
+  const there = db.prepare("SELECT approval FROM questions WHERE session = ?");
+  const add = db.prepare("INSERT OR IGNORE INTO questions (session, approval, question) VALUES (?, ?, ?)");
+  const drop = db.prepare("DELETE FROM questions WHERE session = ? AND approval = ?");
+  const change = macs === null ? null : db.prepare("UPDATE questions SET question = ?, mac = ? WHERE session = ? AND approval = ?");
+  for (const { session } of names) {
+    const rows = [...waiting(sessionId(String(session))).values()].map(toRow);
+    const gone = there.all(session ?? null).filter(({ approval }) => !rows.some((row) => row.approval === approval));
+    for (const { approval } of gone) drop.run(session ?? null, approval ?? null);
+    for (const { approval, question, mac } of rows) {
+      add.run(session ?? null, approval, question);
+      change?.run(question, mac, session ?? null, approval);
+    }
+  }
+}
+
+const toListed = (row: Record<string, SQLOutputValue>): ListedQuestion => ({ ...questionIn(row), arrival: Number(row.arrival) });

@@ -1,0 +1,206 @@
+/** The journal's database: its tables, how a connection is opened, and what SQLite's errors mean to us. */
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { FORMAT } from "@orgate/core/journal";
+import { FaultError } from "@orgate/core/vocab";
+import { CLAIMS_SCHEMA } from "./claims.ts";
+import { COUNTS_SCHEMA, upgradeCounts } from "./counts.ts";
+import { DEAD_LETTERS_SCHEMA } from "./dead-letters.ts";
+import { QUESTIONS_SCHEMA } from "./questions.ts";
+import { KNOWN_SCHEMA } from "./trusted-values.ts";
+import { UNKNOWNS_SCHEMA } from "./unknowns.ts";
+
+export type Synchronous = "full" | "normal" | "off";
+
+/** Where everything of one journal lies. */
+export type Places = Readonly<{ directory: string; database: string; writers: string; blobs: string }>;
+export const placesIn = (directory: string): Places => ({
+  directory,
+  database: join(directory, "journal.db"),
+  writers: join(directory, "writers"),
+  blobs: join(directory, "blobs"),
+});
+
+/** SQLite waits this long for another writer. Commits take milliseconds; only a process stopped inside one can use it up. */
+const BUSY_MS = 120_000;
+
+const SCHEMA = `
+CREATE TABLE format (version INTEGER NOT NULL) STRICT;
+CREATE TABLE entries (
+  stream TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
+  previous TEXT NOT NULL, payload_hash TEXT NOT NULL, entry_hash TEXT NOT NULL, salt TEXT, payload TEXT,
+  writer TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (stream, seq)
+) STRICT;
+CREATE TABLE commits (
+  writer TEXT NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, previous TEXT NOT NULL, ranges TEXT NOT NULL,
+  root TEXT NOT NULL, hash TEXT NOT NULL, key TEXT NOT NULL, signature TEXT NOT NULL, seen TEXT NOT NULL DEFAULT '',
+  counts TEXT NOT NULL DEFAULT '', PRIMARY KEY (writer, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE streams (
+  stream TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, at INTEGER NOT NULL,
+  epoch INTEGER NOT NULL, holder TEXT, incarnation INTEGER, pid INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE TABLE writers (writer TEXT PRIMARY KEY, incarnation INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE sessions (
+  session TEXT PRIMARY KEY, state TEXT NOT NULL, agent TEXT NOT NULL, opened_at INTEGER NOT NULL, summary TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_newest ON sessions (opened_at, session);
+CREATE INDEX sessions_by_state ON sessions (state, opened_at, session);
+CREATE INDEX sessions_by_agent ON sessions (agent, opened_at, session);
+CREATE INDEX sessions_by_both ON sessions (agent, state, opened_at, session);
+${QUESTIONS_SCHEMA}
+${UNKNOWNS_SCHEMA}
+${DEAD_LETTERS_SCHEMA}
+${CLAIMS_SCHEMA}
+${COUNTS_SCHEMA}
+${KNOWN_SCHEMA}
+CREATE TABLE inbox (
+  arrival INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, intent TEXT, taken INTEGER NOT NULL, arrived_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX inbox_pending ON inbox (session, arrival) WHERE taken = 0;
+CREATE TABLE halts (scope TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE blobs (address TEXT PRIMARY KEY, refs INTEGER NOT NULL, text TEXT) STRICT;
+INSERT INTO format VALUES (${FORMAT});
+`;
+
+export type OpenOptions = Readonly<{ create: boolean; synchronous: Synchronous; maxPages: number | null }>;
+
+/** Opens a connection; makes the database when it is new and `create` says so. Throws `journal-unreadable`, naming the file. */
+export function openDatabase(places: Places, { create, synchronous, maxPages }: OpenOptions): DatabaseSync {
+  const file = places.database;
+  if (!existsSync(file)) {
+    if (!create) throw unreadable(file, "there is no such file");
+    mkdirSync(dirname(file), { recursive: true });
+  }
+  const db = reading(file, () => new DatabaseSync(file, { timeout: BUSY_MS }));
+  try {
+    reading(file, () => {
+      // Turning a new file to WAL is the one step for which SQLite does not wait by itself.
+      patiently(() => db.exec("PRAGMA journal_mode = WAL"));
+      db.exec(`PRAGMA synchronous = ${synchronous}`);
+      prepareSchema(db, places);
+      if (maxPages !== null) db.exec(`PRAGMA max_page_count = ${maxPages}`);
+    });
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function prepareSchema(db: DatabaseSync, places: Places): void {
+  if (tablesOf(db) === 0) {
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      if (tablesOf(db) === 0) {
+        // A file cut down to nothing looks like a new one; the writers' folder remembers that it is not.
+        if (existsSync(places.writers) && readdirSync(places.writers).length > 0)
+          throw unreadable(places.database, "it is empty, but the folder `writers` beside it shows that it has been written");
+        db.exec(SCHEMA);
+      }
+      db.exec("COMMIT");
+    } finally {
+      if (db.isTransaction) db.exec("ROLLBACK");
+    }
+  }
+  const isJournal = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'format'").get() !== undefined;
+  if (!isJournal) throw unreadable(places.database, "it is a database, but not a journal");
+  const version = db.prepare("SELECT version FROM format").get()?.version;
+  if (version !== FORMAT)
+    throw unreadable(places.database, `its format is ${version ?? "not given"}, and this version knows ${FORMAT} only`);
+  addColumn(db, "seen");
+  addColumn(db, "counts");
+  upgradeCounts(db);
+}
+
+/** Every table there is in a journal of this version; whoever wrote a commit that names others had them all. */
+const TABLES: readonly string[] = [...SCHEMA.matchAll(/CREATE TABLE (\w+)/g)].flatMap(([, name]) => name ?? []);
+
+/** Tables that are gone, and triggers and views, which a journal has none of. */
+export function strangeIn(db: DatabaseSync): readonly Readonly<{ what: string; detail: string }>[] {
+  const all = db.prepare("SELECT type, name FROM sqlite_schema").all();
+  const there = new Set(all.flatMap(({ type, name }) => (type === "table" ? [String(name)] : [])));
+  const isOurs = there.has("commits") && saysWhatItSaw(db);
+  const gone = isOurs ? TABLES.filter((name) => !there.has(name)) : [];
+  const added = all.filter(({ type }) => type === "trigger" || type === "view");
+  return [
+    ...gone.map((name) => ({ what: `table \`${name}\``, detail: "it is gone: somebody dropped it" })),
+    ...added.map(({ type, name }) => ({ what: `${type} \`${name}\``, detail: "it is no part of a journal: somebody added it" })),
+  ];
+}
+
+/** Whether a writer's newest commits name what they have seen: each names everything once in 32. No table is scanned for it. */
+function saysWhatItSaw(db: DatabaseSync): boolean {
+  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
+  const newest = db.prepare("SELECT seen FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 32");
+  for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer)))
+    if (newest.all(String(row.writer)).some(({ seen }) => seen !== "")) return true;
+  return false;
+}
+
+/** A journal whose commits say nothing of others yet, or nothing of counters. */
+function addColumn(db: DatabaseSync, name: "seen" | "counts"): void {
+  const isThere = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('commits') WHERE name = ?").get(name) !== undefined;
+  if (isThere()) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    if (!isThere()) db.exec(`ALTER TABLE commits ADD COLUMN ${name} TEXT NOT NULL DEFAULT ''`);
+    db.exec("COMMIT");
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}
+
+const tablesOf = (db: DatabaseSync): unknown => db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n;
+
+export const unreadable = (file: string, detail: string, cause?: unknown): FaultError =>
+  new FaultError({ kind: "journal-unreadable", file, detail }, cause);
+
+/** Runs what only reads: whatever SQLite says then, the file cannot be read as a journal. */
+export function reading<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FaultError || sqliteCode(error) === null) throw error;
+    throw unreadable(file, messageOf(error), error);
+  }
+}
+
+/** Runs what must write: whatever goes wrong then, the journal cannot be written. */
+export function writing<T>(write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof FaultError) throw error;
+    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+  }
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** SQLite's primary result code, or null for any other error. */
+export function sqliteCode(error: unknown): number | null {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return null;
+  return error.errcode & 0xff;
+}
+export const isBusy = (error: unknown): boolean => sqliteCode(error) === 5;
+
+/** Again while another process is in the way, for as long as SQLite itself would wait. */
+function patiently(step: () => void): void {
+  const until = performance.now() + BUSY_MS;
+  for (;;) {
+    try {
+      step();
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+      pause(5);
+    }
+  }
+}
+
+/** Opening is synchronous, and so is its waiting. */
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

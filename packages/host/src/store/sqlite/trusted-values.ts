@@ -1,0 +1,166 @@
+/** Trusted sets as rows: kept by the events that extend and shorten them, made again from the entries, in the order they became durable, where the table is missing. */
+import type { DatabaseSync } from "node:sqlite";
+import { type KnownChange, type KnownPage, type KnownValue, knownChanges, type Records } from "@orgate/core/journal";
+import { type Entry, type JournalEvent, KNOWN, millis, type Seq, type StreamId, seq, streamId } from "@orgate/core/vocab";
+import type { Alarms } from "./proof/alarms.ts";
+import { eventsIn } from "./unknowns.ts";
+
+export const KNOWN_SCHEMA = `
+CREATE TABLE known_values (
+  name TEXT NOT NULL, value TEXT NOT NULL, folded TEXT NOT NULL, stream TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (name, value)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX known_folded ON known_values (name, folded);
+CREATE INDEX known_of_stream ON known_values (stream);
+`;
+
+/** Each by an index of its own. */
+export const KNOWN_SQL = Object.freeze({
+  cased: "SELECT value, stream FROM known_values WHERE name = ? AND value = ?",
+  folded: "SELECT value, stream FROM known_values WHERE name = ? AND folded = ?",
+  all: "SELECT name, value, stream, at FROM known_values WHERE (name, value) > (?, ?) ORDER BY name, value LIMIT ?",
+  ofSet: "SELECT name, value, stream, at FROM known_values WHERE name = ? AND value > ? ORDER BY value LIMIT ?",
+});
+
+export type KnownReader = Readonly<{
+  has(set: string, values: readonly string[], cased: boolean): boolean;
+  page(page: KnownPage): readonly KnownValue[];
+}>;
+
+/** `isSaid`: whether the sealed journal says what a row says. A row by itself vouches for nothing. */
+export function knownReader(db: DatabaseSync, safely: <T>(read: () => T) => T, isSaid: KnownProof): KnownReader {
+  const [cased, folded, all, ofSet] = [KNOWN_SQL.cased, KNOWN_SQL.folded, KNOWN_SQL.all, KNOWN_SQL.ofSet].map((sql) => db.prepare(sql));
+  return {
+    has: (set, values, isCased) =>
+      safely(() =>
+        values.some((v) =>
+          (isCased ? cased?.all(set, v) : folded?.all(set, v.toLowerCase()))?.some((row) =>
+            isSaid({ set, value: String(row.value), stream: streamId(String(row.stream)) }),
+          ),
+        ),
+      ),
+    page: ({ set, after, most }) =>
+      safely(
+        () => (set === null ? all?.all(after?.set ?? "", after?.value ?? "", most) : ofSet?.all(set, after?.value ?? "", most)) ?? [],
+      ).map((row) => ({ set: String(row.name), value: String(row.value), from: streamId(String(row.stream)), at: millis(Number(row.at)) })),
+  };
+}
+
+export type KnownProof = (row: Readonly<{ set: string; value: string; stream: StreamId }>) => boolean;
+type ProofNeeds = Readonly<{
+  db: DatabaseSync;
+  /** People's edits after this one, proved; `end` when there are no more. */
+  edits(after: Seq): Readonly<{ entries: readonly Entry[]; end: boolean }>;
+  /** The event of one entry, proved. */
+  event(stream: StreamId, place: Seq): JournalEvent | null;
+  alarms: Pick<Alarms, "raise">;
+}>;
+
+/** Rows that were looked up before: a few values are asked for again and again. */
+const MOST_SAID = 10_000;
+
+/**
+ * J305 a value is trusted when an entry says so that is sealed: one by which people added it, or one that its tool's session holds. What was taken out
+ * since is not trusted, whatever the row says.
+ */
+export function knownProof({ db, edits, event, alarms }: ProofNeeds): KnownProof {
+  const learned = db.prepare("SELECT seq, at FROM entries WHERE stream = ? AND kind LIKE 'known.learned%' ORDER BY seq DESC");
+  const added = new Map<string, number>();
+  const removed = new Map<string, number>();
+  const learnt = new Map<string, number>();
+  const keyOf = (...parts: readonly string[]): string => JSON.stringify(parts);
+  let through = seq(0);
+
+  function readEdits(): void {
+    for (;;) {
+      const page = edits(through);
+      for (const { seq: place, at, event: e } of page.entries) {
+        through = place;
+        if (e.kind === "known.added") added.set(keyOf(e.set, e.value), at);
+        else if (e.kind === "known.removed") removed.set(keyOf(e.set, e.value.toLowerCase()), at);
+      }
+      if (page.end) return;
+    }
+  }
+  function learntAt(set: string, value: string, stream: StreamId): number | null {
+    const key = keyOf(set, value, stream);
+    const known = learnt.get(key);
+    if (known !== undefined) return known;
+    for (const row of learned.all(stream)) {
+      const e = event(stream, seq(Number(row.seq)));
+      if (e?.kind !== "known.learned" || e.set !== set || !e.values.includes(value)) continue;
+      if (learnt.size >= MOST_SAID) learnt.clear();
+      learnt.set(key, Number(row.at));
+      return Number(row.at);
+    }
+    return null;
+  }
+  return ({ set, value, stream }) => {
+    readEdits();
+    const saidAt = stream === KNOWN ? (added.get(keyOf(set, value)) ?? null) : learntAt(set, value, stream);
+    if (saidAt === null) {
+      alarms.raise(`trusted value \`${value}\` of set \`${set}\``, `no sealed entry of stream \`${stream}\` says so`);
+      return false;
+    }
+    return saidAt >= (removed.get(keyOf(set, value.toLowerCase())) ?? 0);
+  };
+}
+
+/** Inside the writer's transaction. */
+export type KnownWriter = Readonly<{
+  keep(stream: StreamId, at: number, changes: readonly KnownChange[]): void;
+  forget(stream: StreamId): void;
+}>;
+
+export function knownWriter(db: DatabaseSync): KnownWriter {
+  const put = db.prepare("INSERT OR REPLACE INTO known_values VALUES (?, ?, ?, ?, ?)");
+  const drop = db.prepare("DELETE FROM known_values WHERE name = ? AND folded = ?");
+  const dropAll = db.prepare("DELETE FROM known_values WHERE stream = ?");
+  return {
+    keep(stream, at, changes) {
+      for (const { set, value, on } of changes)
+        on ? put.run(set, value, value.toLowerCase(), stream, at) : drop.run(set, value.toLowerCase()); // however it was spelt: rather one too many
+    },
+    forget: (stream) => void dropAll.run(stream),
+  };
+}
+
+export function mendKnown(db: DatabaseSync, records: () => Records): void {
+  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'known_values'").get() !== undefined;
+  if (isThere()) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    if (!isThere()) {
+      db.exec(KNOWN_SCHEMA);
+      const writer = knownWriter(db);
+      for (const row of db.prepare(KNOWN_ENTRIES).all())
+        for (const event of eventsIn(String(row.kind), row.payload === null ? null : String(row.payload), records()))
+          writer.keep(streamId(String(row.stream)), Number(row.at), knownChanges(event));
+    }
+    db.exec("COMMIT");
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}
+
+/** Sets whose rows are not what the entries make of them. */
+export function wrongKnown(db: DatabaseSync, records: Records): readonly string[] {
+  const made = new Map<string, { readonly set: string; readonly stream: string }>();
+  const keyOf = (set: string, value: string): string => JSON.stringify([set, value]);
+  for (const row of db.prepare(KNOWN_ENTRIES).all())
+    for (const event of eventsIn(String(row.kind), row.payload === null ? null : String(row.payload), records))
+      for (const { set, value, on } of knownChanges(event)) {
+        if (on) made.set(keyOf(set, value), { set, stream: String(row.stream) });
+        else for (const key of [...made.keys()]) if (key.toLowerCase() === keyOf(set, value).toLowerCase()) made.delete(key);
+      }
+  const rows = db
+    .prepare("SELECT name, value FROM known_values")
+    .all()
+    .map((row) => ({ set: String(row.name), key: keyOf(String(row.name), String(row.value)) }));
+  const there = new Set(rows.map(({ key }) => key));
+  const isErased = db.prepare("SELECT 1 FROM entries WHERE stream = ? AND payload IS NULL LIMIT 1"); // what it had learnt is forgotten with it
+  const missing = [...made].filter(([key, { stream }]) => !there.has(key) && isErased.get(stream) === undefined).map(([, { set }]) => set);
+  return [...new Set([...rows.filter(({ key }) => !made.has(key)).map(({ set }) => set), ...missing])].sort();
+}
+
+/** A scan, for those who look at everything anyway. */
+const KNOWN_ENTRIES = "SELECT stream, at, kind, payload FROM entries WHERE kind LIKE 'known.%' ORDER BY rowid";

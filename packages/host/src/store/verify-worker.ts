@@ -1,0 +1,67 @@
+/** Verifying a journal in a thread of its own: it reads every entry, and whoever serves meanwhile is not to wait for it. */
+import { extname } from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
+import { headText, problemName, verify } from "@orgate/core/journal";
+import { inThread } from "../node/thread.ts";
+import { openLook, proof, rootPublicKey } from "./open-read-only.ts";
+
+export type Verified = Readonly<{
+  ok: boolean;
+  streams: number;
+  entries: number;
+  commits: number;
+  writers: number;
+  erased: number;
+  head: string;
+  /** Sets of policies that sessions name and whose texts were never stored. */
+  textless: number;
+  problems: readonly string[];
+}>;
+
+const MOST_PROBLEMS = 100;
+
+/** `directory`: where the journal lies. `progress` is told how many of about how many entries are done. Ends when nobody waits (`gone`). */
+export async function verifyAside(
+  directory: string,
+  progress: (entries: number, of: number) => void,
+  gone: AbortSignal,
+): Promise<Verified> {
+  // runs from source and compiled alike: the thread's file is this one
+  const file = new URL(`./verify-worker${extname(import.meta.url)}`, import.meta.url);
+  for await (const told of inThread<Told>(file, { verify: directory }, gone).messages) {
+    if (told.kind === "found") return told.found;
+    progress(told.entries, told.of);
+  }
+  throw new Error("it ended early");
+}
+
+type Told = Readonly<{ kind: "progress"; entries: number; of: number } | { kind: "found"; found: Verified }>;
+
+async function look(directory: string, tell: (told: Told) => void): Promise<Verified> {
+  const store = openLook(directory);
+  try {
+    const of = await store.journal.position();
+    const found = verify({
+      records: store.records,
+      root: rootPublicKey(directory),
+      ports: proof,
+      head: null,
+      progress: (entries) => tell({ kind: "progress", entries, of }),
+      torn: null,
+    });
+    const { streams, entries, commits, writers, erased } = found.counts;
+    const rows = found.firstBad === null ? store.wrongRows(Date.now()).map((name) => `${name}: it is not what the entries make of it`) : [];
+    const problems = [...found.problems.map((problem) => `${problemName(problem)}: ${problem.reason}`), ...rows].slice(0, MOST_PROBLEMS);
+    const { length: textless } = found.textless;
+    return { ok: problems.length === 0, streams, entries, commits, writers, erased, head: headText(found.head), textless, problems };
+  } finally {
+    await store.close();
+  }
+}
+
+const given: unknown = workerData;
+if (parentPort !== null && typeof given === "object" && given !== null && "verify" in given)
+  parentPort.postMessage({
+    kind: "found",
+    found: await look(String(given.verify), (told) => parentPort?.postMessage(told)),
+  } satisfies Told);

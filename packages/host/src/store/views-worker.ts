@@ -1,0 +1,139 @@
+/**
+ * Looking things up beside the journal (`views.db`), in a thread of its own: nobody who serves waits for it. Nothing is made before somebody asks, and
+ * then only as far as it takes a moment; the answer says how much is missing, and whoever asks again is told more.
+ */
+import { extname } from "node:path";
+import { parentPort, Worker, workerData } from "node:worker_threads";
+import { type Entry, isSessionStream, type SessionId } from "@orgate/core";
+import { hasWords, type Sought, type UsageRow } from "@orgate/core/journal/view";
+import { type Look, openLook } from "./open-read-only.ts";
+import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
+
+/** `behind`: so many entries are not in it yet. */
+export type Found = Readonly<{ positions: readonly number[]; behind: number }>;
+/** `cut`: there was more than is added up at once, and the sums are too small. */
+export type Used = Readonly<{ rows: readonly UsageRow[]; behind: number; cut: boolean }>;
+export type ViewsAside = Readonly<{
+  find(sought: Sought, before: number, most: number): Promise<Found>;
+  usage(asked: UsageAsked): Promise<Used>;
+  /** Sessions in whose newest inputs and answers, of all sessions, one has all of these words. What is erased is not looked at. */
+  said(words: readonly string[]): Promise<readonly SessionId[]>;
+  close(): Promise<void>;
+}>;
+
+type Ask = Readonly<
+  | { kind: "find"; sought: Sought; before: number; most: number }
+  | { kind: "usage"; asked: UsageAsked }
+  | { kind: "said"; words: readonly string[] }
+>;
+type Answer = Readonly<
+  | { kind: "found"; found: Found }
+  | { kind: "used"; used: Used }
+  | { kind: "said"; sessions: readonly SessionId[] }
+  | { kind: "failed"; error: string }
+>;
+
+/** A page waits so long for what is missing. */
+const PATIENCE_MS = 1_500;
+/** One for each hour, agent and model: a hundred agents with five models each, all of them at work in every hour of five months. */
+const MOST_ROWS = 2_000_000;
+/** So many inputs, and so many answers, are searched for words: a search costs the same however long the journal is. */
+const MOST_SAID = 500;
+
+/** `directory`: where the journal lies. The thread starts with the first question. */
+export function viewsAside(directory: string): ViewsAside {
+  let worker: Worker | null = null;
+  let next = 0;
+  const waiting = new Map<number, Readonly<{ resolve: (answer: Answer) => void; reject: (error: Error) => void }>>();
+  const failAll = (error: Error): void => {
+    worker = null;
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  const started = (): Worker => {
+    if (worker !== null) return worker;
+    // runs from source and compiled alike: the thread's file is this one
+    const made = new Worker(new URL(`./views-worker${extname(import.meta.url)}`, import.meta.url), { workerData: { views: directory } });
+    made.on("message", ({ id, answer }: Readonly<{ id: number; answer: Answer }>) => {
+      waiting.get(id)?.resolve(answer);
+      waiting.delete(id);
+    });
+    made.on("error", failAll);
+    made.on("exit", () => failAll(new Error("the thread has ended")));
+    made.unref();
+    worker = made;
+    return made;
+  };
+  const ask = (question: Ask): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      next += 1;
+      const id = next;
+      waiting.set(id, { resolve, reject });
+      started().postMessage({ id, question });
+    });
+  const failed = (answer: Answer): Error => new Error(answer.kind === "failed" ? answer.error : "another answer than was asked for");
+
+  return {
+    async find(sought, before, most) {
+      const answer = await ask({ kind: "find", sought, before, most });
+      if (answer.kind !== "found") throw failed(answer);
+      return answer.found;
+    },
+    async usage(asked) {
+      const answer = await ask({ kind: "usage", asked });
+      if (answer.kind !== "used") throw failed(answer);
+      return answer.used;
+    },
+    async said(words) {
+      const answer = await ask({ kind: "said", words });
+      if (answer.kind !== "said") throw failed(answer);
+      return answer.sessions;
+    },
+    async close() {
+      const last = worker;
+      worker = null;
+      await last?.terminate();
+    },
+  };
+}
+
+function serve(directory: string, port: NonNullable<typeof parentPort>): void {
+  const look = openLook(directory);
+  const views = openViews(directory);
+  let queue: Promise<void> = Promise.resolve();
+  const answerTo = async (question: Ask): Promise<Answer> => {
+    await views.catchUp(look.journal, PATIENCE_MS);
+    if (question.kind === "said") return { kind: "said", sessions: await saidIn(look, views, question.words) };
+    const behind = Math.max(0, (await look.journal.position()) - views.position());
+    if (question.kind === "find")
+      return { kind: "found", found: { positions: views.find(question.sought, question.before, question.most), behind } };
+    return { kind: "used", used: { ...views.usage(question.asked, MOST_ROWS), behind } };
+  };
+  port.on("message", ({ id, question }: Readonly<{ id: number; question: Ask }>) => {
+    queue = queue.then(async () => {
+      const answer = await answerTo(question).catch(
+        (error: unknown): Answer => ({ kind: "failed", error: error instanceof Error ? error.message : String(error) }),
+      );
+      port.postMessage({ id, answer });
+    });
+  });
+}
+
+async function saidIn({ journal }: Pick<Look, "journal">, views: Views, words: readonly string[]): Promise<readonly SessionId[]> {
+  const found = new Set<SessionId>();
+  for (const kind of ["turn.started", "turn.ended"])
+    for (const position of views.find({ kind }, Number.MAX_SAFE_INTEGER, MOST_SAID)) {
+      const [written] = await journal.tail(position - 1, 1);
+      if (written?.kind !== "entry" || !isSessionStream(written.stream) || found.has(written.stream)) continue;
+      if (hasWords(textIn(written.entry), words)) found.add(written.stream);
+    }
+  return [...found];
+}
+
+function textIn({ event: e }: Entry): string {
+  if (e.kind === "turn.started") return e.input;
+  return e.kind === "turn.ended" ? (e.output ?? "") : "";
+}
+
+const given: unknown = workerData;
+if (parentPort !== null && typeof given === "object" && given !== null && "views" in given) serve(String(given.views), parentPort);

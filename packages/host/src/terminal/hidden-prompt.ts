@@ -1,0 +1,48 @@
+/**
+ * Asks a person at a terminal for something that nobody else is to see.
+ * T179 what is typed is not shown, nor what is typed ahead of the next question; nor is it lost.
+ */
+
+import { FaultError } from "@orgate/core";
+import { LEFT } from "./command.ts";
+
+const unsaid = (isLeft: boolean): FaultError =>
+  new FaultError({ kind: "usage", detail: "it was not said: nothing was done", hint: "" }, isLeft ? LEFT : undefined);
+
+/** Typed ahead: the rest of what came at once, for the next question. */
+let ahead = "";
+
+/** Null where there is no terminal to ask at. */
+export function hiddenPrompt(): ((question: string) => Promise<string>) | null {
+  const { stdin, stderr } = process;
+  if (stdin.isTTY !== true || stderr.isTTY !== true) return null;
+  return (question) =>
+    new Promise((resolve, reject) => {
+      let typed = "";
+      const done = (end: () => void): void => {
+        stdin.off("data", onData);
+        stdin.setRawMode(false);
+        stdin.pause();
+        stderr.write("\n");
+        end();
+      };
+      const onData = (piece: Buffer | string): void => {
+        const text = piece.toString("utf8");
+        for (const [i, c] of [...text].entries()) {
+          if (c === "\r" || c === "\n" || c === "\u0003" || c === "\u0004") {
+            ahead = [...text].slice(i + 1).join("");
+            done(() => (c === "\r" || c === "\n" ? resolve(typed) : reject(unsaid(c === "\u0003"))));
+            return;
+          }
+          typed = c === "\u007f" || c === "\b" ? typed.slice(0, -1) : c < " " ? typed : typed + c;
+        }
+      };
+      stdin.setRawMode(true); // before the question: whoever answers quickly is not shown either
+      stderr.write(question);
+      stdin.resume();
+      stdin.on("data", onData);
+      const before = ahead;
+      ahead = "";
+      if (before !== "") onData(before);
+    });
+}
