@@ -12,6 +12,6 @@ export { ANSWER_TOOL, answersByCall } from "./reason/answer-call.ts";
 export { conductorModel, USUAL_BUDGET } from "./reason/conductor.ts";
 export { identityOf, type Message, type Model, type ModelReply, type ModelRequest, type Preview } from "./reason/port.ts";
 export { type PromptedOptions, promptedCalls } from "./reason/prompted.ts";
-export { type Count, type Counters, estimates, estimateTokens } from "./reason/tokens.ts";
+export { type Counters, estimates, estimateTokens, type TokenCount as Count } from "./reason/tokens.ts";
 export { estimatedInput, estimatedOutput } from "./reason/usage.ts";
 export * from "./vocab/index.ts";

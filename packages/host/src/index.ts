@@ -37,10 +37,10 @@ export {
   type Added,
   addDocuments,
   type DocumentText,
-  type Editor,
   embedMissing,
   forgetItems,
   importItems,
+  type KnowledgeEditor as Editor,
   type Placing,
 } from "./runtime/people/knowledge.ts";
 export {
@@ -50,12 +50,12 @@ export {
   type Completed,
   createRuntime,
   type Inspect,
-  type Resolve,
+  type ResolveOutcome as Resolve,
   type Run,
   type RunOptions,
+  type RunReport as Told,
   type Runtime,
   type RuntimeOptions,
-  type Told,
 } from "./runtime/runtime.ts";
 export type { Forking, NewSession, Sessions } from "./runtime/sessions.ts";
 export type { Following, Subscribe, Words } from "./runtime/subscribe.ts";

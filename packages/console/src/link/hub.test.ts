@@ -1,4 +1,4 @@
-import { createClient, type HttpRequest, type Link } from "@orgate/core/wire";
+import { type ClientRequest, createClient, type Link } from "@orgate/core/wire";
 import { expect, test } from "vitest";
 import { createHub, type Surroundings } from "./hub.ts";
 
@@ -6,8 +6,8 @@ const LINK: Link = { follow: () => () => {}, ask: () => new Promise(() => {}), c
 const ME = { principal: { kind: "user", id: "ana" }, agents: null, actions: null, expiresAt: null };
 
 /** A server that loses so many requests, and then answers with `body`. */
-function losing(times: number, body: unknown): Surroundings & Readonly<{ asked: HttpRequest[]; waits: number[] }> {
-  const [asked, waits]: [HttpRequest[], number[]] = [[], []];
+function losing(times: number, body: unknown): Surroundings & Readonly<{ asked: ClientRequest[]; waits: number[] }> {
+  const [asked, waits]: [ClientRequest[], number[]] = [[], []];
   const client = createClient(
     async (request) => {
       asked.push(request);

@@ -9,13 +9,13 @@
 
 import type { SessionId } from "@orgate/core/vocab";
 import {
-  type Asking,
   type CallableRoute,
   type Called,
   type Client,
   createClient,
   type Item,
   type Link,
+  type LinkRequest,
   type LinkState,
   openLink,
   type Problem,
@@ -46,7 +46,7 @@ export type Hub = Readonly<{
     options?: Readonly<{ key?: string; signal?: AbortSignal }>,
   ): Promise<Called<RouteOutput<K>>>;
   /** A wish over the link: sent until it is answered, done once. */
-  wish(frame: Asking): Promise<Reply>;
+  wish(frame: LinkRequest): Promise<Reply>;
   /** Everything that happens from now on, as far as this person may see it. */
   hear(items: (items: readonly Item[]) => void): () => void;
   /** Of one session. Call what comes back when it is not needed any more. */

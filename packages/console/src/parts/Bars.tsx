@@ -2,8 +2,8 @@
 import { count } from "@orgate/core/vocab";
 import css from "./Bars.module.css";
 
-export type Bar = Readonly<{ name: string; title: string; parts: readonly Readonly<{ of: string; value: number }>[] }>;
-type Props = Readonly<{ bars: readonly Bar[]; kinds: readonly string[]; label: string; text(value: number): string }>;
+export type BarRow = Readonly<{ name: string; title: string; parts: readonly Readonly<{ of: string; value: number }>[] }>;
+type Props = Readonly<{ bars: readonly BarRow[]; kinds: readonly string[]; label: string; text(value: number): string }>;
 
 const HEIGHT = 180;
 /** So many parts have colours of their own; the last is for the rest. */

@@ -47,26 +47,28 @@ export async function act(permit: Permit, redeem: Redeem, run: Run): Promise<Act
   return bounded(run, (signal) => settle(run.repeat, async () => run.tool.run(args, { ...run.context, signal })));
 }
 
-export type Found = Readonly<{ kind: "found"; found: Reconciled } | { kind: "gave-up"; detail: string }>;
+export type FoundTool = Readonly<{ kind: "found"; found: Reconciled } | { kind: "gave-up"; detail: string }>;
 
 /** Asks a `reconcile` tool what became of the call with this key. Under a permit like any run: it is the tool's code. */
-export async function reconcile(permit: Permit, redeem: Redeem, run: Run): Promise<Found> {
+export async function reconcile(permit: Permit, redeem: Redeem, run: Run): Promise<FoundTool> {
   const args = argsOf(redeem(permit), run.tool);
   const ask = run.tool.reconcile;
   if (ask === null) return { kind: "gave-up", detail: "the tool can no longer be asked" };
   const inner = new AbortController();
   const timer = new AbortController();
   let onStop = () => {};
-  const stopped = new Promise<Found>((resolve) => {
+  const stopped = new Promise<FoundTool>((resolve) => {
     onStop = () => resolve({ kind: "gave-up", detail: "stopped while asking" });
   });
   if (run.stop.aborted) onStop();
   run.stop.addEventListener("abort", onStop, { once: true });
   const asked = Promise.resolve()
     .then(() => ask(args, { ...run.context, signal: inner.signal }))
-    .then((found): Found => ({ kind: "found", found }))
-    .catch((error: unknown): Found => ({ kind: "gave-up", detail: messageOf(error) }));
-  const timeUp = run.sleep(run.timeoutMs, timer.signal).then((): Found => ({ kind: "gave-up", detail: "the tool did not say in time" }));
+    .then((found): FoundTool => ({ kind: "found", found }))
+    .catch((error: unknown): FoundTool => ({ kind: "gave-up", detail: messageOf(error) }));
+  const timeUp = run
+    .sleep(run.timeoutMs, timer.signal)
+    .then((): FoundTool => ({ kind: "gave-up", detail: "the tool did not say in time" }));
   const found = await Promise.race([asked, timeUp, stopped]);
   inner.abort("over");
   timer.abort("over");

@@ -40,7 +40,7 @@ import {
   UNTRUSTED,
 } from "../vocab/index.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
-import { messageOf, toJson } from "./schemas/plain-json.ts";
+import { jsonErrorText, toJson } from "./schemas/plain-json.ts";
 import { describedBy, type Refuse, type Schema, schemaOf, unfit, type Validated, validated } from "./schemas/schemas.ts";
 import { isStandardSchema, type StandardSchema } from "./schemas/standard-schema.ts";
 import { aimsOf, type TargetDefinition } from "./tool-targets.ts";
@@ -229,7 +229,7 @@ function check(args: Json, schema: StandardSchema, resource: (args: JsonObject) 
   try {
     resource(valid); // a call whose target cannot be named cannot be decided on
   } catch (error) {
-    return unfit(`what the call touches cannot be told: ${messageOf(error)}`);
+    return unfit(`what the call touches cannot be told: ${jsonErrorText(error)}`);
   }
   return { kind: "valid", args: valid };
 }

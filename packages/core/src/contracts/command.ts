@@ -9,24 +9,24 @@
  *     interpreter.
  */
 import { floorOf } from "./arg-type.ts";
-import type { Issue } from "./issue.ts";
-import type { ArgDef, Written } from "./manifest-schema.ts";
-import { type Item, itemsOf, namesIn, type Piece, secretsIn, splitCommand } from "./template.ts";
-import { holds, readWhen, type When } from "./when.ts";
+import type { ManifestIssue } from "./issue.ts";
+import type { ArgDef, WrittenManifest } from "./manifest-schema.ts";
+import { itemsOf, namesIn, secretsIn, splitCommand, type TemplateItem, type TemplatePiece } from "./template.ts";
+import { conditionHolds, readWhen, type When } from "./when.ts";
 
 type Slot =
   | Readonly<{ kind: "arg"; name: string; mayDash: boolean }>
   | Readonly<{ kind: "fixed"; text: string }>
   | Readonly<{ kind: "ambient"; name: Ambient }>
-  | Readonly<{ kind: "mapping"; arg: string; values: ReadonlyMap<string, readonly Item[]> }>
-  | Readonly<{ kind: "conditional"; when: When; items: readonly Item[] }>;
+  | Readonly<{ kind: "mapping"; arg: string; values: ReadonlyMap<string, readonly TemplateItem[]> }>
+  | Readonly<{ kind: "conditional"; when: When; items: readonly TemplateItem[] }>;
 
 /** What the host fills in: `_scan_id`, `_output_file`, `_evidence_dir`. */
 const AMBIENT = ["_scan_id", "_output_file", "_evidence_dir"] as const;
 export type Ambient = (typeof AMBIENT)[number];
 
 export type Command = Readonly<{
-  items: readonly Item[];
+  items: readonly TemplateItem[];
   slots: ReadonlyMap<string, Slot>;
   /** What the host must provide for it. */
   ambient: readonly Ambient[];
@@ -36,13 +36,13 @@ type Args = ReadonlyMap<string, Readonly<{ def: ArgDef; isHost: boolean }>>;
 type Report = (path: readonly PropertyKey[], detail: string, hint: string) => void;
 
 /** Null when an issue was reported. */
-export function readCommand(written: Written, args: Args, issues: Issue[]): Command | null {
+export function readCommand(written: WrittenManifest, args: Args, issues: ManifestIssue[]): Command | null {
   const { command } = written;
   if (command === undefined) return null;
   const before = issues.length;
   const report: Report = (path, detail, hint) => issues.push({ path, detail, hint });
   const inWhole = command.exec !== undefined;
-  const fragment = (text: string, path: readonly PropertyKey[]): readonly Item[] => {
+  const fragment = (text: string, path: readonly PropertyKey[]): readonly TemplateItem[] => {
     const split = inWhole ? { kind: "items" as const, items: itemsOf([text]) } : splitCommand(text);
     if (split.kind === "items") return split.items;
     report(path, `\`${path.at(-1)?.toString() ?? ""}\` ${split.why}`, "close the quote, or write the character with a backslash");
@@ -64,7 +64,7 @@ export function readCommand(written: Written, args: Args, issues: Issue[]): Comm
   for (const name of AMBIENT) if (!slots.has(name)) slots.set(name, { kind: "ambient", name });
 
   const appended = Object.keys(command.conditionals).filter((name) => !mentions(items, `_${name}`));
-  const all = [...items, ...appended.map((name): Item => ({ pieces: [{ kind: "value", name: `_${name}` }], bare: true }))];
+  const all = [...items, ...appended.map((name): TemplateItem => ({ pieces: [{ kind: "value", name: `_${name}` }], bare: true }))];
   for (const item of [...all, ...innerItems(slots)]) checkItem(item, slots, at, report);
   checkProgram(written, items, slots, at, report);
   if (issues.length > before) return null;
@@ -72,19 +72,19 @@ export function readCommand(written: Written, args: Args, issues: Issue[]): Comm
   return { items: all, slots, ambient: AMBIENT.filter((name) => used.has(name) && slots.get(name)?.kind === "ambient") };
 }
 
-const mentions = (items: readonly Item[], name: string): boolean => items.some((item) => namesIn(item.pieces).includes(name));
+const mentions = (items: readonly TemplateItem[], name: string): boolean => items.some((item) => namesIn(item.pieces).includes(name));
 
-const innerItems = (slots: ReadonlyMap<string, Slot>): readonly Item[] => [...slots.values()].flatMap(itemsIn);
-function itemsIn(slot: Slot): readonly Item[] {
+const innerItems = (slots: ReadonlyMap<string, Slot>): readonly TemplateItem[] => [...slots.values()].flatMap(itemsIn);
+function itemsIn(slot: Slot): readonly TemplateItem[] {
   if (slot.kind === "mapping") return [...slot.values.values()].flat();
   return slot.kind === "conditional" ? slot.items : [];
 }
 
-type Fragment = (text: string, path: readonly PropertyKey[]) => readonly Item[];
+type Fragment = (text: string, path: readonly PropertyKey[]) => readonly TemplateItem[];
 
 /** `scan_type` is filled in as `{_scan_type_flags}`, `{_scan_type}` or, by the custom of the format, `{_scan_flags}`. */
 function readMappings(
-  mappings: NonNullable<Written["command"]>["mappings"],
+  mappings: NonNullable<WrittenManifest["command"]>["mappings"],
   args: Args,
   fragment: Fragment,
   slots: Map<string, Slot>,
@@ -112,7 +112,7 @@ function readMappings(
 }
 
 function readConditionals(
-  conditionals: NonNullable<Written["command"]>["conditionals"],
+  conditionals: NonNullable<WrittenManifest["command"]>["conditionals"],
   args: Args,
   fragment: Fragment,
   slots: Map<string, Slot>,
@@ -136,7 +136,7 @@ function readConditionals(
 
 const known = (args: Args): string => `the arguments are: ${[...args.keys()].join(", ") || "none"}`;
 
-function checkItem(item: Item, slots: ReadonlyMap<string, Slot>, path: readonly PropertyKey[], report: Report): void {
+function checkItem(item: TemplateItem, slots: ReadonlyMap<string, Slot>, path: readonly PropertyKey[], report: Report): void {
   for (const secret of secretsIn(item.pieces))
     report(
       path,
@@ -171,8 +171,8 @@ const CODE = /^(?:-[a-z]*[ceErp]|--eval|--execute|--command|-Command|\/c)$/;
 
 /** What runs is named by the manifest, and is no interpreter that is handed a value as its program. */
 function checkProgram(
-  { tool, command }: Written,
-  items: readonly Item[],
+  { tool, command }: WrittenManifest,
+  items: readonly TemplateItem[],
   slots: ReadonlyMap<string, Slot>,
   path: readonly PropertyKey[],
   report: Report,
@@ -195,8 +195,8 @@ function checkProgram(
   if (!INTERPRETERS.test(name)) return;
   const given = rest.slice(at + 1);
   const isProgramText = /awk$/.test(name)
-    ? (_: Item, i: number) => i === 0
-    : (item: Item, i: number) => isCode(given[i - 1]) || isGlued(item);
+    ? (_: TemplateItem, i: number) => i === 0
+    : (item: TemplateItem, i: number) => isCode(given[i - 1]) || isGlued(item);
   const filled = given.find((item, i) => isProgramText(item, i) && namesIn(item.pieces).some((one) => slots.get(one)?.kind === "arg"));
   if (filled !== undefined)
     report(
@@ -206,36 +206,36 @@ function checkProgram(
     );
 }
 const STARTERS = /^(?:timeout|nice|nohup|stdbuf|setsid|ionice|chrt|taskset|time|unshare|strace|xvfb-run|doas)$/;
-const textOf = (item: Item | undefined): string | null =>
+const textOf = (item: TemplateItem | undefined): string | null =>
   item?.pieces.length === 1 && item.pieces[0]?.kind === "text" ? item.pieces[0].text : null;
-const isCode = (item: Item | undefined): boolean => CODE.test(textOf(item) ?? "");
+const isCode = (item: TemplateItem | undefined): boolean => CODE.test(textOf(item) ?? "");
 /** `-c{x}`, `--eval={x}`. */
-const isGlued = ({ pieces: [first] }: Item): boolean => first?.kind === "text" && CODE.test(first.text.replace(/=$/, ""));
+const isGlued = ({ pieces: [first] }: TemplateItem): boolean => first?.kind === "text" && CODE.test(first.text.replace(/=$/, ""));
 
 // ── filling ──
 
-export type Filled = Readonly<{ kind: "argv"; argv: readonly string[] }> | Readonly<{ kind: "refused"; why: string }>;
+export type FilledCommand = Readonly<{ kind: "argv"; argv: readonly string[] }> | Readonly<{ kind: "refused"; why: string }>;
 
 /** `textOf` an argument is null when it was not given. */
-export function fill(command: Command, textOf: (arg: string) => string | null, ambient: (name: Ambient) => string): Filled {
+export function fill(command: Command, textOf: (arg: string) => string | null, ambient: (name: Ambient) => string): FilledCommand {
   const argv: string[] = [];
-  const add = (items: readonly Item[], depth: number): string | null => {
+  const add = (items: readonly TemplateItem[], depth: number): string | null => {
     for (const item of items) {
       const why = item.bare ? addBare(item, depth) : addWhole(item);
       if (why !== null) return why;
     }
     return null;
   };
-  function addBare(item: Item, depth: number): string | null {
+  function addBare(item: TemplateItem, depth: number): string | null {
     const [piece] = item.pieces;
     const slot = piece?.kind === "value" ? command.slots.get(piece.name) : undefined;
     if (slot === undefined || depth > MAX_DEPTH) return "the template leads in a circle";
     if (slot.kind === "mapping") return add(slot.values.get(textOf(slot.arg) ?? "") ?? [], depth + 1);
     if (slot.kind === "conditional")
-      return holds(slot.when, (name) => textIn(command.slots.get(name), textOf)) ? add(slot.items, depth + 1) : null;
+      return conditionHolds(slot.when, (name) => textIn(command.slots.get(name), textOf)) ? add(slot.items, depth + 1) : null;
     return slot.kind === "arg" && textOf(slot.name) === null ? null : addWhole(item);
   }
-  function addWhole({ pieces }: Item): string | null {
+  function addWhole({ pieces }: TemplateItem): string | null {
     const texts = pieces.map((piece) => textOfPiece(piece, command, textOf, ambient));
     const text = texts.join("");
     const [opening] = pieces;
@@ -256,7 +256,12 @@ export function fill(command: Command, textOf: (arg: string) => string | null, a
 }
 const MAX_DEPTH = 4;
 
-function textOfPiece(piece: Piece, command: Command, textOf: (arg: string) => string | null, ambient: (name: Ambient) => string): string {
+function textOfPiece(
+  piece: TemplatePiece,
+  command: Command,
+  textOf: (arg: string) => string | null,
+  ambient: (name: Ambient) => string,
+): string {
   if (piece.kind !== "value") return piece.kind === "text" ? piece.text : "";
   const slot = command.slots.get(piece.name);
   if (slot?.kind === "ambient") return ambient(slot.name);

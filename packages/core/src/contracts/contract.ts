@@ -12,11 +12,11 @@ import { fillHttp, needsScope } from "./http.ts";
 import { inputSchemaOf } from "./input-schema.ts";
 import type { Arg, Manifest } from "./manifest.ts";
 import type { Invocation, PathAccess } from "./running.ts";
-import { type Scope, whyOutOfScope } from "./scope.ts";
-import type { Piece } from "./template.ts";
+import { type TargetScope, whyOutOfScope } from "./scope.ts";
+import type { TemplatePiece } from "./template.ts";
 
 /** What its arguments are checked against. */
-export type World = Readonly<{ scope: Scope; places: Places }>;
+export type World = Readonly<{ scope: TargetScope; places: Places }>;
 
 /** What an invocation needs beside them. */
 export type Around = Readonly<{
@@ -178,11 +178,11 @@ function build(manifest: Manifest, taken: TakenArgs, world: World, around: Aroun
 }
 
 /** What is excluded stays so wherever a name or a redirect leads. */
-const excludedIn = (scope: Scope): readonly string[] =>
+const excludedIn = (scope: TargetScope): readonly string[] =>
   scope.exclude.map((one) => (one.kind === "host" ? `!${one.host.text}` : `!*${one.suffix}`));
 
 /** Addresses and ranges that the scope opens by name: only they may be reached inside this network. */
-const addressesIn = (scope: Scope): readonly string[] =>
+const addressesIn = (scope: TargetScope): readonly string[] =>
   scope.targets.flatMap((t) => (t.kind === "host" && t.host.kind !== "name" ? [t.host.text] : []));
 
 function process(
@@ -194,7 +194,7 @@ function process(
   around: Around,
 ): Built {
   const { orgate } = tool;
-  const text = (pieces: readonly Piece[]): string =>
+  const text = (pieces: readonly TemplatePiece[]): string =>
     pieces.map((p) => (p.kind === "text" ? p.text : p.kind === "value" ? (taken.get(p.name)?.text ?? "") : around.secret(p.name))).join("");
   const outside = hostsOf(orgate.hosts, world.scope);
   if (typeof outside === "string") return refused(outside, "name it in scope/scope.toml");
@@ -239,7 +239,7 @@ function process(
 
 const isArgument = (path: string): boolean => /^\{[A-Za-z][A-Za-z0-9_]*\}$/.test(path);
 
-function hostsOf(hosts: readonly string[], scope: Scope): readonly string[] | string {
+function hostsOf(hosts: readonly string[], scope: TargetScope): readonly string[] | string {
   for (const text of hosts) {
     const read = readTarget(text);
     const why = read.kind === "bad" ? read.why : whyOutOfScope(read.host, scope);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isInternal, readHost, readTarget } from "./hosts.ts";
-import { decodeScope, NO_SCOPE, type Scope, whyOutOfScope } from "./scope.ts";
+import { decodeScope, NO_SCOPE, type TargetScope, whyOutOfScope } from "./scope.ts";
 
 const read = (text: string): string => {
   const found = readTarget(text);
@@ -85,12 +85,12 @@ describe("hosts", () => {
   });
 });
 
-const scopeOf = (value: unknown): Scope => {
+const scopeOf = (value: unknown): TargetScope => {
   const found = decodeScope(value);
   if (found.kind === "refused") throw new Error(JSON.stringify(found.issues));
   return found.scope;
 };
-const isInScope = (text: string, scope: Scope): boolean => {
+const isInScope = (text: string, scope: TargetScope): boolean => {
   const found = readTarget(text);
   return found.kind === "host" && whyOutOfScope(found.host, scope) === null;
 };

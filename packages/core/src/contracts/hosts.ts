@@ -181,7 +181,7 @@ const INTERNAL = [
 });
 
 /** Whether everything that `inner` means is meant by `outer`, and whether they have anything in common. */
-export function covers(outer: Host, inner: Host): boolean {
+export function hostCovers(outer: Host, inner: Host): boolean {
   if (outer.kind === "name" || inner.kind === "name") return outer.kind === inner.kind && outer.text === inner.text;
   if (outer.family !== inner.family) return false;
   const width = outer.family === 4 ? 32 : 128;

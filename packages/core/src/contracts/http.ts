@@ -7,33 +7,33 @@
 import type { Json } from "../vocab/index.ts";
 import type { ArgType } from "./arg-type.ts";
 import { type Host, isInternal, readHost } from "./hosts.ts";
-import type { Issue } from "./issue.ts";
-import type { Written } from "./manifest-schema.ts";
-import { namesIn, type Piece, piecesOf, secretsIn } from "./template.ts";
+import type { ManifestIssue } from "./issue.ts";
+import type { WrittenManifest } from "./manifest-schema.ts";
+import { namesIn, secretsIn, type TemplatePiece, templatePieces } from "./template.ts";
 
-type Body = Readonly<{ how: "json" | "form" | "xml" | "plain"; pieces: readonly Piece[] }>;
+type Body = Readonly<{ how: "json" | "form" | "xml" | "plain"; pieces: readonly TemplatePiece[] }>;
 export type Http = Readonly<{
   method: string;
-  url: readonly Piece[];
+  url: readonly TemplatePiece[];
   /** Of the manifest's own; null when an argument says it. */
   host: Host | null;
-  headers: readonly (readonly [string, readonly Piece[]])[];
+  headers: readonly (readonly [string, readonly TemplatePiece[]])[];
   body: Body | null;
   isSuccess(status: number): boolean;
 }>;
 
 type Args = ReadonlyMap<string, Readonly<{ type: ArgType }>>;
 
-export function readHttp(written: Written, args: Args, issues: Issue[]): Http | null {
+export function readHttp(written: WrittenManifest, args: Args, issues: ManifestIssue[]): Http | null {
   const { http } = written;
   if (http === undefined) return null;
   const before = issues.length;
   const report = (field: string, detail: string, hint: string): void =>
     void issues.push({ path: ["http", ...field.split("/")], detail, hint });
-  const url = piecesOf(http.url);
-  const headers = Object.entries(http.headers).map(([name, text]) => [name, piecesOf(text)] as const);
-  const body = http.body_template === undefined ? null : { how: howOf(http), pieces: piecesOf(http.body_template) };
-  const places: readonly (readonly [string, readonly Piece[]])[] = [
+  const url = templatePieces(http.url);
+  const headers = Object.entries(http.headers).map(([name, text]) => [name, templatePieces(text)] as const);
+  const body = http.body_template === undefined ? null : { how: howOf(http), pieces: templatePieces(http.body_template) };
+  const places: readonly (readonly [string, readonly TemplatePiece[]])[] = [
     ["url", url],
     ...headers.map(([name, pieces]) => [`headers/${name}`, pieces] as const),
     ...(body === null ? [] : [["body_template", body.pieces] as const]),
@@ -65,7 +65,7 @@ export function readHttp(written: Written, args: Args, issues: Issue[]): Http | 
 const HOSTS: readonly ArgType[] = ["scope_target", "ip_address"];
 
 /** The host must be known before a value is: its own text, or one argument that is a host and nothing else. */
-function hostOf(url: readonly Piece[], args: Args, report: (field: string, detail: string, hint: string) => void): Host | null {
+function hostOf(url: readonly TemplatePiece[], args: Args, report: (field: string, detail: string, hint: string) => void): Host | null {
   const [first, second, third] = url;
   if (first?.kind === "value" && url.length === 1 && args.get(first.name)?.type === "url") return null;
   const [, rest] = /^https?:\/\/([^/?#]*)/i.exec(first?.kind === "text" ? first.text : "") ?? [];
@@ -86,7 +86,7 @@ function hostOf(url: readonly Piece[], args: Args, report: (field: string, detai
   return null;
 }
 
-function howOf({ headers, body_template = "" }: NonNullable<Written["http"]>): Body["how"] {
+function howOf({ headers, body_template = "" }: NonNullable<WrittenManifest["http"]>): Body["how"] {
   const type = Object.entries(headers)
     .find(([name]) => name.toLowerCase() === "content-type")?.[1]
     .toLowerCase();
@@ -96,7 +96,7 @@ function howOf({ headers, body_template = "" }: NonNullable<Written["http"]>): B
   return type === undefined && /^\s*[{[]/.test(body_template) ? "json" : "plain";
 }
 
-function isJson(pieces: readonly Piece[], args: Args): boolean {
+function isJson(pieces: readonly TemplatePiece[], args: Args): boolean {
   const sample = (name: string): Json =>
     args.get(name)?.type === "integer" || args.get(name)?.type === "port" ? 1 : args.get(name)?.type === "boolean" ? true : "x";
   try {
@@ -108,7 +108,7 @@ function isJson(pieces: readonly Piece[], args: Args): boolean {
 }
 
 /** Inside quotes a value is part of that text; outside it is a whole JSON value. Which it is, the manifest's own text says. */
-function inJson(pieces: readonly Piece[], jsonOf: (name: string) => Json, secret: (name: string) => string): string {
+function inJson(pieces: readonly TemplatePiece[], jsonOf: (name: string) => Json, secret: (name: string) => string): string {
   let quoted = false;
   let out = "";
   for (const piece of pieces) {
@@ -126,8 +126,8 @@ function inJson(pieces: readonly Piece[], jsonOf: (name: string) => Json, secret
   return out;
 }
 
-export type Request = Readonly<{ url: string; headers: Readonly<Record<string, string>>; body: string | null; host: Host }>;
-export type Filled = Readonly<{ kind: "request"; request: Request }> | Readonly<{ kind: "refused"; why: string }>;
+export type HttpRequest = Readonly<{ url: string; headers: Readonly<Record<string, string>>; body: string | null; host: Host }>;
+export type FilledRequest = Readonly<{ kind: "request"; request: HttpRequest }> | Readonly<{ kind: "refused"; why: string }>;
 
 export type Fillings = Readonly<{
   /** Null when it was not given. */
@@ -136,9 +136,9 @@ export type Fillings = Readonly<{
   secret(name: string): string;
 }>;
 
-export function fillHttp(http: Http, { textOf, jsonOf, secret }: Fillings): Filled {
-  const refused = (why: string): Filled => ({ kind: "refused", why });
-  const raw = (pieces: readonly Piece[], shape: (text: string, index: number) => string): string =>
+export function fillHttp(http: Http, { textOf, jsonOf, secret }: Fillings): FilledRequest {
+  const refused = (why: string): FilledRequest => ({ kind: "refused", why });
+  const raw = (pieces: readonly TemplatePiece[], shape: (text: string, index: number) => string): string =>
     pieces.map((p, i) => (p.kind === "text" ? p.text : shape(p.kind === "value" ? (textOf(p.name) ?? "") : secret(p.name), i))).join("");
   const isWhole = http.url.length === 1;
   // a host stands where the manifest's own text has just opened one
@@ -165,7 +165,7 @@ const isDots = (text: string): boolean => text === "." || text === "..";
 
 function bodyOf(
   body: Body | null,
-  raw: (pieces: readonly Piece[], shape: (text: string) => string) => string,
+  raw: (pieces: readonly TemplatePiece[], shape: (text: string) => string) => string,
   jsonOf: (name: string) => Json,
   secret: (name: string) => string,
 ): string | null {

@@ -5,7 +5,7 @@ export { ARG_TYPES, type ArgType, type Places } from "./arg-type.ts";
 export type { Ambient } from "./command.ts";
 export { type Around, type Built, type Contract, contractOf, type World } from "./contract.ts";
 export { type Host, isInternal, readHost, readTarget } from "./hosts.ts";
-export type { Issue } from "./issue.ts";
+export type { ManifestIssue as Issue } from "./issue.ts";
 export { type Arg, type Backend, decodeCustomTypes, decodeManifest, type Manifest, type ReadManifest } from "./manifest.ts";
 export type { CustomTypes } from "./manifest-schema.ts";
 export { parseOutput } from "./output.ts";
@@ -22,4 +22,4 @@ export type {
   RunOptions,
   Tier,
 } from "./running.ts";
-export { decodeScope, NO_SCOPE, type Scope, whyOutOfScope } from "./scope.ts";
+export { decodeScope, NO_SCOPE, type TargetScope as Scope, whyOutOfScope } from "./scope.ts";

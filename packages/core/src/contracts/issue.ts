@@ -1,11 +1,11 @@
 /** What is wrong with a file, where in it, and what to do. The host knows lines and columns; in here places are paths. */
 import type * as z from "zod";
 
-export type Issue = Readonly<{ path: readonly PropertyKey[]; detail: string; hint: string }>;
+export type ManifestIssue = Readonly<{ path: readonly PropertyKey[]; detail: string; hint: string }>;
 
 /** A setting that nobody knows is told by its own name, one by one. */
-export function issuesOf(error: z.ZodError, hint: string): readonly Issue[] {
-  return error.issues.flatMap((issue): readonly Issue[] => {
+export function issuesOf(error: z.ZodError, hint: string): readonly ManifestIssue[] {
+  return error.issues.flatMap((issue): readonly ManifestIssue[] => {
     if (issue.code === "unrecognized_keys")
       return issue.keys.map((key) => ({
         path: [...issue.path, key],

@@ -184,5 +184,5 @@ export const manifestSchema = z.strictObject({
   browser: browserSchema.optional(),
   output: outputSchema.prefault({}),
 });
-export type Written = z.infer<typeof manifestSchema>;
+export type WrittenManifest = z.infer<typeof manifestSchema>;
 export type CustomTypes = z.infer<typeof customTypesSchema>["types"];

@@ -11,10 +11,10 @@ import { ARG_TYPES, type ArgType, ceilingOf, FREE_TEXT, floorOf, type Places, ty
 import { type Command, readCommand } from "./command.ts";
 import { readTarget } from "./hosts.ts";
 import { type Http, readHttp } from "./http.ts";
-import { type Issue, issuesOf } from "./issue.ts";
-import { type ArgDef, argSchema, type CustomTypes, customTypesSchema, manifestSchema, type Written } from "./manifest-schema.ts";
+import { issuesOf, type ManifestIssue } from "./issue.ts";
+import { type ArgDef, argSchema, type CustomTypes, customTypesSchema, manifestSchema, type WrittenManifest } from "./manifest-schema.ts";
 import { withTypes } from "./output.ts";
-import { namesIn, type Piece, piecesOf } from "./template.ts";
+import { namesIn, type TemplatePiece, templatePieces } from "./template.ts";
 
 export type Arg = Readonly<{
   name: string;
@@ -36,31 +36,33 @@ export type Backend =
   | Readonly<{ kind: "mcp"; server: string; tool: string; fields: Readonly<Record<string, string>> }>;
 
 export type Manifest = Readonly<{
-  tool: Written["tool"];
+  tool: WrittenManifest["tool"];
   args: ReadonlyMap<string, Arg>;
   backend: Backend;
-  env: readonly (readonly [string, readonly Piece[]])[];
-  stdin: readonly Piece[] | null;
-  output: Readonly<{ format: Written["output"]["format"]; parser: string | null; schema: JsonObject | null; envelope: boolean }>;
+  env: readonly (readonly [string, readonly TemplatePiece[]])[];
+  stdin: readonly TemplatePiece[] | null;
+  output: Readonly<{ format: WrittenManifest["output"]["format"]; parser: string | null; schema: JsonObject | null; envelope: boolean }>;
   /** By name, in order: what it needs from the store. */
   secrets: readonly string[];
 }>;
 
-export type ReadManifest = Readonly<{ kind: "manifest"; manifest: Manifest }> | Readonly<{ kind: "refused"; issues: readonly Issue[] }>;
+export type ReadManifest =
+  | Readonly<{ kind: "manifest"; manifest: Manifest }>
+  | Readonly<{ kind: "refused"; issues: readonly ManifestIssue[] }>;
 
 const HINT = "see docs/guide/manifests.md for every setting";
 
-export type ReadTypes = Readonly<{ kind: "types"; types: CustomTypes }> | Readonly<{ kind: "refused"; issues: readonly Issue[] }>;
+export type ReadTypes = Readonly<{ kind: "types"; types: CustomTypes }> | Readonly<{ kind: "refused"; issues: readonly ManifestIssue[] }>;
 
 /** `toolclad.toml`. */
 export function decodeCustomTypes(value: unknown): ReadTypes {
   const read = customTypesSchema.safeParse(value);
   if (!read.success) return { kind: "refused", issues: issuesOf(read.error, HINT) };
-  const issues = Object.entries(read.data.types).flatMap(([name, { base, ...def }]): readonly Issue[] => {
+  const issues = Object.entries(read.data.types).flatMap(([name, { base, ...def }]): readonly ManifestIssue[] => {
     const path = ["types", name];
     if (isType(name)) return [{ path, detail: `\`${name}\` is a type of the format`, hint: "give it another name" }];
     if (!isType(base)) return [{ path: [...path, "base"], detail: `there is no type \`${base}\``, hint: TYPES }];
-    const found: Issue[] = [];
+    const found: ManifestIssue[] = [];
     checkDef(name, base, argSchema.parse({ ...def, type: base }), path, found);
     return found;
   });
@@ -75,12 +77,12 @@ export function decodeManifest(value: unknown, types: CustomTypes): ReadManifest
   const read = manifestSchema.safeParse(withCustomTypes(value, types));
   if (!read.success) return { kind: "refused", issues: issuesOf(read.error, HINT) };
   const written = read.data;
-  const issues: Issue[] = [];
+  const issues: ManifestIssue[] = [];
   refuseModes(written, issues);
   const args = argsOf(written, types, issues);
   const backend = issues.length > 0 ? null : backendOf(written, args, issues);
-  const env = Object.entries(written.tool.orgate.env).map(([name, text]) => [name, piecesOf(text)] as const);
-  const stdin = written.tool.orgate.stdin === undefined ? null : piecesOf(written.tool.orgate.stdin);
+  const env = Object.entries(written.tool.orgate.env).map(([name, text]) => [name, templatePieces(text)] as const);
+  const stdin = written.tool.orgate.stdin === undefined ? null : templatePieces(written.tool.orgate.stdin);
   checkTexts(env, stdin, args, issues);
   checkRest(written, issues);
   if (issues.length > 0 || backend === null) return { kind: "refused", issues };
@@ -91,7 +93,10 @@ export function decodeManifest(value: unknown, types: CustomTypes): ReadManifest
   return { kind: "manifest", manifest: { tool: written.tool, args, backend, env, stdin, output, secrets } };
 }
 
-const httpPieces = (http: Http): readonly Piece[] => [...http.headers.flatMap(([, pieces]) => pieces), ...(http.body?.pieces ?? [])];
+const httpPieces = (http: Http): readonly TemplatePiece[] => [
+  ...http.headers.flatMap(([, pieces]) => pieces),
+  ...(http.body?.pieces ?? []),
+];
 
 /** A custom type is its base with its own settings, over which the argument's own come. */
 function withCustomTypes(value: unknown, types: CustomTypes): unknown {
@@ -108,7 +113,7 @@ function withCustomTypes(value: unknown, types: CustomTypes): unknown {
 const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function refuseModes({ tool: { mode, dispatch }, session, browser }: Written, issues: Issue[]): void {
+function refuseModes({ tool: { mode, dispatch }, session, browser }: WrittenManifest, issues: ManifestIssue[]): void {
   const path = mode === "oneshot" ? [session === undefined ? "browser" : "session"] : ["tool", "mode"];
   if (mode === "session" || session !== undefined)
     issues.push({
@@ -130,7 +135,7 @@ function refuseModes({ tool: { mode, dispatch }, session, browser }: Written, is
     });
 }
 
-function argsOf({ args }: Written, types: CustomTypes, issues: Issue[]): ReadonlyMap<string, Arg> {
+function argsOf({ args }: WrittenManifest, types: CustomTypes, issues: ManifestIssue[]): ReadonlyMap<string, Arg> {
   const found = new Map<string, Arg>();
   for (const [name, def] of Object.entries(args)) {
     const path = ["args", name];
@@ -171,7 +176,7 @@ function fallbackOf({ type, default: given }: ArgDef): Arg["fallback"] {
   return String(given);
 }
 
-function checkDef(name: string, type: ArgType, def: ArgDef, path: readonly PropertyKey[], issues: Issue[]): void {
+function checkDef(name: string, type: ArgType, def: ArgDef, path: readonly PropertyKey[], issues: ManifestIssue[]): void {
   const report = (field: string, detail: string, hint: string): void => void issues.push({ path: [...path, field], detail, hint });
   if (type === "enum" && (def.allowed ?? []).length === 0)
     report("allowed", `\`${name}\` is an enum without values`, 'name them: allowed = ["a", "b"]');
@@ -199,7 +204,7 @@ function checkDef(name: string, type: ArgType, def: ArgDef, path: readonly Prope
     report("sanitize", `"text" is for texts, and \`${name}\` is a ${type}`, "leave it out");
 }
 
-function backendOf(written: Written, args: ReadonlyMap<string, Arg>, issues: Issue[]): Backend | null {
+function backendOf(written: WrittenManifest, args: ReadonlyMap<string, Arg>, issues: ManifestIssue[]): Backend | null {
   const { command, http, mcp } = written;
   const given = [command, http, mcp].filter((one) => one !== undefined).length;
   if (given !== 1) {
@@ -242,8 +247,8 @@ function backendOf(written: Written, args: ReadonlyMap<string, Arg>, issues: Iss
 const CHOOSES =
   /^(?:(?:LD|DYLD|GIT|GLIBC|GCONV)_|(?:NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|HOME|STARTUP|INSPECT)|PERL5?(?:LIB|OPT|DB)|RUBY(?:LIB|OPT)|LUA_(?:C?PATH|INIT)|(?:JAVA_TOOL|_JAVA|JDK_JAVA)_OPTIONS|CLASSPATH|BASH_ENV|ENV|IFS|PATH|PS4|PROMPT_COMMAND|SHELL|EDITOR|VISUAL|BROWSER|LESSOPEN|(?:[A-Z]+_?)?PAGER)$)/;
 
-function checkTexts(env: Manifest["env"], stdin: Manifest["stdin"], args: ReadonlyMap<string, Arg>, issues: Issue[]): void {
-  const places: readonly (readonly [string, readonly Piece[]])[] = [
+function checkTexts(env: Manifest["env"], stdin: Manifest["stdin"], args: ReadonlyMap<string, Arg>, issues: ManifestIssue[]): void {
+  const places: readonly (readonly [string, readonly TemplatePiece[]])[] = [
     ...env.map(([name, p]) => [`env/${name}`, p] as const),
     ["stdin", stdin ?? []],
   ];
@@ -265,7 +270,7 @@ function checkTexts(env: Manifest["env"], stdin: Manifest["stdin"], args: Readon
       });
 }
 
-function checkRest({ tool, output }: Written, issues: Issue[]): void {
+function checkRest({ tool, output }: WrittenManifest, issues: ManifestIssue[]): void {
   const { hosts, labels = [] } = tool.orgate;
   for (const [i, host] of hosts.entries()) {
     const read = readTarget(host);

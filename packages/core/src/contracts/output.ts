@@ -7,13 +7,13 @@ import { type Json, readJson } from "../vocab/index.ts";
 import { readXml } from "./xml.ts";
 
 export type Format = "json" | "xml" | "csv" | "jsonl" | "text";
-export type Parsed = Readonly<{ kind: "output"; output: Json }> | Readonly<{ kind: "withheld"; why: string }>;
+export type ParsedOutput = Readonly<{ kind: "output"; output: Json }> | Readonly<{ kind: "withheld"; why: string }>;
 
-const withheld = (why: string): Parsed => ({ kind: "withheld", why });
+const withheld = (why: string): ParsedOutput => ({ kind: "withheld", why });
 const MAX_ROWS = 100_000;
 
 /** Of a text that was cut nothing but text can be told. */
-export function parseOutput(text: string, format: Format, truncated: boolean): Parsed {
+export function parseOutput(text: string, format: Format, truncated: boolean): ParsedOutput {
   if (format === "text") return { kind: "output", output: truncated ? { raw_output: text, truncated: true } : { raw_output: text } };
   if (truncated) return withheld("it is longer than the tool may print");
   try {

@@ -5,20 +5,20 @@
  *     means what lies below it, not itself.
  */
 import * as z from "zod";
-import { covers, type Host, meets, readHost, readTarget } from "./hosts.ts";
-import { type Issue, issuesOf } from "./issue.ts";
+import { type Host, hostCovers, meets, readHost, readTarget } from "./hosts.ts";
+import { issuesOf, type ManifestIssue } from "./issue.ts";
 
 /** `below`: names that end with this, the dot included. */
 type Pattern = Readonly<{ kind: "host"; host: Host }> | Readonly<{ kind: "below"; suffix: string }>;
 
-export type Scope = Readonly<{ targets: readonly Pattern[]; exclude: readonly Pattern[]; texts: readonly string[] }>;
-export const NO_SCOPE: Scope = Object.freeze({ targets: [], exclude: [], texts: [] });
+export type TargetScope = Readonly<{ targets: readonly Pattern[]; exclude: readonly Pattern[]; texts: readonly string[] }>;
+export const NO_SCOPE: TargetScope = Object.freeze({ targets: [], exclude: [], texts: [] });
 
 const listSchema = z.array(z.string()).default([]);
 const fieldsSchema = z.strictObject({ targets: listSchema, domains: listSchema, exclude: listSchema });
 const scopeSchema = z.union([z.strictObject({ scope: fieldsSchema }), fieldsSchema]);
 
-export type ReadScope = Readonly<{ kind: "scope"; scope: Scope }> | Readonly<{ kind: "refused"; issues: readonly Issue[] }>;
+export type ReadScope = Readonly<{ kind: "scope"; scope: TargetScope }> | Readonly<{ kind: "refused"; issues: readonly ManifestIssue[] }>;
 
 export function decodeScope(value: unknown): ReadScope {
   const inTable = typeof value === "object" && value !== null && "scope" in value;
@@ -29,7 +29,7 @@ export function decodeScope(value: unknown): ReadScope {
   }
   const at = inTable ? ["scope"] : [];
   const { targets, domains, exclude } = "scope" in read.data ? read.data.scope : read.data;
-  const issues: Issue[] = [];
+  const issues: ManifestIssue[] = [];
   const patterns = (texts: readonly string[], field: string): readonly Pattern[] =>
     texts.flatMap((text, i) => {
       const pattern = readPattern(text);
@@ -54,12 +54,12 @@ function readPattern(text: string): Pattern | string {
 }
 
 const isCovered = (host: Host) => (pattern: Pattern) =>
-  pattern.kind === "host" ? covers(pattern.host, host) : host.kind === "name" && host.text.endsWith(pattern.suffix);
+  pattern.kind === "host" ? hostCovers(pattern.host, host) : host.kind === "name" && host.text.endsWith(pattern.suffix);
 const isMet = (host: Host) => (pattern: Pattern) =>
   pattern.kind === "host" ? meets(pattern.host, host) : host.kind === "name" && host.text.endsWith(pattern.suffix);
 
 /** Null: in scope. */
-export function whyOutOfScope(host: Host, scope: Scope): string | null {
+export function whyOutOfScope(host: Host, scope: TargetScope): string | null {
   if (scope.targets.length === 0) return "is out of scope: scope/scope.toml names nothing";
   if (!scope.targets.some(isCovered(host))) return "is out of scope (scope/scope.toml)";
   return scope.exclude.some(isMet(host)) ? "is excluded from the scope (scope/scope.toml)" : null;

@@ -4,19 +4,19 @@
  */
 
 /** `value`: a placeholder. `secret`: one that only the host can fill. */
-export type Piece =
+export type TemplatePiece =
   | Readonly<{ kind: "text"; text: string }>
   | Readonly<{ kind: "value"; name: string }>
   | Readonly<{ kind: "secret"; name: string }>;
 /** One argv item. `bare`: it is a single placeholder without quotes, so it may stand for several items, or for none. */
-export type Item = Readonly<{ pieces: readonly Piece[]; bare: boolean }>;
+export type TemplateItem = Readonly<{ pieces: readonly TemplatePiece[]; bare: boolean }>;
 
-export type Split = Readonly<{ kind: "items"; items: readonly Item[] }> | Readonly<{ kind: "bad"; why: string }>;
+export type Split = Readonly<{ kind: "items"; items: readonly TemplateItem[] }> | Readonly<{ kind: "bad"; why: string }>;
 
 const PLACEHOLDER = /\{(?:_secret:([A-Za-z0-9_.-]{1,64})|([A-Za-z_][A-Za-z0-9_]{0,63}))\}/y;
 
 /** What stands at this place of the text; null: nothing but itself. */
-function placeholderAt(text: string, at: number): { readonly piece: Piece; readonly end: number } | null {
+function placeholderAt(text: string, at: number): { readonly piece: TemplatePiece; readonly end: number } | null {
   PLACEHOLDER.lastIndex = at;
   const found = PLACEHOLDER.exec(text);
   if (found === null) return null;
@@ -25,8 +25,8 @@ function placeholderAt(text: string, at: number): { readonly piece: Piece; reado
 }
 
 /** A text whose only structure is its placeholders: addresses, headers, bodies. Braces around anything else are themselves. */
-export function piecesOf(text: string): readonly Piece[] {
-  const pieces: Piece[] = [];
+export function templatePieces(text: string): readonly TemplatePiece[] {
+  const pieces: TemplatePiece[] = [];
   let plain = "";
   const flush = (): void => {
     if (plain !== "") pieces.push({ kind: "text", text: plain });
@@ -49,8 +49,8 @@ export function piecesOf(text: string): readonly Piece[] {
 
 /** Blanks part items; '…' is literal, "…" and outside know the backslash; `{{` and `}}` are braces. */
 export function splitCommand(text: string): Split {
-  const items: Item[] = [];
-  let pieces: Piece[] = [];
+  const items: TemplateItem[] = [];
+  let pieces: TemplatePiece[] = [];
   let plain = "";
   let begun = false;
   let quoted = false;
@@ -98,14 +98,16 @@ export function splitCommand(text: string): Split {
 }
 
 /** The array form: each text is one item, whatever blanks and quotes it holds. */
-export const itemsOf = (texts: readonly string[]): readonly Item[] =>
+export const itemsOf = (texts: readonly string[]): readonly TemplateItem[] =>
   texts.map((text) => {
-    const pieces = piecesOf(text.replaceAll("{{", OPEN).replaceAll("}}", CLOSE)).map(
-      (piece): Piece => (piece.kind === "text" ? { kind: "text", text: piece.text.replaceAll(OPEN, "{").replaceAll(CLOSE, "}") } : piece),
+    const pieces = templatePieces(text.replaceAll("{{", OPEN).replaceAll("}}", CLOSE)).map(
+      (piece): TemplatePiece =>
+        piece.kind === "text" ? { kind: "text", text: piece.text.replaceAll(OPEN, "{").replaceAll(CLOSE, "}") } : piece,
     );
     return { pieces, bare: pieces.length === 1 && pieces[0]?.kind === "value" };
   });
 const [OPEN, CLOSE] = ["\ufdd0", "\ufdd1"]; // never characters of a text
 
-export const namesIn = (pieces: readonly Piece[]): readonly string[] => pieces.flatMap((p) => (p.kind === "value" ? [p.name] : []));
-export const secretsIn = (pieces: readonly Piece[]): readonly string[] => pieces.flatMap((p) => (p.kind === "secret" ? [p.name] : []));
+export const namesIn = (pieces: readonly TemplatePiece[]): readonly string[] => pieces.flatMap((p) => (p.kind === "value" ? [p.name] : []));
+export const secretsIn = (pieces: readonly TemplatePiece[]): readonly string[] =>
+  pieces.flatMap((p) => (p.kind === "secret" ? [p.name] : []));

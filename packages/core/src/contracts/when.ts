@@ -49,7 +49,7 @@ export function readWhen(text: string): ReadWhen {
 }
 
 /** What is not given is the empty text. Order is of numbers only: what is none is in no order. */
-export const holds = (when: When, textOf: (name: string) => string | null): boolean =>
+export const conditionHolds = (when: When, textOf: (name: string) => string | null): boolean =>
   when.some((all) => all.every(({ name, op, literal }) => compare(textOf(name) ?? "", op, literal)));
 
 function compare(text: string, op: Op, literal: string): boolean {

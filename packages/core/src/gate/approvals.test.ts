@@ -18,10 +18,10 @@ import {
   covers,
   expiry,
   type Grant,
+  type GrantQuery,
   isAnswered,
   isSameGrant,
   readGrant,
-  type Sought,
   survivesAll,
   tooWide,
   type Vote,
@@ -157,7 +157,7 @@ describe("what a grant covers", () => {
     labels: [],
     survives: [],
   };
-  const sought: Sought = {
+  const sought: GrantQuery = {
     agent: "clerk",
     onBehalfOf: ann,
     tool: "pay",
@@ -180,7 +180,7 @@ describe("what a grant covers", () => {
     expect(covers({ ...grant, session: sought.session, turn: 2, until: millis(101) }, sought)).toBe(true);
   });
 
-  test.each<[string, Partial<Grant>, Partial<Sought>]>([
+  test.each<[string, Partial<Grant>, Partial<GrantQuery>]>([
     ["another agent", {}, { agent: "other" }],
     ["another tool", {}, { tool: "send" }],
     ["another person", {}, { onBehalfOf: { kind: "user", id: "bob" } }],
@@ -211,7 +211,7 @@ describe("what a grant covers", () => {
   test("Q363 declared targets bind it, each of them, those that were not given too", () => {
     const to = (...names: readonly string[]) => ({ to: names, bcc: [] });
     const mail: Grant = { ...grant, scope: "resource", resource: own, targets: to("ana@x.org") };
-    const call = (targets: Sought["targets"]): boolean => covers(mail, { ...sought, resource: own, targets });
+    const call = (targets: GrantQuery["targets"]): boolean => covers(mail, { ...sought, resource: own, targets });
     expect(call(to("ana@x.org"))).toBe(true);
     expect([to("bo@x.org"), to("ana@x.org", "bo@x.org"), to(), { to: ["ana@x.org"], bcc: ["eve@y.org"] }, {}, null].map(call)).toEqual(
       Array(6).fill(false),

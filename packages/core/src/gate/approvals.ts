@@ -80,7 +80,7 @@ const lifetimeText = ({ lifetime }: WidestGrant): string =>
 export type Grant = Readonly<{ grant: GrantId; by: Principal; givenAt: Millis } & GrantFacts>;
 
 /** What is asked about, as a grant sees it. */
-export type Sought = Readonly<{
+export type GrantQuery = Readonly<{
   agent: string;
   onBehalfOf: Principal;
   tool: string;
@@ -96,14 +96,14 @@ export type Sought = Readonly<{
   labels: readonly Label[];
 }>;
 
-export const covers = (g: Grant, q: Sought): boolean => coversCall(g, q) && newLabels(g, q).length === 0;
+export const covers = (g: Grant, q: GrantQuery): boolean => coversCall(g, q) && newLabels(g, q).length === 0;
 
 /** Labels that have joined since it was given, and that it does not survive. */
-export const newLabels = ({ labels = [], survives = [] }: Grant, q: Pick<Sought, "labels">): readonly Label[] =>
+export const newLabels = ({ labels = [], survives = [] }: Grant, q: Pick<GrantQuery, "labels">): readonly Label[] =>
   q.labels.filter((label) => !labels.includes(label) && !survives.includes(label));
 
 /** All that a grant is held against, but for the labels. */
-export const coversCall = (g: Grant, q: Sought): boolean =>
+export const coversCall = (g: Grant, q: GrantQuery): boolean =>
   g.agent === q.agent &&
   g.tool === q.tool &&
   g.toolDigest === q.toolDigest &&
@@ -116,7 +116,7 @@ export const coversCall = (g: Grant, q: Sought): boolean =>
   (g.until === null || q.now < g.until) &&
   (g.scope === "tool" || (g.scope === "digest" || coversExactCall(coverageOf(g)) ? g.digest === q.digest : isShown(g, q)));
 
-const isShown = (g: Grant, q: Sought): boolean =>
+const isShown = (g: Grant, q: GrantQuery): boolean =>
   g.resource.type === q.resource.type &&
   g.resource.id === q.resource.id &&
   q.targets !== null &&

@@ -26,15 +26,15 @@ import type { Need } from "./arguments/arg-types.ts";
 import { type Asked, askFor, askOf, askUnsandboxed, hasEffects, knownOf } from "./ask.ts";
 import { memory } from "./cache.ts";
 import type { Engine, Kept, PolicyJson } from "./policies/engine.ts";
-import { type Held, holdsAlone, type Part, partOf } from "./policies/explain.ts";
+import { holdsAlone, type PolicyHeld, type PolicyPart, partOf } from "./policies/explain.ts";
 import { latelyIn } from "./policies/lately.ts";
 import type { Duties } from "./policies/policy-text.ts";
-import { type Key, keyOf, project } from "./policies/project.ts";
+import { type Key, project, sliceKey } from "./policies/project.ts";
 import { type Member, type Reads, readsOf, reduced } from "./policies/slice.ts";
 import { orAsApprover } from "./policies/user-acts.ts";
 import type { Cast, Vocabulary } from "./policies/vocabulary.ts";
 import type { Gate } from "./port.ts";
-import { bothOf, denied, type Said, toSaid, toVerdict } from "./verdict.ts";
+import { bothOf, denied, type PolicySaid, toSaid, toVerdict } from "./verdict.ts";
 
 /** A policy that loaded: parsed, validated against the tools, its annotations understood. */
 export type LoadedPolicy = Readonly<{
@@ -73,12 +73,12 @@ type Slice = Readonly<{
 type Slicer = (principal: Member, action: Member) => Slice;
 
 /** An answer, with exactly what was read for it. */
-type Remembered = Readonly<{ said: Said; read: JsonObject }>;
+type Remembered = Readonly<{ said: PolicySaid; read: JsonObject }>;
 
 /** For people: why this decision, out of which policies, on what. */
 export type Explained = Readonly<{
   decision: Decision;
-  considered: readonly (Readonly<{ policy: LoadedPolicy }> & Part)[];
+  considered: readonly (Readonly<{ policy: LoadedPolicy }> & PolicyPart)[];
   outOfScope: readonly LoadedPolicy[];
   reads: readonly string[];
 }>;
@@ -150,7 +150,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
         kept,
         reads,
         digest,
-        key: keyOf(`${count.slices}|`, reads, vocabulary.args),
+        key: sliceKey(`${count.slices}|`, reads, vocabulary.args),
         once: isConstant(reads) ? new Map() : null,
       };
       slices.set(which, slice);
@@ -250,7 +250,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
   }
 
   /** G345 each policy by itself, whatever the others say. */
-  function heldIn(asked: Asked, { policies, reads }: Slice): readonly Held[] {
+  function heldIn(asked: Asked, { policies, reads }: Slice): readonly PolicyHeld[] {
     const projected = project(asked, reads, known, vocabulary.args);
     if (projected.kind === "unrepresentable") return [];
     const { context, entities } = projected;

@@ -18,15 +18,15 @@ export {
   unaskable,
 } from "./policies/cases.ts";
 export type {
-  Answer,
   CedarEntity,
   CedarError as Remark,
   CedarRecord,
   CedarValue,
   Engine,
+  EngineAnswer as Answer,
+  EngineQuestion as Question,
   Kept,
   PolicyJson,
-  Question,
   Uid,
 } from "./policies/engine.ts";
 export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./policies/load.ts";

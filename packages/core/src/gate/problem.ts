@@ -1,7 +1,7 @@
 /** Policy files and what is wrong in them, with its place. */
 import type { LoadedPolicy } from "./cedar.ts";
 import type { CedarError } from "./policies/engine.ts";
-import { characterAt, type Piece, placeAt } from "./policies/policy-text.ts";
+import { characterAt, type PolicyPiece, placeAt } from "./policies/policy-text.ts";
 
 /** `name` is its path below `policies/`, without the ending: the first part of its policies' ids. */
 export type PolicyFile = Readonly<{
@@ -15,7 +15,7 @@ export type PolicyFile = Readonly<{
 
 export type PolicyProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
 
-export type Parsed = Readonly<{ file: PolicyFile; piece: Piece; policy: LoadedPolicy }>;
+export type Parsed = Readonly<{ file: PolicyFile; piece: PolicyPiece; policy: LoadedPolicy }>;
 
 /** A problem at a character of the policy's own text. */
 export const problemAt = (
@@ -31,7 +31,7 @@ export const problemAt = (
 });
 
 /** The engine's message without the part that names the policy: the place does that. */
-export function placed(of: Pick<Parsed, "file" | "piece">, error: CedarError): PolicyProblem {
+export function problemText(of: Pick<Parsed, "file" | "piece">, error: CedarError): PolicyProblem {
   const detail = error.message
     .replace(/^failed to parse (policies|policy|policy with id `[^`]*`) from string: /, "")
     .replace(/^for policy `[^`]*`, /, "");

@@ -15,11 +15,11 @@ import {
 } from "../vocab/index.ts";
 import type { Asked } from "./ask.ts";
 import type { LoadedPolicy } from "./cedar.ts";
-import type { Answer, Uid } from "./policies/engine.ts";
+import type { EngineAnswer, Uid } from "./policies/engine.ts";
 import { withEdits } from "./request.ts";
 
 /** What the policies say, as far as it hangs on nothing but what they read: it is remembered. The words of a verdict may say more. */
-export type Said =
+export type PolicySaid =
   | Readonly<{ kind: "verdict"; verdict: Verdict }>
   /** Denied, and no policy gives a reason of its own. */
   | Readonly<{ kind: "denied"; because: readonly PolicyId[] }>
@@ -30,13 +30,13 @@ export function denied(because: readonly string[], faults: readonly PolicyFault[
 }
 
 /** Cedar skips a policy that errs, so a broken `forbid` disappears. Here any error denies (G3). */
-export function toSaid(answer: Answer, policies: readonly LoadedPolicy[]): Said {
+export function toSaid(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicySaid {
   return deepFreeze(said(answer, policies));
 }
 
-const verdict = (verdict: Verdict): Said => ({ kind: "verdict", verdict });
+const verdict = (verdict: Verdict): PolicySaid => ({ kind: "verdict", verdict });
 
-function said(answer: Answer, policies: readonly LoadedPolicy[]): Said {
+function said(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicySaid {
   if (answer.type === "failure") {
     const faults = answer.errors.map((e) => ({ policy: null, message: e.message }));
     return verdict(denied([], faults, `the policies could not be evaluated: ${faults[0]?.message ?? "unknown"}`));
@@ -57,7 +57,7 @@ function said(answer: Answer, policies: readonly LoadedPolicy[]): Said {
 }
 
 /** G7. What a permit asks for beside its yes, of all that decided. */
-function permitted(because: readonly PolicyId[], deciding: readonly LoadedPolicy[]): Said {
+function permitted(because: readonly PolicyId[], deciding: readonly LoadedPolicy[]): PolicySaid {
   const asks = deciding.flatMap((p) => p.duties.ask ?? []);
   const edits = deciding.flatMap((p) => p.duties.edits);
   const [firstAsk, ...moreAsks] = asks;
@@ -70,7 +70,7 @@ function permitted(because: readonly PolicyId[], deciding: readonly LoadedPolicy
 }
 
 /** The words for this one asking. */
-export function toVerdict(said: Said, asked: Asked): Verdict {
+export function toVerdict(said: PolicySaid, asked: Asked): Verdict {
   switch (said.kind) {
     case "verdict":
       return said.verdict;
@@ -82,7 +82,10 @@ export function toVerdict(said: Said, asked: Asked): Verdict {
 }
 
 /** A question is put about what would run: the edits are made first (G12), and what they leave as it was needs none. */
-function edited({ because, asks, edits }: Extract<Said, { kind: "edited" }>, call: Extract<Action, { kind: "call" }> | null): Verdict {
+function edited(
+  { because, asks, edits }: Extract<PolicySaid, { kind: "edited" }>,
+  call: Extract<Action, { kind: "call" }> | null,
+): Verdict {
   if (call !== null && call.args !== null && changes(call.args, edits)) return { kind: "modify", because, edits };
   const [firstAsk, ...moreAsks] = asks;
   return firstAsk === undefined ? { kind: "allow", because, approval: null } : { kind: "ask", because, asks: [firstAsk, ...moreAsks] };

@@ -35,7 +35,7 @@ export type SessionSummary = Readonly<{
 }>;
 
 /** Null before `session.opened` (a stream starts with nothing else). */
-export function summarise(before: SessionSummary | null, { stream, seq, at, event: e }: Entry): SessionSummary | null {
+export function summariseSession(before: SessionSummary | null, { stream, seq, at, event: e }: Entry): SessionSummary | null {
   if (e.kind === "session.opened") {
     if (!isSessionStream(stream)) return null;
     const { agent, principal, surface, external } = e;

@@ -30,13 +30,13 @@ const harmless = (text: string): string =>
 
 /** No item takes the whole block. */
 export const LONGEST_TEXT = 1_200;
-export function shortened(text: string): string {
+export function shortenedItem(text: string): string {
   const chars = [...text];
   return chars.length <= LONGEST_TEXT ? text : `${chars.slice(0, LONGEST_TEXT - 1).join("")}…`;
 }
 
 /** The most relevant that fit into so many tokens, in the order they came in. */
-export function fitting(items: readonly Shown[], room: number, count: (text: string) => number): readonly Shown[] {
+export function fittingItems(items: readonly Shown[], room: number, count: (text: string) => number): readonly Shown[] {
   const kept: Shown[] = [];
   let left = room - count([OPEN, HEADING, CLOSE].join("\n"));
   for (const item of items) {

@@ -2,7 +2,7 @@
  * Conventions: what is to be done in a folder, by the nearest who says so (K18, K19).
  * N11 from the folder up to the project's own, then by the language alone; nearest first, nothing twice, a step that fails is skipped.
  */
-import { textOf } from "./item.ts";
+import { itemText } from "./item.ts";
 import type { Found, Hit, Search } from "./port.ts";
 
 const DEEPEST = 32;
@@ -38,7 +38,7 @@ export async function conventions(ask: Ask, language: Search, folder: string, li
       const found = await ask({ ...language, directory });
       if (found.trouble !== null) troubles.add(found.trouble);
       for (const hit of found.hits) {
-        const text = textOf(hit.item.body);
+        const text = itemText(hit.item.body);
         if (!seen.has(text)) hits.push(hit);
         seen.add(text);
       }

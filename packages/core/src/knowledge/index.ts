@@ -1,4 +1,4 @@
-export { blockOf, fitting, lineOf, type Shown, shortened } from "./block.ts";
+export { blockOf, fittingItems as fitting, lineOf, type Shown, shortenedItem as shortened } from "./block.ts";
 export { type DocumentKind, documentKind, LONGEST_PIECE, type Piece, piecesOf } from "./chunk.ts";
 export { conventions, folderIn, upwards } from "./conventions.ts";
 export * from "./item.ts";
@@ -18,5 +18,5 @@ export {
   type Replaced,
   type Vector,
 } from "./store.ts";
-export { LAST_MESSAGES, MOST_TERMS, termsIn, termsOf } from "./terms.ts";
+export { LAST_MESSAGES, MOST_TERMS, searchTerms as termsOf, termsIn } from "./terms.ts";
 export { isUnspaced, plainName, stem, wordsIn } from "./words.ts";

@@ -15,7 +15,7 @@ import {
 import { plainName } from "./words.ts";
 
 /** What is shown of it, and what it is found by. */
-export function textOf(body: KnowledgeBody): string {
+export function itemText(body: KnowledgeBody): string {
   switch (body.kind) {
     case "fact":
       return `${body.subject} ${body.predicate} ${body.object}`;
@@ -73,20 +73,20 @@ export const idFrom = (hash: Hash, ...parts: readonly string[]): KnowledgeId =>
 export const isKnowledgeId = (text: string): text is KnowledgeId => /^k_[0-9a-f]{24}$/.test(text);
 
 /** What a session stores, and from where in the journal. */
-export type Origin = Readonly<{ agent: string; labels: readonly Label[]; from: JournalPlace; at: Millis }>;
+export type ItemOrigin = Readonly<{ agent: string; labels: readonly Label[]; from: JournalPlace; at: Millis }>;
 
 export type Fact = Readonly<{ subject: string; predicate: string; object: string; confidence: number }>;
 
-export const experience = (id: KnowledgeId, { confidence, ...said }: Fact, scope: Scope, origin: Origin): KnowledgeItem => ({
+export const experience = (id: KnowledgeId, { confidence, ...said }: Fact, scope: Scope, origin: ItemOrigin): KnowledgeItem => ({
   ...plain(id, { kind: "fact", ...said }, scope, origin),
   confidence,
 });
 
 /** What a turn has come to. */
-export const lastSummary = (id: KnowledgeId, text: string, origin: Origin): KnowledgeItem =>
+export const lastSummary = (id: KnowledgeId, text: string, origin: ItemOrigin): KnowledgeItem =>
   plain(id, { kind: "working", key: LAST_SUMMARY, text }, "agent", origin);
 
-const plain = (id: KnowledgeId, body: KnowledgeBody, scope: Scope, { agent, labels, from, at }: Origin): KnowledgeItem => ({
+const plain = (id: KnowledgeId, body: KnowledgeBody, scope: Scope, { agent, labels, from, at }: ItemOrigin): KnowledgeItem => ({
   id,
   body,
   scope,

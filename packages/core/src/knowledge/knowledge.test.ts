@@ -12,12 +12,12 @@ import {
   STORE_KNOWLEDGE,
   type StoredItem,
 } from "../vocab/index.ts";
-import { blockOf, fitting, lineOf, type Shown, shortened } from "./block.ts";
+import { blockOf, fittingItems, lineOf, type Shown, shortenedItem } from "./block.ts";
 import { conventions, folderIn, upwards } from "./conventions.ts";
 import { learningsOf, MOST_LEARNT, withSaid } from "./learnings.ts";
 import type { Search } from "./port.ts";
 import { ranked } from "./rank.ts";
-import { termsIn, termsOf } from "./terms.ts";
+import { searchTerms, termsIn } from "./terms.ts";
 import { wordsIn } from "./words.ts";
 
 const user = (text: string) => ({ role: "user", text });
@@ -58,13 +58,18 @@ const search = (more: Partial<Search> = {}): Search => ({
 
 describe("terms", () => {
   test("N1 terms are words of a user's message that are longer than 3 characters, without what stands around them", () => {
-    expect(termsOf([user("How do we deploy the billing-service, (production)?")])).toEqual(["deploy", "billing", "service", "production"]);
-    expect(termsOf([user("is it on or off, yes or no")])).toEqual([]);
+    expect(searchTerms([user("How do we deploy the billing-service, (production)?")])).toEqual([
+      "deploy",
+      "billing",
+      "service",
+      "production",
+    ]);
+    expect(searchTerms([user("is it on or off, yes or no")])).toEqual([]);
   });
   test("N1 an empty conversation has no terms, and what the assistant says brings none", () => {
-    expect(termsOf([])).toEqual([]);
+    expect(searchTerms([])).toEqual([]);
     expect(
-      termsOf([
+      searchTerms([
         { role: "assistant", text: "deployment pipeline" },
         { role: "note", text: "something else" },
       ]),
@@ -72,23 +77,23 @@ describe("terms", () => {
   });
   test("N1 newest first, the last 5 messages, 10 words a message, 15 in all, each once", () => {
     const many = (prefix: string, n: number) => user(Array.from({ length: n }, (_, i) => `${prefix}word${i}`).join(" "));
-    const terms = termsOf([user("ancient history"), many("a", 20), many("b", 20), user("same same"), user("newest words")]);
+    const terms = searchTerms([user("ancient history"), many("a", 20), many("b", 20), user("same same"), user("newest words")]);
     expect(terms.slice(0, 3)).toEqual(["newest", "words", "same"]);
     expect(terms).toHaveLength(15);
     expect(terms.filter((t) => t.startsWith("bword"))).toHaveLength(10);
     expect(terms.filter((t) => t.startsWith("aword"))).toHaveLength(2);
-    expect(termsOf([user("older message"), ...Array.from({ length: 5 }, () => user("recent text"))])).toEqual(["recent", "text"]);
+    expect(searchTerms([user("older message"), ...Array.from({ length: 5 }, () => user("recent text"))])).toEqual(["recent", "text"]);
   });
   test("N1 tools count, and any word of a script without spaces does", () => {
-    expect(termsOf([{ role: "tool", text: "the result arrived" }])).toEqual(["result", "arrived"]);
-    const terms = termsOf([user("東京の天気 กรุงเทพ Straße")]);
+    expect(searchTerms([{ role: "tool", text: "the result arrived" }])).toEqual(["result", "arrived"]);
+    const terms = searchTerms([user("東京の天気 กรุงเทพ Straße")]);
     expect(terms).toContain("東京");
     expect(terms).toContain("天気");
     expect(terms).toContain("straße");
     expect(terms.some((t) => /\p{Script=Thai}/u.test(t))).toBe(true);
   });
   test("N1 whatever is said, terms are few, short, distinct and words", () => {
-    expect(termsOf([{ role: "user", text: "⺀⺀" }])).toEqual([]); // a radical by itself is no letter
+    expect(searchTerms([{ role: "user", text: "⺀⺀" }])).toEqual([]); // a radical by itself is no letter
     fc.assert(
       fc.property(
         fc.array(
@@ -96,7 +101,7 @@ describe("terms", () => {
           { maxLength: 6 },
         ),
         (said) => {
-          const terms = termsOf(said);
+          const terms = searchTerms(said);
           expect(terms.length).toBeLessThanOrEqual(15);
           expect(new Set(terms).size).toBe(terms.length);
           for (const term of terms) expect(/^[\p{L}\p{N}\p{M}ー]+$/u.test(term)).toBe(true);
@@ -223,10 +228,10 @@ describe("the block", () => {
     );
   });
   test("N8 a long text is cut between characters, and what does not fit is left out", () => {
-    expect([...shortened("🧨".repeat(3_000))]).toHaveLength(1_200);
+    expect([...shortenedItem("🧨".repeat(3_000))]).toHaveLength(1_200);
     const items = [shown(1, "fact", "x".repeat(1_000)), shown(2, "fact", "short")];
-    expect(fitting(items, 150, (text) => text.length / 4).map((one) => one.id)).toEqual([id(2)]);
-    expect(fitting(items, 1_000, (text) => text.length / 4)).toHaveLength(2);
+    expect(fittingItems(items, 150, (text) => text.length / 4).map((one) => one.id)).toEqual([id(2)]);
+    expect(fittingItems(items, 1_000, (text) => text.length / 4)).toHaveLength(2);
     expect(lineOf(items[1] as Shown)).toContain("short");
   });
 });

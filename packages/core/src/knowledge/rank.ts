@@ -5,7 +5,7 @@
  * N5 two lists are merged by reciprocal rank: the sum of 1/(60 + place) over the lists that an item stands in.
  */
 import { isMemory, type StoredItem } from "../vocab/index.ts";
-import { textOf } from "./item.ts";
+import { itemText } from "./item.ts";
 import type { Hit, Search } from "./port.ts";
 import { stem, wordsIn } from "./words.ts";
 
@@ -44,7 +44,7 @@ function coverage(items: readonly StoredItem[], terms: readonly string[]): (i: n
   const stems = terms.map(stem);
   const has = items.map((item) => {
     const words = new Set<string>();
-    for (const word of wordsIn(textOf(item.body))) words.add(stem(word));
+    for (const word of wordsIn(itemText(item.body))) words.add(stem(word));
     return stems.map((one) => words.has(one));
   });
   const weights = stems.map((_, t) => {

@@ -3,7 +3,7 @@
  * N20 isolation is part of the query. N21 what is forgotten is gone, and its id does not come back. N22 vectors of two models, or of two lengths, are never mixed.
  */
 import type { Digest, KnowledgeId, KnowledgeItem, KnowledgeKind, Millis, Scope, StoredItem } from "../vocab/index.ts";
-import { textOf } from "./item.ts";
+import { itemText } from "./item.ts";
 import type { Found, Knowledge, Put, Search } from "./port.ts";
 
 /** As the named model sees a text. */
@@ -83,7 +83,7 @@ export function knowledgeOn(store: Pick<KnowledgeStore, "search" | "put" | "used
     async put(item, signal) {
       const put = store.put(item);
       if (put.kind !== "stored") return put;
-      const made = await vectorOf(embedder, textOf(item.body), signal);
+      const made = await vectorOf(embedder, itemText(item.body), signal);
       if (!("error" in made)) store.embed(new Map([[item.id, made.values]]), made.model);
       return put;
     },

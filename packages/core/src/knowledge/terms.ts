@@ -13,9 +13,9 @@ const READ_CHARS = 4_000;
 const LONGEST_TERM = 64;
 
 /** A message as far as it matters here. */
-export type Spoken = Readonly<{ role: string; text?: string }>;
+export type SpokenText = Readonly<{ role: string; text?: string }>;
 
-export function termsOf(messages: readonly Spoken[]): readonly string[] {
+export function searchTerms(messages: readonly SpokenText[]): readonly string[] {
   const terms = new Set<string>();
   for (const message of messages.slice(-LAST_MESSAGES).toReversed()) {
     if (message.role !== "user" && message.role !== "tool") continue;

@@ -2,7 +2,7 @@
  * Effects: announced as events, launched once those are durable, brought home as events again.
  * Nothing here touches the state: a landing is a function that the driver calls when it is its turn.
  */
-import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
+import { type Acted, act, type FoundTool, messageOf, type Run, reconcile } from "../act/act.ts";
 import { targetDigests } from "../gate/arguments/targets.ts";
 import type { Begin, Hold } from "../journal/port.ts";
 import { cut, observeOutcome } from "../observe/observe.ts";
@@ -54,7 +54,7 @@ import type { Plain, Ready } from "./model/before-model.ts";
 import { onReply, onResult } from "./model/middleware.ts";
 import { readying, sceneOf } from "./model/prepared-request.ts";
 import { type Failed, modelOf, retryAt } from "./model/retry.ts";
-import { cleanedOf, shownOutcome, shownText } from "./model/sanitise.ts";
+import { cleanedOf, sanitisedText, shownOutcome } from "./model/sanitise.ts";
 import { summarise } from "./model/summary.ts";
 import type { Move } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
@@ -485,9 +485,9 @@ async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Prom
   await p.inbox.put(p.signAsWriter({ id: p.ids.intent(), session: s.session, at: p.clock.now(), wish }));
 }
 
-function foundOf(result: Found) {
+function foundOf(result: FoundTool) {
   const found = result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail };
-  return found.kind === "cannot-tell" ? { ...found, detail: shownText(found.detail, "clean") } : found; // it is told to the model as it is
+  return found.kind === "cannot-tell" ? { ...found, detail: sanitisedText(found.detail, "clean") } : found; // it is told to the model as it is
 }
 
 /** What a tool says of an earlier run is no run: its place to try, if it had one, is free again. */
@@ -495,7 +495,7 @@ function leaveBreakers({ p, s }: Cockpit, tool: Tool | null, action: string): vo
   for (const breaker of tool === null ? [] : breakersOfTool(tool)) p.breakers.report(breaker, `${s.session}/${action}`, null, "");
 }
 
-async function foundLanding(c: Cockpit, result: Found, done: Done): Promise<Landing> {
+async function foundLanding(c: Cockpit, result: FoundTool, done: Done): Promise<Landing> {
   leaveBreakers(c, done.tool, done.call.proposed.id);
   const found = foundOf(result);
   const detail = found.kind === "cannot-tell" ? found.detail : "";

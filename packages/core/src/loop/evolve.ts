@@ -48,11 +48,11 @@ import {
 import { hearHistory } from "./model/history.ts";
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./model/retry.ts";
 import { arrangedFor, broken, forget, rewritten } from "./model/rewrites.ts";
-import { shownOutcome, shownText } from "./model/sanitise.ts";
+import { sanitisedText, shownOutcome } from "./model/sanitise.ts";
 import { cutOffAnswer, isUnlooked, outputAsked, outputChecked, takeMisread } from "./model/structured-output.ts";
 import { isStuck, noticeLast, nudgeOf } from "./model/stuck-model.ts";
 import { summaryDenied, summaryFailed, summaryLost } from "./model/summary-fallback.ts";
-import { answered, asked, consumed, count, decided, expired, reopened } from "./people/approval-state.ts";
+import { answered, asked, consumed, countVotes, decided, expired, reopened } from "./people/approval-state.ts";
 import { chooseModel, cleared, compactAsked, placeOfChosen } from "./people/conversation-settings.ts";
 import {
   type Call,
@@ -266,7 +266,7 @@ export function evolve(s: State, entry: Entry): State {
       s.unknowns.delete(e.call);
       const cleaned = was?.cleaned ?? null;
       const o = observeOutcome(was?.tool ?? "the call", shownOutcome(e.outcome, cleaned), s.turn?.limits.observationChars ?? 24_000);
-      const shown = was === undefined || was.shown === null ? o.text : shownText(was.shown, cleaned);
+      const shown = was === undefined || was.shown === null ? o.text : sanitisedText(was.shown, cleaned);
       return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${shown}`));
     }
     case "unknown.reconcile-asked": {
@@ -493,7 +493,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
     for (const c of t.calling) {
       if (isSettled(c) || isDelegated(c)) continue; // what a delegate does is its own session's to tell
       if (c.run.kind === "running") c.run = { kind: "lost", decided: c.run.decided };
-      else if (c.gated.kind === "allowed" && c.starts === 0) count(s, t, c, -1);
+      else if (c.gated.kind === "allowed" && c.starts === 0) countVotes(s, t, c, -1);
       c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.leave } : reopened(t, c.gated);
     }
   });

@@ -24,7 +24,7 @@ export { type Move, next } from "./next.ts";
 export { haltAhead, haltWaitedFor } from "./people/halts.ts";
 export { type OpenOrders, ordersOf } from "./people/orders.ts";
 export * from "./ports.ts";
-export { type OpenQuestion, type RunResult, toResult } from "./result.ts";
+export { type OpenApproval as OpenQuestion, type RunResult, toResult } from "./result.ts";
 export { type Opening, openSession, readLastTurn, readState, readTurn, takeSession } from "./resume.ts";
 export { pastFacts } from "./session-facts.ts";
 export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./sessions.ts";

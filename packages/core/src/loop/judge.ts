@@ -3,7 +3,7 @@
  * G3 any error denies. G4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
-import { covers, coversCall, newLabels, type Sought } from "../gate/approvals.ts";
+import { covers, coversCall, type GrantQuery, newLabels } from "../gate/approvals.ts";
 import { shownTargets } from "../gate/arguments/targets.ts";
 import { orDenied } from "../gate/fail-closed.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
@@ -40,7 +40,7 @@ import {
   ZERO,
 } from "../vocab/index.ts";
 import { type Breaker, breakersOfModel, breakersOfTool } from "./calls/breakers.ts";
-import { contractOf } from "./calls/delegate.ts";
+import { delegateContract } from "./calls/delegate.ts";
 import { type AimsOf, aiming } from "./calls/target-facts.ts";
 import { rememberingOf } from "./memory/remember-state.ts";
 import { modelOf } from "./model/retry.ts";
@@ -179,7 +179,9 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
   const contracted =
-    t.finish === "length" ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest) : contractOf(p, s, t, call, toolDigest, now());
+    t.finish === "length"
+      ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest)
+      : delegateContract(p, s, t, call, toolDigest, now());
   return {
     action: contracted.action,
     refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
@@ -295,7 +297,7 @@ const soughtOf = (
   t: Turn,
   { action, asks, digest, slice, now }: Asking,
   doing: Pick<Doing, "tool" | "toolDigest" | "resource">,
-): Sought => ({
+): GrantQuery => ({
   agent: s.agent.name,
   onBehalfOf: actingFor(s),
   ...doing,

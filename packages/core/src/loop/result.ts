@@ -28,7 +28,7 @@ export type RunResult<Value = Json> = Readonly<{
   durationMs: number;
   calls: number;
   /** Its own, and those of the delegates that work for it. */
-  questions: readonly OpenQuestion[];
+  questions: readonly OpenApproval[];
   unknowns: readonly Unknown[];
   conversation: readonly Message[];
   /** What the agent asks for and ran without: instructions of the project that are not trusted. */
@@ -36,7 +36,7 @@ export type RunResult<Value = Json> = Readonly<{
 }>;
 
 /** Whose it is: an answer goes to that session. */
-export type OpenQuestion = Question & Readonly<{ session: SessionId; agent: string }>;
+export type OpenApproval = Question & Readonly<{ session: SessionId; agent: string }>;
 
 /** `below`: its delegates that are still at work, and theirs. `orders`: the halts that a turn may wait with. */
 export function toResult(
@@ -84,7 +84,7 @@ export function toResult(
 
 const inCurrency = (micros: number | null): number | null => (micros === null ? null : micros / 1_000_000);
 
-const openQuestions = ({ session, agent, turn }: State): readonly OpenQuestion[] =>
+const openQuestions = ({ session, agent, turn }: State): readonly OpenApproval[] =>
   [...(turn?.questions.values() ?? [])].filter((q) => q.answer === null).map((q) => ({ ...q, session, agent: agent.name }));
 
 const heldWords = (halt: StandingHalt) => ({

@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type Row, tableGate } from "../gate/table.ts";
-import { summarise } from "../journal/index.ts";
+import { summariseSession } from "../journal/index.ts";
 import type { Model } from "../reason/port.ts";
 import { hang, PERMIT_ALL, reply, scriptedModel, type World, type WorldOptions, world } from "../testing/index.ts";
 import {
@@ -1447,7 +1447,7 @@ describe("time, people, answers", () => {
   test("J9 the list says `waiting` while a question is open and `running` once all are answered", async () => {
     const { w } = stage([reply.calls([pay("a"), pay("b")]), reply.text("ok")], asks());
     await w.run("go");
-    const line = () => w.entries().reduce((before: ReturnType<typeof summarise>, e) => summarise(before, e), null);
+    const line = () => w.entries().reduce((before: ReturnType<typeof summariseSession>, e) => summariseSession(before, e), null);
     expect(line()).toMatchObject({ state: "waiting", openQuestions: 2 });
     await say(w, APPROVE);
     await w.go();

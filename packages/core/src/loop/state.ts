@@ -287,7 +287,7 @@ export type Call = {
   /** Of its last decision, or of what became of it. */
   entry: Seq;
   gated: Gated;
-  run: Running;
+  run: RunningCall;
   /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
   edited: JsonObject | null;
   modified: boolean;
@@ -338,7 +338,7 @@ export type Mending = Readonly<{
   as: Readonly<Pick<Call, "standIn" | "edition" | "starts" | "retries" | "repeat" | "leave" | "edited" | "modified">>;
 }>;
 
-export type Running =
+export type RunningCall =
   | { readonly kind: "not-started" }
   | { readonly kind: "running"; readonly decided: Decided; readonly epoch: Epoch }
   /** Its hold was lost while it ran: run again, ask the tool, or give up, by `repeat`. */

@@ -8,14 +8,14 @@
  * counted, else one for each 64 KiB, up to 20. A text: as text.
  */
 import { type Attachment, base64Bytes, bytesIn } from "../vocab/index.ts";
-import type { Count } from "./tokens.ts";
+import type { TokenCount } from "./tokens.ts";
 
 export const IMAGE_TOKENS = Object.freeze({ least: 1_120, most: 4_784, side: 32, patch: 2.5 });
 export const PAGE_TOKENS = 3_000;
 const PAGE_BYTES = 64 * 1024;
 const MOST_GUESSED = 20;
 
-export function fileTokens(file: Attachment, count: Count): number {
+export function fileTokens(file: Attachment, count: TokenCount): number {
   switch (file.kind) {
     case "text":
       return count(file.text) + count(file.name ?? "") + HEADING;

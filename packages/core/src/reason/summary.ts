@@ -1,7 +1,7 @@
 /** What a model is asked when it is to sum up what no longer fits. One message of text: calls and results inside it would need their tools. */
 import { type Attachment, fileLine, type Part } from "../vocab/index.ts";
 import type { Message } from "./port.ts";
-import { type Count, PER_MESSAGE } from "./tokens.ts";
+import { PER_MESSAGE, type TokenCount } from "./tokens.ts";
 import type { Summary } from "./window.ts";
 
 export const SUMMARY_SYSTEM = [
@@ -15,7 +15,7 @@ export function transcript(
   messages: readonly Message[],
   before: Summary | null,
   room: number,
-  count: Count,
+  count: TokenCount,
 ): { text: string; tokens: number } {
   const earlier = before === null ? [] : [`Earlier summary (entries ${before.first} to ${before.last}):`, textOf(before.message)];
   const head = [...earlier, "Entries:"].join("\n");
@@ -31,7 +31,7 @@ export function transcript(
 const LONGEST = 8_000;
 const SHORTEST = 80;
 
-function newest(head: string, lines: readonly string[], room: number, count: Count): { text: string; tokens: number } {
+function newest(head: string, lines: readonly string[], room: number, count: TokenCount): { text: string; tokens: number } {
   const kept: string[] = [];
   let tokens = count(head) + PER_MESSAGE;
   for (const line of lines.map((one) => cutTo(one, SHORTEST)).reverse()) {

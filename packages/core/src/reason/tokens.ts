@@ -1,8 +1,8 @@
 /** Tokens are counted once per message, when it is made: by a tokenizer where one is known, by an estimate otherwise. */
-export type Count = (text: string) => number;
+export type TokenCount = (text: string) => number;
 
 /** By a tokenizer's name; what is not known is estimated. */
-export type Counters = (tokenizer: string) => Count;
+export type Counters = (tokenizer: string) => TokenCount;
 
 /**
  * What a byte-pair tokenizer makes of a character, by its script. C9 not lower than 0.8 of the real count and not higher than 2 times, script by script:

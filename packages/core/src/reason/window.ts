@@ -5,7 +5,7 @@
  */
 import type { Seq } from "../vocab/index.ts";
 import type { Message } from "./port.ts";
-import type { Count } from "./tokens.ts";
+import type { TokenCount } from "./tokens.ts";
 import { PER_MESSAGE } from "./tokens.ts";
 
 export type Window = {
@@ -108,10 +108,10 @@ export function shown(messages: readonly Message[], w: Window): readonly Message
 // ── where a boundary may go ──
 
 /** Messages before `upTo` that a boundary is moved over, and the entries they come from. */
-export type Range = Readonly<{ first: Seq; last: Seq; upTo: number }>;
+export type MessageRange = Readonly<{ first: Seq; last: Seq; upTo: number }>;
 
 /** The results of all units but the newest `keep`. */
-export function maskable(messages: readonly Message[], w: Window, keep: number): Range | null {
+export function maskable(messages: readonly Message[], w: Window, keep: number): MessageRange | null {
   let [start, left] = [messages.length, keep];
   for (; left > 0 && start > w.masked; left -= 1) {
     let at = start - 1;
@@ -122,14 +122,14 @@ export function maskable(messages: readonly Message[], w: Window, keep: number):
 }
 
 /** The oldest units, until no more than `target` tokens are left, or only what must stay. */
-export function droppable(messages: readonly Message[], w: Window, target: number): Range | null {
+export function droppable(messages: readonly Message[], w: Window, target: number): MessageRange | null {
   const trial = { ...w, lines: new Map(w.lines) };
   while (trial.tokens > target && dropOldest(messages, trial)) {}
   return rangeOf(messages, w.from, trial.from);
 }
 
 /** All but the newest `keep` units, and of these only as many as have no more than `target` tokens. The newest one stays. */
-export function summable(messages: readonly Message[], w: Window, keep: number, target: number): Range | null {
+export function summable(messages: readonly Message[], w: Window, keep: number, target: number): MessageRange | null {
   let [start, tokens] = [messages.length, 0];
   for (let left = keep; left > 0 && start > w.summed; left -= 1) {
     const at = unitStart(messages, start - 1);
@@ -141,7 +141,7 @@ export function summable(messages: readonly Message[], w: Window, keep: number, 
   return start <= w.from ? null : rangeOf(messages, w.summed, start);
 }
 
-function rangeOf(messages: readonly Message[], base: number, upTo: number): Range | null {
+function rangeOf(messages: readonly Message[], base: number, upTo: number): MessageRange | null {
   if (upTo <= base) return null;
   const entries = messages.slice(base, upTo).map((m) => m.entry); // not in order: words said meanwhile come after the results that were awaited
   return { first: entries.reduce((a, b) => (b < a ? b : a)), last: entries.reduce((a, b) => (b > a ? b : a)), upTo };
@@ -149,7 +149,7 @@ function rangeOf(messages: readonly Message[], base: number, upTo: number): Rang
 
 // ── moving it; part of the fold ──
 
-export function mask(messages: readonly Message[], w: Window, upTo: number, count: Count): void {
+export function mask(messages: readonly Message[], w: Window, upTo: number, count: TokenCount): void {
   for (let i = w.masked; i < upTo; i += 1) {
     const m = messages[i];
     if (m?.role !== "tool") continue;
@@ -162,7 +162,7 @@ export function mask(messages: readonly Message[], w: Window, upTo: number, coun
   w.masked = Math.max(w.masked, upTo);
 }
 
-function lineFor(m: Extract<Message, { role: "tool" }>, count: Count): Message {
+function lineFor(m: Extract<Message, { role: "tool" }>, count: TokenCount): Message {
   const text = `[left out: ${m.isError ? "an error" : "a result"} of ${m.tool}, call ${m.wireId}, entry ${m.entry}, ${m.text.length} characters]`;
   return { ...m, text, tokens: count(text) + PER_MESSAGE };
 }

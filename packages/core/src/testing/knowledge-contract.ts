@@ -1,5 +1,5 @@
 /** What every store of knowledge promises, as tests. */
-import { idFrom, textOf } from "../knowledge/item.ts";
+import { idFrom, itemText } from "../knowledge/item.ts";
 import type { Search } from "../knowledge/port.ts";
 import type { KnowledgeStore } from "../knowledge/store.ts";
 import { termsIn } from "../knowledge/terms.ts";
@@ -31,7 +31,7 @@ const plain: Hash = (text) => {
 };
 
 export const item = (body: KnowledgeBody, more: Partial<KnowledgeItem> = {}): KnowledgeItem => ({
-  id: idFrom(plain, textOf(body), more.scope ?? "agent", more.agent ?? "alice", String(more.created ?? 1)),
+  id: idFrom(plain, itemText(body), more.scope ?? "agent", more.agent ?? "alice", String(more.created ?? 1)),
   body,
   scope: "agent",
   agent: "alice",
@@ -72,7 +72,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
       }
     });
   const texts = (store: KnowledgeStore, query: string, more: Partial<Search> = {}): readonly string[] =>
-    store.search(asking(query, more), null).hits.map(({ item: { body } }) => textOf(body));
+    store.search(asking(query, more), null).hits.map(({ item: { body } }) => itemText(body));
 
   rule("N3 what was put is found by its words, in any capitals and close forms, and in scripts without spaces", (store) => {
     store.put(factOf("Billing", "uses", "PostgreSQL for ledgers"));
@@ -115,10 +115,10 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     const now = factOf("billing ", "RUNS  on", "three machines", { created: millis(2) });
     store.put(old);
     expect(store.put(now)).toEqual({ kind: "stored", superseded: old.id });
-    expect(texts(store, "billing machine")).toEqual([textOf(now.body)]);
+    expect(texts(store, "billing machine")).toEqual([itemText(now.body)]);
     expect(store.get(old.id)).toMatchObject({ body: old.body, supersededBy: now.id });
     expect(store.put(old)).toEqual({ kind: "known" });
-    expect(texts(store, "billing machine")).toEqual([textOf(now.body)]);
+    expect(texts(store, "billing machine")).toEqual([itemText(now.body)]);
   });
 
   rule("N14 what a person stands for, or what is another's, is not superseded by what an agent has learnt", (store) => {
@@ -296,9 +296,9 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
       expect(store.restore(past(newer))).toBe("stored");
       expect(store.get(here.id)?.supersededBy).toBe(newer.id);
       store.restore(past(same));
-      expect(texts(store, "port")).toEqual([textOf(newer.body)]);
+      expect(texts(store, "port")).toEqual([itemText(newer.body)]);
       store.restore(past(port("sure", 2, { verified: true }))); // N14 a newer one that nobody stands for does not push it out
-      expect([...texts(store, "port")].sort()).toEqual(["port is sure", textOf(newer.body)]);
+      expect([...texts(store, "port")].sort()).toEqual(["port is sure", itemText(newer.body)]);
       store.restore(past(port("surer", 9, { verified: true })));
       expect(texts(store, "port")).toEqual(["port is surer"]);
     },

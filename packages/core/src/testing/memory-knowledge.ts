@@ -1,5 +1,5 @@
 /** A store of knowledge in memory: small, exact, and slow with many items. What it does is what every store does. */
-import { holdsAt, maySupersede, placeAmong, slotOf, textOf } from "../knowledge/item.ts";
+import { holdsAt, itemText, maySupersede, placeAmong, slotOf } from "../knowledge/item.ts";
 import type { Search } from "../knowledge/port.ts";
 import { CANDIDATES, ranked } from "../knowledge/rank.ts";
 import type { DocumentKey, KnowledgeStore, KnownDocument, Vector } from "../knowledge/store.ts";
@@ -55,7 +55,7 @@ export function memoryKnowledge(): KnowledgeStore {
     const stems = given.terms.map(stem);
     const matched = seen
       .map((item) => {
-        const words = new Set([...wordsIn(textOf(item.body))].map(stem));
+        const words = new Set([...wordsIn(itemText(item.body))].map(stem));
         return { item, n: stems.filter((one) => words.has(one)).length };
       })
       .filter(({ n }) => n > 0)

@@ -38,7 +38,7 @@ import type { Recovery } from "./rules/recovery.ts";
 import type { FiredWhy, Origin, ScheduleSpec, SkippedWhy } from "./rules/schedule.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
 import type { Targets } from "./text/coverage.ts";
-import type { Named, Reconciled, Repeat, Resource, Tool } from "./tool.ts";
+import type { NamedTool, Reconciled, Repeat, Resource, Tool } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 
 /** What a session runs on. Resume compares it: an edited agent strands nothing, and the change is on record. */
@@ -265,7 +265,7 @@ export type SessionEvent =
   /** A call is done, and its tool says that these values are known from now on. In the commit of its ending. */
   | Readonly<{ kind: "known.learned"; call: CallId; set: string; values: readonly string[] }>
   /** What things are called that ids stand for, as a tool's own output says. */
-  | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly Named[] }>
+  | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly NamedTool[] }>
   /** Taken out of what the model is shown of this call, before it saw it; the outcome itself is journalled whole. */
   | Readonly<{ kind: "text.cleaned"; call: CallId; invisible: number; hidden: number; markup: Tool["markup"] }>
   /**

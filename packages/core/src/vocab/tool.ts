@@ -72,8 +72,8 @@ export type TargetKind = (typeof TARGET_KINDS)[number];
 /** When a call is done, the values of this argument join a trusted set. */
 export type Learns = Readonly<{ set: string; from: string }>;
 /** What things are called: told from a tool's own output. */
-export type NamesOf = Readonly<{ of: string; from(output: Json): readonly Named[] }>;
-export type Named = Readonly<{ id: string; name: string }>;
+export type NamesOf = Readonly<{ of: string; from(output: Json): readonly NamedTool[] }>;
+export type NamedTool = Readonly<{ id: string; name: string }>;
 
 export type Tool = ToolSpec &
   Readonly<{

@@ -9,7 +9,7 @@
  */
 import * as z from "zod";
 import { type IntentId, lowerFirst, readJson } from "../vocab/index.ts";
-import { type Decision, followTurn, type LiveSign, type TurnSign } from "./turn.ts";
+import { followTurn, type LiveSign, type TurnDecision, type TurnSign } from "./turn.ts";
 
 const chatSend = z.strictObject({ type: z.literal("ChatSend"), id: z.string().max(200), content: z.string().min(1).max(1_000_000) });
 const ping = z.strictObject({ type: z.literal("Ping") });
@@ -36,7 +36,7 @@ export const chatServerMessage = z.discriminatedUnion("type", [
     type: z.literal("PolicyDecision"),
     request_id: z.string(),
     action: z.string(),
-    decision: z.enum(["allow", "deny", "modify", "ask", "defer"] satisfies readonly Decision[]),
+    decision: z.enum(["allow", "deny", "modify", "ask", "defer"] satisfies readonly TurnDecision[]),
     reason: z.string(),
   }),
   z.strictObject({ type: z.literal("Error"), request_id: z.string().nullable(), code: z.string(), message: z.string() }),

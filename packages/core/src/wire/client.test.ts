@@ -1,9 +1,9 @@
 import { expect, expectTypeOf, test } from "vitest";
-import { createClient, type HttpRequest, type HttpResponse } from "./client.ts";
+import { type ClientRequest, createClient, type HttpResponse } from "./client.ts";
 import { wireProblem } from "./problem.ts";
 
 function answering(status: number, body: unknown, mediaType = "application/json") {
-  const asked: HttpRequest[] = [];
+  const asked: ClientRequest[] = [];
   let keys = 0;
   const client = createClient(
     async (request): Promise<HttpResponse> => {

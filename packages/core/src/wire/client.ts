@@ -9,7 +9,7 @@ import { ROUTES, type RouteInput, type RouteName, type RouteOutput } from "./api
 import { PROBLEM_MEDIA_TYPE, type Problem, problemSchema, unreadable, wireProblem } from "./problem.ts";
 import { API, IDEMPOTENCY_KEY, type Route } from "./route.ts";
 
-export type HttpRequest = Readonly<{
+export type ClientRequest = Readonly<{
   method: string;
   /** With its query, from `/api/v1` on. */
   path: string;
@@ -19,7 +19,7 @@ export type HttpRequest = Readonly<{
 }>;
 export type HttpResponse = Readonly<{ status: number; mediaType: string; text(): Promise<string> }>;
 /** Rejects when there was no answer at all: that rejection is the caller's to see. */
-export type HttpTransport = (request: HttpRequest) => Promise<HttpResponse>;
+export type HttpTransport = (request: ClientRequest) => Promise<HttpResponse>;
 
 export type Called<T> = Readonly<{ kind: "ok"; value: T } | { kind: "problem"; problem: Problem }>;
 export type CallOptions = Readonly<{ key?: string; signal?: AbortSignal }>;
@@ -44,7 +44,7 @@ export function createClient(transport: HttpTransport, makeKey: () => string): C
 
 type Loose = Readonly<{ params?: Readonly<Record<string, unknown>>; query?: Readonly<Record<string, unknown>>; body?: unknown }>;
 
-function requestOf(name: RouteName, given: Loose, key: string, signal: AbortSignal | null): HttpRequest | Problem {
+function requestOf(name: RouteName, given: Loose, key: string, signal: AbortSignal | null): ClientRequest | Problem {
   const route: Route = ROUTES[name];
   const { params = {}, query = {}, body } = given;
   for (const [what, schema, value] of [

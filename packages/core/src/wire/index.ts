@@ -19,7 +19,7 @@ export {
   type RouteAct,
 } from "./route.ts";
 export * as shapes from "./shapes.ts";
-export { type Decision, followTurn, type LiveSign, type TurnSign } from "./turn.ts";
+export { followTurn, type LiveSign, type TurnDecision as Decision, type TurnSign } from "./turn.ts";
 export * from "./ui-stream.ts";
 export * from "./v1.ts";
 export { type VerifyLine, verifyLine } from "./views.ts";

@@ -25,7 +25,7 @@ export type WireEvents = Readonly<{ opened(): void; heard(text: string): void; c
 /** Begins to connect; may throw, which counts as closed. */
 export type Dial = (events: WireEvents) => Wire;
 
-export type Place = Readonly<{ after: number }>;
+export type LinkPlace = Readonly<{ after: number }>;
 export type Follower = Readonly<{
   /** In order, each once; with where the follower is now. */
   entries(items: readonly Item[], at: number): void;
@@ -39,7 +39,7 @@ export type Follower = Readonly<{
 /** What an asker gets. */
 export type Reply = Extract<ServerFrame, { kind: "done" | "page" | "error" }>;
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-export type Asking = DistributiveOmit<Extract<ClientFrameInput, { kind: RequestFrame["kind"] }>, "id">;
+export type LinkRequest = DistributiveOmit<Extract<ClientFrameInput, { kind: RequestFrame["kind"] }>, "id">;
 
 export type LinkState = Readonly<
   | { kind: "connecting"; attempt: number }
@@ -62,8 +62,8 @@ export type LinkOptions = Readonly<{
 }>;
 
 export type Link = Readonly<{
-  follow(to: Following, from: Place | "now", follower: Follower, options?: Readonly<{ previews?: boolean }>): () => void;
-  ask(frame: Asking, options?: Readonly<{ id?: string }>): Promise<Reply>;
+  follow(to: Following, from: LinkPlace | "now", follower: Follower, options?: Readonly<{ previews?: boolean }>): () => void;
+  ask(frame: LinkRequest, options?: Readonly<{ id?: string }>): Promise<Reply>;
   close(): void;
 }>;
 

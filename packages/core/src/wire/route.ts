@@ -120,7 +120,7 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
   z.strictObject({ items: z.array(item).readonly(), next: z.string().nullable() }).readonly();
 
 export const ofAgent = z.strictObject({ agent: s.name });
-export const ofSession = z.strictObject({ session: s.sessionId });
-export const ofCall = z.strictObject({ session: s.sessionId, call: s.callId });
+export const ofSession = z.strictObject({ session: s.sessionIdSchema });
+export const ofCall = z.strictObject({ session: s.sessionIdSchema, call: s.callIdSchema });
 export const said = { text: s.text, files: s.attachments.exactOptional() };
 export const because = z.strictObject({ reason: s.reason.default("") });

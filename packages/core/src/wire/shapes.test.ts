@@ -22,7 +22,7 @@ test("W22 an entry of a kind that is not known here is read, and known not to be
     at: millis(1),
     event: { kind: "hold.taken", epoch: 1, writer: "w" } as never,
   };
-  expect(s.isKnown(s.entry.parse(known))).toBe(true);
-  expect(s.isKnown(s.entry.parse({ ...known, event: { kind: "moon.risen", phase: 3 } }))).toBe(false);
+  expect(s.isKnownKind(s.entry.parse(known))).toBe(true);
+  expect(s.isKnownKind(s.entry.parse({ ...known, event: { kind: "moon.risen", phase: 3 } }))).toBe(false);
   expect(s.entry.safeParse({ ...known, event: { phase: 3 } }).success).toBe(false);
 });

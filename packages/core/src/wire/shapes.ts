@@ -41,26 +41,26 @@ export const reason = z.string().max(2_000);
 /** Where one has to be given (W480): not empty, not blank. */
 export const requiredReason = reason.regex(/\S/, "say why: the journal keeps it, and whom it concerns is told");
 export const name = z.string().min(1).max(200);
-export const count = z.int().min(0);
+export const countSchema = z.int().min(0);
 /** What was read from JSON is JSON: only its absence is to be seen to. */
 const anything = z.unknown().refine((value) => value !== undefined, "is missing");
 export const json: z.ZodType<Json> = branded<Json>(anything);
 export const jsonObject: z.ZodType<JsonObject> = branded<JsonObject>(z.record(z.string(), anything));
 
-export const sessionId = branded<SessionId>(z.string().regex(/^s_[0-9a-z]{8,40}$/));
-export const streamId = branded<StreamId>(name);
-export const callId = branded<CallId>(name);
-export const actionId = branded<ActionId>(name);
-export const approvalId = branded<ApprovalId>(name);
-export const grantId = branded<GrantId>(name);
-export const intentId = branded<IntentId>(z.string().regex(/^[\w-]{1,100}$/));
-export const policyId = branded<PolicyId>(z.string().max(500));
-export const label = branded<Label>(name);
-export const digest = branded<Digest>(z.string().regex(/^[0-9a-f]{64}$/));
+export const sessionIdSchema = branded<SessionId>(z.string().regex(/^s_[0-9a-z]{8,40}$/));
+export const streamIdSchema = branded<StreamId>(name);
+export const callIdSchema = branded<CallId>(name);
+export const actionIdSchema = branded<ActionId>(name);
+export const approvalIdSchema = branded<ApprovalId>(name);
+export const grantIdSchema = branded<GrantId>(name);
+export const intentIdSchema = branded<IntentId>(z.string().regex(/^[\w-]{1,100}$/));
+export const policyIdSchema = branded<PolicyId>(z.string().max(500));
+export const labelSchema = branded<Label>(name);
+export const digestSchema = branded<Digest>(z.string().regex(/^[0-9a-f]{64}$/));
 /** The beginning of a digest, long enough to mean one set of policies. */
 export const digestStart = z.string().regex(/^[0-9a-f]{6,64}$/);
-export const seq = branded<Seq>(count);
-export const millis = branded<Millis>(count);
+export const seqSchema = branded<Seq>(countSchema);
+export const millisSchema = branded<Millis>(countSchema);
 
 /** Chosen by whoever asks; the same one again is the same request. */
 export const requestId = z.string().regex(/^[\w.:-]{1,64}$/);
@@ -72,7 +72,7 @@ export const principal: z.ZodType<Principal> = z.discriminatedUnion("kind", [
 ]);
 export const surface: z.ZodType<Surface> = z.enum(SURFACES);
 export const ending: z.ZodType<Ending> = z.enum(Object.keys(ENDINGS) as [Ending, ...Ending[]]);
-export const usage = z.strictObject({ input: count, output: count, cached: count, reasoning: count }).readonly();
+export const usage = z.strictObject({ input: countSchema, output: countSchema, cached: countSchema, reasoning: countSchema }).readonly();
 export const resource = z.strictObject({ type: z.string(), id: z.string() }).readonly();
 
 /** What a person shows beside words. The file's own reader decides, and what is handed on is as it has read them. */
@@ -92,7 +92,7 @@ export const attachments = z
     return z.NEVER;
   });
 
-const until = z.union([z.enum(["turn", "session"]), millis]);
+const until = z.union([z.enum(["turn", "session"]), millisSchema]);
 export const grantScope = z.enum(["digest", "resource", "tool"]);
 const grantWish = z.strictObject({ scope: grantScope, until }).readonly();
 export const answer: z.ZodType<Answer> = z.discriminatedUnion("kind", [
@@ -108,78 +108,80 @@ export const resolution = z.enum(["happened", "did-not-happen", "abandon", "reco
 
 const event = z.looseObject({ kind: z.string().min(1) });
 /** An event in its place. Its fields are as the journal has them: what is sealed there is not checked again here. */
-export const entry: z.ZodType<Entry> = branded<Entry>(z.strictObject({ stream: streamId, seq, at: millis, event }).readonly());
+export const entry: z.ZodType<Entry> = branded<Entry>(
+  z.strictObject({ stream: streamIdSchema, seq: seqSchema, at: millisSchema, event }).readonly(),
+);
 /** Of a schedule's own stream. */
 export const scheduleEvent = branded<Extract<JournalEvent, { kind: `schedule.${string}` }>>(
   z.looseObject({ kind: z.string().regex(/^schedule\.[a-z]+$/) }).readonly(),
 );
 /** Of a kind that this version does not know: a newer one wrote it. It is counted, and shown by its name. */
-export const isKnown = ({ event: { kind } }: Entry): boolean => isEventKind(kind);
+export const isKnownKind = ({ event: { kind } }: Entry): boolean => isEventKind(kind);
 
 export const preview = z.discriminatedUnion("part", [
-  z.strictObject({ part: z.enum(["text", "thinking"]), offset: count, text: z.string() }).readonly(),
-  z.strictObject({ part: z.literal("call"), call: count, tool: z.string(), offset: count, text: z.string() }).readonly(),
+  z.strictObject({ part: z.enum(["text", "thinking"]), offset: countSchema, text: z.string() }).readonly(),
+  z.strictObject({ part: z.literal("call"), call: countSchema, tool: z.string(), offset: countSchema, text: z.string() }).readonly(),
 ]);
 
 // ── what lists show ──
 
 export const sessionSummary = z
   .strictObject({
-    session: sessionId,
+    session: sessionIdSchema,
     external: z.string().nullable(),
     title: z.string().nullable(),
     agent: z.string(),
     principal,
-    parent: sessionId.nullable(),
+    parent: sessionIdSchema.nullable(),
     surface,
-    openedAt: millis,
-    lastAt: millis,
-    seq,
+    openedAt: millisSchema,
+    lastAt: millisSchema,
+    seq: seqSchema,
     state: z.enum(["idle", "running", "waiting", "closed"]),
-    turns: count,
+    turns: countSchema,
     ending: ending.nullable(),
-    iterations: count,
+    iterations: countSchema,
     usage,
-    openQuestions: count,
-    openUnknowns: count,
-    children: z.array(sessionId).readonly(),
+    openQuestions: countSchema,
+    openUnknowns: countSchema,
+    children: z.array(sessionIdSchema).readonly(),
   })
   .readonly();
 
-export const standingHalt = z.strictObject({ scope: z.string(), by: principal, reason: z.string(), at: millis }).readonly();
+export const standingHalt = z.strictObject({ scope: z.string(), by: principal, reason: z.string(), at: millisSchema }).readonly();
 /** `halted`: the halt that keeps its turn from going on; null where there is none, or no turn. */
 export const listedSession = z.strictObject({ ...sessionSummary.unwrap().shape, halted: standingHalt.nullable() }).readonly();
 
 const terms = z
   .strictObject({
     approvers: z.array(z.string()).readonly(),
-    quorum: count,
-    expiresMs: count.nullable(),
+    quorum: countSchema,
+    expiresMs: countSchema.nullable(),
     grant: z.string().nullable(),
     onExpiry: z.enum(["deny", "halt", "wait"]),
     grantSurvives: z.array(z.string()).readonly().optional(),
   })
   .readonly();
-const ask = z.strictObject({ policy: policyId, question: z.string(), terms }).readonly();
-const vote = z.strictObject({ by: z.string(), counts: z.array(policyId).readonly(), grant: grantWish.nullable() }).readonly();
+const ask = z.strictObject({ policy: policyIdSchema, question: z.string(), terms }).readonly();
+const vote = z.strictObject({ by: z.string(), counts: z.array(policyIdSchema).readonly(), grant: grantWish.nullable() }).readonly();
 
 const question = {
-  approval: approvalId,
-  session: sessionId,
+  approval: approvalIdSchema,
+  session: sessionIdSchema,
   agent: z.string(),
-  action: actionId,
+  action: actionIdSchema,
   /** A tool's name; `model` or `respond` for the others. */
   tool: z.string(),
   resource: resource.nullable(),
-  digest,
+  digest: digestSchema,
   asks: z.array(ask).readonly(),
   again: z.string().nullable(),
-  askedAt: millis,
-  expiresAt: millis.nullable(),
+  askedAt: millisSchema,
+  expiresAt: millisSchema.nullable(),
   votes: z.array(vote).readonly(),
 };
-export const listedQuestion = z.strictObject({ ...question, arrival: count }).readonly();
-const lifetime = z.union([z.enum(["turn", "session"]), z.strictObject({ ms: count }).readonly()]);
+export const listedQuestion = z.strictObject({ ...question, arrival: countSchema }).readonly();
+const lifetime = z.union([z.enum(["turn", "session"]), z.strictObject({ ms: countSchema }).readonly()]);
 const targets = z.record(z.string(), z.array(z.string()).readonly()).readonly();
 const names = z.array(z.string()).readonly();
 export const questionView = z
@@ -208,21 +210,21 @@ export const questionView = z
 
 export const standingGrant = z
   .strictObject({
-    grant: grantId,
+    grant: grantIdSchema,
     by: principal,
-    givenAt: millis,
+    givenAt: millisSchema,
     agent: z.string(),
     onBehalfOf: principal,
     tool: z.string(),
-    toolDigest: digest.nullable(),
+    toolDigest: digestSchema.nullable(),
     scope: grantScope,
     resource,
-    digest,
-    slice: digest,
-    policies: z.array(policyId).readonly(),
-    session: sessionId.nullable(),
-    turn: count.nullable(),
-    until: millis.nullable(),
+    digest: digestSchema,
+    slice: digestSchema,
+    policies: z.array(policyIdSchema).readonly(),
+    session: sessionIdSchema.nullable(),
+    turn: countSchema.nullable(),
+    until: millisSchema.nullable(),
     targets: targets.nullable().optional(),
     labels: names.optional(),
     survives: names.optional(),
@@ -234,28 +236,28 @@ export const standingGrant = z
 const unknownCause = z.enum(["timed-out", "cancelled", "hold-lost", "connection-lost", "killed", "not-reconciled"]);
 export const openUnknown = z
   .strictObject({
-    session: sessionId,
+    session: sessionIdSchema,
     agent: z.string(),
-    call: callId,
+    call: callIdSchema,
     tool: z.string(),
     resource,
-    digest,
+    digest: digestSchema,
     cause: unknownCause,
-    at: millis,
+    at: millisSchema,
   })
   .readonly();
 
 export const deadLetter = z
   .strictObject({
-    session: sessionId,
-    call: callId,
+    session: sessionIdSchema,
+    call: callIdSchema,
     agent: z.string(),
     tool: z.string(),
     resource,
-    digest,
+    digest: digestSchema,
     error: z.string(),
-    at: millis,
-    arrival: count,
+    at: millisSchema,
+    arrival: countSchema,
   })
   .readonly();
 
@@ -265,11 +267,11 @@ export const breakerView = z
     breaker: z.string(),
     state: breakerState,
     written: breakerState,
-    failures: count,
-    until: millis.nullable(),
+    failures: countSchema,
+    until: millisSchema.nullable(),
     by: principal,
     reason: z.string(),
-    at: millis,
+    at: millisSchema,
   })
   .readonly();
 
@@ -277,11 +279,11 @@ export const breakerView = z
 export const member = z
   .strictObject({
     agent: name.nullable(),
-    session: sessionId.nullable(),
+    session: sessionIdSchema.nullable(),
     ending: ending.nullable(),
     detail: z.string().nullable(),
-    tokens: count,
-    lost: count,
+    tokens: countSchema,
+    lost: countSchema,
     cost: z.number().nullable(),
   })
   .readonly();
@@ -289,7 +291,7 @@ export const member = z
 /** What came of a turn, and of each that worked for it: the fields of `runtime.complete` and `orgate run --json`, without the conversation, which `events` has. */
 export const runResult = z
   .strictObject({
-    session: sessionId,
+    session: sessionIdSchema,
     state: z.enum(["ended", "waiting"]),
     ending: ending.nullable(),
     sentence: z.string(),
@@ -297,17 +299,26 @@ export const runResult = z
     detail: z.string().nullable(),
     output: z.string().nullable(),
     value: json,
-    iterations: count,
-    usage: z.strictObject({ input: count, output: count, cached: count, reasoning: count, total: count, lost: count }).readonly(),
+    iterations: countSchema,
+    usage: z
+      .strictObject({
+        input: countSchema,
+        output: countSchema,
+        cached: countSchema,
+        reasoning: countSchema,
+        total: countSchema,
+        lost: countSchema,
+      })
+      .readonly(),
     cost: z.number().nullable(),
-    durationMs: count,
-    calls: count,
-    questions: z.array(approvalId).readonly(),
-    unknowns: z.array(callId).readonly(),
+    durationMs: countSchema,
+    calls: countSchema,
+    questions: z.array(approvalIdSchema).readonly(),
+    unknowns: z.array(callIdSchema).readonly(),
     warnings: z.array(z.string()).readonly(),
     members: z.array(member).readonly(),
   })
   .readonly();
 
 /** What became of a wish: the entry, or null while whoever holds the session has not taken it; `halted`: the halt that the session waits with. */
-export const became = z.strictObject({ session: sessionId, entry: entry.nullable(), halted: standingHalt.nullable() }).readonly();
+export const became = z.strictObject({ session: sessionIdSchema, entry: entry.nullable(), halted: standingHalt.nullable() }).readonly();

@@ -39,7 +39,7 @@ export type LivePreview = Readonly<{
 }>;
 export type LiveSign = LiveEntry | LivePreview;
 
-export type Decision = Verdict["kind"];
+export type TurnDecision = Verdict["kind"];
 
 export type TurnSign =
   | Readonly<{ kind: "began"; session: SessionId; turn: number }>
@@ -49,7 +49,7 @@ export type TurnSign =
   | Readonly<{ kind: "broke"; iteration: number; attempt: number }>
   /** `shown`: its words were shown while they came, so that the rest of them may be told too. */
   | Readonly<{ kind: "replied"; iteration: number; attempt: number; text: string; shown: boolean }>
-  | Readonly<{ kind: "decided"; action: string; call: ProposedCall | null; decision: Decision; reason: string }>
+  | Readonly<{ kind: "decided"; action: string; call: ProposedCall | null; decision: TurnDecision; reason: string }>
   | Readonly<{ kind: "question"; approval: ApprovalId; digest: Digest; call: ProposedCall | null; asks: readonly Ask[] }>
   | Readonly<{ kind: "answered"; approval: ApprovalId; call: string | null; approved: boolean; reason: string | null }>
   | Readonly<{ kind: "started"; call: ProposedCall }>

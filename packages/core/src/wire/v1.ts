@@ -24,7 +24,7 @@ export const MOST_ENTRIES = 200;
 
 /** One session, or everything that the caller may see. */
 const to = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("session"), session: s.sessionId }),
+  z.strictObject({ kind: z.literal("session"), session: s.sessionIdSchema }),
   z.strictObject({ kind: z.literal("all") }),
 ]);
 export type Following = z.infer<typeof to>;
@@ -33,7 +33,7 @@ export type Following = z.infer<typeof to>;
 const subscription = {
   id: s.requestId,
   to,
-  after: z.union([s.count, z.literal("now")]),
+  after: z.union([s.countSchema, z.literal("now")]),
   /** Words of replies in progress are told too. */
   previews: z.boolean().default(true),
 };
@@ -51,24 +51,30 @@ export const clientFrame = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("subscribe"), ...subscription }),
   z.strictObject({ kind: z.literal("unsubscribe"), id: s.requestId }),
   /** Starts a turn, or is said for when the one in progress has ended. Without a session one is opened. */
-  z.strictObject({ kind: z.literal("chat"), id: s.requestId, agent: s.name, session: s.sessionId.nullable(), ...said }),
-  z.strictObject({ kind: z.literal("steer"), id: s.requestId, session: s.sessionId, ...said }),
+  z.strictObject({ kind: z.literal("chat"), id: s.requestId, agent: s.name, session: s.sessionIdSchema.nullable(), ...said }),
+  z.strictObject({ kind: z.literal("steer"), id: s.requestId, session: s.sessionIdSchema, ...said }),
   /** `all`: what was said to follow the turn is dropped too. */
-  z.strictObject({ kind: z.literal("cancel"), id: s.requestId, session: s.sessionId, reason: s.reason, all: z.boolean().default(false) }),
+  z.strictObject({
+    kind: z.literal("cancel"),
+    id: s.requestId,
+    session: s.sessionIdSchema,
+    reason: s.reason,
+    all: z.boolean().default(false),
+  }),
   /** Bound to the digest that was on screen. With its session, an answer that was given before is told again; without, such a question is not open. */
   z.strictObject({
     kind: z.literal("answer"),
     id: s.requestId,
-    session: s.sessionId.nullable().default(null),
-    approval: s.approvalId,
-    digest: s.digest,
+    session: s.sessionIdSchema.nullable().default(null),
+    approval: s.approvalIdSchema,
+    digest: s.digestSchema,
     answer: s.answer,
   }),
   z.strictObject({
     kind: z.literal("resolve"),
     id: s.requestId,
-    session: s.sessionId,
-    call: s.callId,
+    session: s.sessionIdSchema,
+    call: s.callIdSchema,
     as: s.resolution,
     note: s.reason.default(""),
   }),
@@ -76,8 +82,8 @@ export const clientFrame = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("history"),
     id: s.requestId,
-    session: s.sessionId,
-    before: s.seq.nullable(),
+    session: s.sessionIdSchema,
+    before: s.seqSchema.nullable(),
     most: z.int().min(1).max(MOST_ENTRIES).default(MOST_ENTRIES),
   }),
   z.strictObject({ kind: z.literal("ping"), id: s.requestId }),
@@ -90,9 +96,9 @@ export type RequestFrame = Extract<ClientFrame, { kind: "chat" | "steer" | "canc
 export type SubscribeFrame = Extract<ClientFrame, { kind: "subscribe" }>;
 
 /** `position` is null where one session is followed: its `seq` counts. What is erased or bad is named in its place, and the others go on. */
-const place = { stream: s.streamId, seq: s.seq, at: s.millis, position: s.count.nullable() };
+const place = { stream: s.streamIdSchema, seq: s.seqSchema, at: s.millisSchema, position: s.countSchema.nullable() };
 const item = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("entry"), position: s.count.nullable(), entry: s.entry }),
+  z.strictObject({ kind: z.literal("entry"), position: s.countSchema.nullable(), entry: s.entry }),
   z.strictObject({ kind: z.literal("erased"), ...place }),
   z.strictObject({ kind: z.literal("bad"), ...place, detail: z.string() }),
 ]);
@@ -108,7 +114,7 @@ export const whoami = z
     /** Null: whatever the policies let this person see and do. */
     agents: z.array(s.name).readonly().nullable(),
     actions: z.array(s.name).readonly().nullable(),
-    expiresAt: s.millis.nullable(),
+    expiresAt: s.millisSchema.nullable(),
   })
   .readonly();
 
@@ -119,30 +125,36 @@ export const serverFrame = z.discriminatedUnion("kind", [
     connection: s.name,
     me: whoami,
     /** Where the journal stands. */
-    position: s.count,
+    position: s.countSchema,
     /** A client that hears nothing for so long takes the connection to be lost. */
-    silenceMs: s.count,
+    silenceMs: s.countSchema,
   }),
   /** What lies between `after` and `to` and is for this reader. */
-  z.strictObject({ kind: z.literal("entries"), id: s.requestId, after: s.count, to: s.count, items: z.array(item).max(MOST_ENTRIES) }),
+  z.strictObject({
+    kind: z.literal("entries"),
+    id: s.requestId,
+    after: s.countSchema,
+    to: s.countSchema,
+    items: z.array(item).max(MOST_ENTRIES),
+  }),
   z.strictObject({
     kind: z.literal("preview"),
     id: s.requestId,
-    session: s.sessionId,
-    iteration: s.count,
-    attempt: s.count,
+    session: s.sessionIdSchema,
+    iteration: s.countSchema,
+    attempt: s.countSchema,
     preview: s.preview,
   }),
   /** Everything up to here has been sent; what comes from now on is new. */
-  z.strictObject({ kind: z.literal("caught-up"), id: s.requestId, at: s.count }),
+  z.strictObject({ kind: z.literal("caught-up"), id: s.requestId, at: s.countSchema }),
   /** Nothing more comes of this subscription: its session is closed, or the client wanted it so. */
-  z.strictObject({ kind: z.literal("ended"), id: s.requestId, at: s.count, why: z.enum(["closed", "unsubscribed"]) }),
+  z.strictObject({ kind: z.literal("ended"), id: s.requestId, at: s.countSchema, why: z.enum(["closed", "unsubscribed"]) }),
   /** What became of a request: the entry; null while whoever holds the session has not taken it. */
-  z.strictObject({ kind: z.literal("done"), id: s.requestId, session: s.sessionId, entry: s.entry.nullable() }),
+  z.strictObject({ kind: z.literal("done"), id: s.requestId, session: s.sessionIdSchema, entry: s.entry.nullable() }),
   /** `before`: where to ask on from; null when there is nothing older. */
-  z.strictObject({ kind: z.literal("page"), id: s.requestId, entries: z.array(s.entry), before: s.seq.nullable() }),
+  z.strictObject({ kind: z.literal("page"), id: s.requestId, entries: z.array(s.entry), before: s.seqSchema.nullable() }),
   /** `at`: how far each subscription has been told, so that a client knows whether anything was lost. */
-  z.strictObject({ kind: z.literal("pong"), id: s.requestId, at: z.record(s.requestId, s.count) }),
+  z.strictObject({ kind: z.literal("pong"), id: s.requestId, at: z.record(s.requestId, s.countSchema) }),
   /** Of a request or subscription, by its id; null: of a frame that could not be read. */
   z.strictObject({ kind: z.literal("error"), id: s.requestId.nullable(), problem: problemSchema }),
   /** The connection is about to be closed; `again`: connecting again is of use. */

@@ -9,7 +9,7 @@ export const agentView = z
     model: z.string(),
     tools: z.array(z.string()).readonly(),
     delegates: z.array(z.string()).readonly(),
-    digest: s.digest,
+    digest: s.digestSchema,
   })
   .readonly();
 export const toolView = z
@@ -33,40 +33,40 @@ export const agentDetail = z
     delegates: z.array(z.string()).readonly(),
     skills: z.array(z.strictObject({ name: z.string(), description: z.string() }).readonly()).readonly(),
     limits: s.jsonObject,
-    digest: s.digest,
+    digest: s.digestSchema,
     warnings: z.array(z.string()).readonly(),
   })
   .readonly();
 export const agentStatus = z
   .strictObject({
     agent: z.string(),
-    sessions: z.strictObject({ idle: s.count, running: s.count, waiting: s.count, closed: s.count }).readonly(),
-    openQuestions: s.count,
-    openUnknowns: s.count,
+    sessions: z.strictObject({ idle: s.countSchema, running: s.countSchema, waiting: s.countSchema, closed: s.countSchema }).readonly(),
+    openQuestions: s.countSchema,
+    openUnknowns: s.countSchema,
     halted: s.standingHalt.nullable(),
     /** Those of its tools and models that are not closed. */
     breakers: z.array(s.breakerView).readonly(),
-    lastAt: s.millis.nullable(),
+    lastAt: s.millisSchema.nullable(),
     lastEnding: s.ending.nullable(),
   })
   .readonly();
 export const turnView = z
   .strictObject({
-    session: s.sessionId,
-    turn: s.count,
-    first: s.seq,
+    session: s.sessionIdSchema,
+    turn: s.countSchema,
+    first: s.seqSchema,
     input: z.string(),
     by: s.principal,
-    startedAt: s.millis,
-    endedAt: s.millis.nullable(),
+    startedAt: s.millisSchema,
+    endedAt: s.millisSchema.nullable(),
     ending: s.ending.nullable(),
     output: z.string().nullable(),
     detail: z.string().nullable(),
     usage: s.usage.nullable(),
-    iterations: s.count.nullable(),
-    calls: s.count.nullable(),
-    micros: s.count.nullable(),
-    activeMs: s.count.nullable(),
+    iterations: s.countSchema.nullable(),
+    calls: s.countSchema.nullable(),
+    micros: s.countSchema.nullable(),
+    activeMs: s.countSchema.nullable(),
   })
   .readonly();
 /** JSON and Prometheus tell the same values. */
@@ -82,9 +82,9 @@ export const metric = z
   .readonly();
 export const policyView = z
   .strictObject({
-    id: s.policyId,
+    id: s.policyIdSchema,
     file: z.string(),
-    line: s.count,
+    line: s.countSchema,
     effect: z.enum(["permit", "forbid"]),
     surface: z.string().nullable(),
     shadow: z.boolean(),
@@ -94,20 +94,20 @@ export const policyView = z
   })
   .readonly();
 export const trouble = z
-  .strictObject({ file: z.string(), line: s.count, column: s.count, detail: z.string(), hint: z.string() })
+  .strictObject({ file: z.string(), line: s.countSchema, column: s.countSchema, detail: z.string(), hint: z.string() })
   .readonly();
 /** Paths below `policies/`, all of them: what is not named is not there any more. */
 export const policyFiles = z.array(z.strictObject({ path: z.string().min(1).max(300), text: z.string().max(s.MOST_TEXT) })).max(1_000);
 /** `counts`: what the set is made of; null where the list of its files was not stored. */
 export const policyHistoryRow = z
   .strictObject({
-    seq: s.seq,
-    at: s.millis,
+    seq: s.seqSchema,
+    at: s.millisSchema,
     kind: z.enum(["loaded", "applied", "refused"]),
     by: z.string(),
-    digest: s.digest.nullable(),
-    files: s.digest.nullable(),
-    counts: z.strictObject({ policies: s.count, tables: s.count, agents: s.count }).readonly().nullable(),
+    digest: s.digestSchema.nullable(),
+    files: s.digestSchema.nullable(),
+    counts: z.strictObject({ policies: s.countSchema, tables: s.countSchema, agents: s.countSchema }).readonly().nullable(),
     /** Its texts can be read. */
     stored: z.boolean(),
     changes: z.array(z.strictObject({ path: z.string(), change: z.enum(["added", "changed", "removed"]) }).readonly()).readonly(),
@@ -116,13 +116,13 @@ export const policyHistoryRow = z
   })
   .readonly();
 export const caseView = z
-  .strictObject({ file: z.string(), line: s.count, column: s.count, name: z.string(), passed: z.boolean(), detail: z.string() })
+  .strictObject({ file: z.string(), line: s.countSchema, column: s.countSchema, name: z.string(), passed: z.boolean(), detail: z.string() })
   .readonly();
 export const health = z
   .strictObject({
     status: z.enum(["ok", "failing"]),
     version: z.string(),
-    uptimeMs: s.count,
+    uptimeMs: s.countSchema,
     checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), detail: z.string() }).readonly()).readonly(),
     /** What cannot be done on this machine although the server is well, with what to do about it. */
     warnings: z.array(z.string()).readonly(),
@@ -131,25 +131,25 @@ export const health = z
 export const verified = z
   .strictObject({
     ok: z.boolean(),
-    streams: s.count,
-    entries: s.count,
-    commits: s.count,
-    writers: s.count,
-    erased: s.count,
+    streams: s.countSchema,
+    entries: s.countSchema,
+    commits: s.countSchema,
+    writers: s.countSchema,
+    erased: s.countSchema,
     head: z.string(),
     /** Sets of policies that sessions name and whose texts were never stored. */
-    textless: s.count,
+    textless: s.countSchema,
     problems: z.array(z.string()).readonly(),
   })
   .readonly();
 /** A line of a verification that is told while it goes on. */
 export const verifyLine = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("progress"), entries: s.count, of: s.count }),
+  z.strictObject({ kind: z.literal("progress"), entries: s.countSchema, of: s.countSchema }),
   z.strictObject({ kind: z.literal("result"), result: verified }),
   z.strictObject({ kind: z.literal("failed"), detail: z.string() }),
 ]);
 export type VerifyLine = z.infer<typeof verifyLine>;
-const place = { position: s.count, stream: s.streamId, seq: s.seq, at: s.millis };
+const place = { position: s.countSchema, stream: s.streamIdSchema, seq: s.seqSchema, at: s.millisSchema };
 export const foundEntry = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("entry"), ...place, entry: s.entry }),
   z.strictObject({ kind: z.literal("erased"), ...place }),
@@ -157,23 +157,23 @@ export const foundEntry = z.discriminatedUnion("kind", [
 ]);
 export const storedEntry = z
   .strictObject({
-    stream: s.streamId,
-    seq: s.seq,
-    at: s.millis,
+    stream: s.streamIdSchema,
+    seq: s.seqSchema,
+    at: s.millisSchema,
     kind: z.string(),
-    previous: s.digest,
-    payloadHash: s.digest,
-    entryHash: s.digest,
+    previous: s.digestSchema,
+    payloadHash: s.digestSchema,
+    entryHash: s.digestSchema,
     /** Both null once erased. */
     salt: z.string().nullable(),
     payload: z.string().nullable(),
     commit: z
       .strictObject({
         writer: z.string(),
-        number: s.count,
-        at: s.millis,
-        hash: s.digest,
-        root: s.digest,
+        number: s.countSchema,
+        at: s.millisSchema,
+        hash: s.digestSchema,
+        root: s.digestSchema,
         key: z.string(),
         signature: z.string(),
       })
@@ -182,24 +182,24 @@ export const storedEntry = z
   .readonly();
 export const usageRow = z
   .strictObject({
-    hour: s.count,
+    hour: s.countSchema,
     agent: z.string(),
     model: z.string(),
-    turns: s.count,
-    completed: s.count,
-    denied: s.count,
-    failed: s.count,
-    activeMs: s.count,
-    replies: s.count,
-    tokens: s.count,
-    micros: s.count,
-    unpriced: s.count,
-    calls: s.count,
-    callsFailed: s.count,
-    callMs: s.count,
-    decisions: s.count,
-    denials: s.count,
-    asks: s.count,
+    turns: s.countSchema,
+    completed: s.countSchema,
+    denied: s.countSchema,
+    failed: s.countSchema,
+    activeMs: s.countSchema,
+    replies: s.countSchema,
+    tokens: s.countSchema,
+    micros: s.countSchema,
+    unpriced: s.countSchema,
+    calls: s.countSchema,
+    callsFailed: s.countSchema,
+    callMs: s.countSchema,
+    decisions: s.countSchema,
+    denials: s.countSchema,
+    asks: s.countSchema,
   })
   .readonly();
 export const policyFile = z

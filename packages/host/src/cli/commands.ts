@@ -129,7 +129,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["A running session that nobody holds was interrupted: `orgate sessions resume` takes it up."],
     examples: ["orgate sessions list", "orgate sessions list --state waiting --json"],
-    load: async () => (await import("./commands/sessions/sessions-list.ts")).list,
+    load: async () => (await import("./commands/sessions/sessions-list.ts")).listSessions,
   },
   {
     name: "sessions show",
@@ -138,7 +138,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Decisions with their policies, acts with their outcomes, holds, open questions, and outcomes that nobody knows."],
     examples: ["orgate sessions show s_0mh3k2", "orgate sessions show s_0mh3k2 --json"],
-    load: async () => (await import("./commands/sessions/sessions.ts")).show,
+    load: async () => (await import("./commands/sessions/sessions.ts")).showSession,
   },
   {
     name: "sessions fork",
@@ -192,7 +192,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["After a crash, or when what it waited for has come. What had run does not run again.", EXITS],
     examples: ["orgate sessions resume s_0mh3k2"],
-    load: async () => (await import("./commands/sessions/sessions.ts")).resume,
+    load: async () => (await import("./commands/sessions/sessions.ts")).resumeSession,
   },
   {
     name: "sessions say",
@@ -300,7 +300,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["It shows what is there, proved or not: `orgate journal verify` proves it."],
     examples: ["orgate journal show", "orgate journal show keys --json"],
-    load: async () => (await import("./commands/sessions/journal.ts")).show,
+    load: async () => (await import("./commands/sessions/journal.ts")).showJournal,
   },
   {
     name: "journal verify",
@@ -412,7 +412,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { all: { type: "boolean", help: "access that is revoked, used or expired too" } },
     notes: [],
     examples: ["orgate keys list"],
-    load: async () => (await import("./commands/project/keys.ts")).list,
+    load: async () => (await import("./commands/project/keys.ts")).listKeys,
   },
   {
     name: "keys withdraw",
@@ -425,7 +425,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Everybody may withdraw their own key. Somebody else's takes the policies' leave to `give-access` to them, a writer's that to `manage-keys`.",
     ],
     examples: ['orgate keys withdraw k_3f2a --reason "laptop stolen"'],
-    load: async () => (await import("./commands/project/keys.ts")).withdraw,
+    load: async () => (await import("./commands/project/keys.ts")).withdrawKey,
   },
   {
     name: "keys revoke",
@@ -434,7 +434,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it (required)" }, as: AS },
     notes: [],
     examples: ['orgate keys revoke x_1f00 --reason "the build is gone"'],
-    load: async () => (await import("./commands/project/keys-access.ts")).revoke,
+    load: async () => (await import("./commands/project/keys-access.ts")).revokeAccess,
   },
   {
     name: "init",
@@ -468,7 +468,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate agents list", "orgate agents list --json"],
-    load: async () => (await import("./commands/agents/agents.ts")).list,
+    load: async () => (await import("./commands/agents/agents.ts")).listAgents,
   },
   {
     name: "agents show",
@@ -477,7 +477,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate agents show payer"],
-    load: async () => (await import("./commands/agents/agents.ts")).show,
+    load: async () => (await import("./commands/agents/agents.ts")).showAgent,
   },
   {
     name: "agents validate",
@@ -489,7 +489,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Where a part of a file cannot be read, what rests on it is not checked, and that is said (`complete` with --json).",
     ],
     examples: ["orgate agents validate", "orgate agents validate agents/payer.symbi --json"],
-    load: async () => (await import("./commands/agents/agents.ts")).validate,
+    load: async () => (await import("./commands/agents/agents.ts")).validateAgents,
   },
   {
     name: "agents explain",
@@ -498,7 +498,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["A verdict names the same file and line. `orgate policy explain` tells why one action was decided as it was."],
     examples: ["orgate agents explain payer", "orgate agents explain payer --json"],
-    load: async () => (await import("./commands/agents/agents-explain.ts")).explain,
+    load: async () => (await import("./commands/agents/agents-explain.ts")).explainAgent,
   },
   {
     name: "agents fmt",
@@ -525,7 +525,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "What reads otherwise, a rule or a setting, is told even where nothing that was tried is decided otherwise. Exits 0 only when nothing does.",
     ],
     examples: ["git worktree add ../before main && orgate agents diff ../before", "orgate agents diff ../before payer --json"],
-    load: async () => (await import("./commands/agents/agents-diff.ts")).diff,
+    load: async () => (await import("./commands/agents/agents-diff.ts")).diffAgents,
   },
   {
     name: "policy check",
@@ -543,7 +543,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate policy list"],
-    load: async () => (await import("./commands/policies/policy.ts")).list,
+    load: async () => (await import("./commands/policies/policy.ts")).listPolicies,
   },
   {
     name: "policy eval",
@@ -572,7 +572,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       `orgate policy explain --agent assistant --action tool:read_note --args '{"name":"today"}'`,
       "orgate policy explain --session s_0mh3k2 --call 1.0",
     ],
-    load: async () => (await import("./commands/policies/policy.ts")).explain,
+    load: async () => (await import("./commands/policies/policy.ts")).explainDecision,
   },
   {
     name: "policy apply",
@@ -598,7 +598,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { limit: { type: "string", value: "N", help: "maximum number to list (default 50)" } },
     notes: [],
     examples: ["orgate policy history", "orgate policy history --json"],
-    load: async () => (await import("./commands/policies/policy-history.ts")).history,
+    load: async () => (await import("./commands/policies/policy-history.ts")).policyHistoryCommand,
   },
   {
     name: "policy show",
@@ -615,7 +615,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "orgate policy show --at 2026-03-01",
       "orgate policy show --entry s_0mh3k2:12",
     ],
-    load: async () => (await import("./commands/policies/policy-history.ts")).show,
+    load: async () => (await import("./commands/policies/policy-history.ts")).showPolicies,
   },
   {
     name: "policy diff",
@@ -627,7 +627,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Both sets decide with the agents and tools of now. Exits 0 only when their files are the same."],
     examples: ["orgate policy diff 3f2a9c", "orgate policy diff 3f2a9c 81bb04 --json"],
-    load: async () => (await import("./commands/policies/policy-history.ts")).diff,
+    load: async () => (await import("./commands/policies/policy-history.ts")).diffPolicies,
   },
   {
     name: "tools list",
@@ -636,7 +636,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate tools list", "orgate tools list --json"],
-    load: async () => (await import("./commands/agents/tools.ts")).list,
+    load: async () => (await import("./commands/agents/tools.ts")).listTools,
   },
   {
     name: "tools show",
@@ -645,7 +645,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [MANIFESTS_ONLY],
     examples: ["orgate tools show whois"],
-    load: async () => (await import("./commands/agents/tools.ts")).show,
+    load: async () => (await import("./commands/agents/tools.ts")).showTool,
   },
   {
     name: "tools schema",
@@ -666,7 +666,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "toolclad.toml and scope/scope.toml are looked at too.",
     ],
     examples: ["orgate tools validate", "orgate tools validate tools/whois.clad.toml --json"],
-    load: async () => (await import("./commands/agents/tools.ts")).validate,
+    load: async () => (await import("./commands/agents/tools.ts")).validateTools,
   },
   {
     name: "tools test",
@@ -692,7 +692,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: [MANIFESTS_ONLY, EXITS],
     examples: ["orgate tools run whois --arg target=example.com"],
-    load: async () => (await import("./commands/agents/tools.ts")).run,
+    load: async () => (await import("./commands/agents/tools.ts")).runTool,
   },
   {
     name: "tools init",
@@ -701,7 +701,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { kind: { type: "string", value: "KIND", help: "command (default), http or mcp", choices: ["command", "http", "mcp"] } },
     notes: ["It overwrites nothing."],
     examples: ["orgate tools init my_tool", "orgate tools init notify --kind http"],
-    load: async () => (await import("./commands/agents/tools.ts")).init,
+    load: async () => (await import("./commands/agents/tools.ts")).initTool,
   },
   {
     name: "secrets set",
@@ -713,7 +713,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [PASSPHRASES],
     examples: ["orgate secrets set api_token", "pass show api | orgate secrets set api_token -"],
-    load: async () => (await import("./commands/project/secrets.ts")).set,
+    load: async () => (await import("./commands/project/secrets.ts")).setSecret,
   },
   {
     name: "secrets list",
@@ -722,7 +722,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Values are never shown.", PASSPHRASES],
     examples: ["orgate secrets list"],
-    load: async () => (await import("./commands/project/secrets.ts")).list,
+    load: async () => (await import("./commands/project/secrets.ts")).listSecrets,
   },
   {
     name: "secrets remove",
@@ -731,7 +731,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [PASSPHRASES],
     examples: ["orgate secrets remove api_token"],
-    load: async () => (await import("./commands/project/secrets.ts")).remove,
+    load: async () => (await import("./commands/project/secrets.ts")).removeSecret,
   },
   {
     name: "skills list",
@@ -742,7 +742,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Found in skills/ and .agents/skills/, in ~/.agents/skills where orgate.toml says so, and in what the modules of tools/ export.",
     ],
     examples: ["orgate skills list", "orgate skills list --json"],
-    load: async () => (await import("./commands/agents/skills.ts")).list,
+    load: async () => (await import("./commands/agents/skills.ts")).listSkills,
   },
   {
     name: "skills show",
@@ -751,7 +751,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Hidden and control characters are shown escaped. Shown whether it is trusted or not: read it, then `orgate trust add`."],
     examples: ["orgate skills show refunds"],
-    load: async () => (await import("./commands/agents/skills.ts")).show,
+    load: async () => (await import("./commands/agents/skills.ts")).showSkill,
   },
   {
     name: "trust list",
@@ -760,7 +760,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Trust is given to a digest: what has changed since is not used."],
     examples: ["orgate trust list"],
-    load: async () => (await import("./commands/agents/trust.ts")).list,
+    load: async () => (await import("./commands/agents/trust.ts")).listTrust,
   },
   {
     name: "trust add",
@@ -769,7 +769,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { digest: { type: "string", value: "DIGEST", help: "only if it is this one (at least 8 characters)" }, as: AS },
     notes: [],
     examples: ["orgate trust add AGENTS.md"],
-    load: async () => (await import("./commands/agents/trust.ts")).add,
+    load: async () => (await import("./commands/agents/trust.ts")).addTrust,
   },
   {
     name: "trust remove",
@@ -778,7 +778,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
     notes: [],
     examples: ["orgate trust remove AGENTS.md"],
-    load: async () => (await import("./commands/agents/trust.ts")).remove,
+    load: async () => (await import("./commands/agents/trust.ts")).removeTrust,
   },
   {
     name: "mcp list",
@@ -787,7 +787,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Servers stand in .mcp.json of the project and in mcp.json of $ORGATE_HOME (~/.orgate). Nothing is started."],
     examples: ["orgate mcp list", "orgate mcp list files --json"],
-    load: async () => (await import("./commands/agents/mcp.ts")).list,
+    load: async () => (await import("./commands/agents/mcp.ts")).listServers,
   },
   {
     name: "mcp diff",
@@ -796,7 +796,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["Starts the server, which must be trusted (`orgate trust add mcp:NAME`). Exits 1 when there is a difference."],
     examples: ["orgate mcp diff files"],
-    load: async () => (await import("./commands/agents/mcp.ts")).diff,
+    load: async () => (await import("./commands/agents/mcp.ts")).diffServer,
   },
   {
     name: "mcp login",
@@ -841,7 +841,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { most: { type: "string", value: "N", help: "at most so many (default 100)" } },
     notes: ["In the order in which they were asked. What has expired is shown as expired."],
     examples: ["orgate approvals list", "orgate approvals list --json"],
-    load: async () => (await import("./commands/people/approvals.ts")).list,
+    load: async () => (await import("./commands/people/approvals.ts")).listApprovals,
   },
   {
     name: "approvals show",
@@ -853,7 +853,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "Hidden and control characters are shown escaped; long values are folded (↪), and nothing is left out.",
     ],
     examples: ["orgate approvals show a_0mh3k2", "orgate approvals show a_0mh3k2 --json"],
-    load: async () => (await import("./commands/people/approvals.ts")).show,
+    load: async () => (await import("./commands/people/approvals.ts")).showApproval,
   },
   {
     name: "approvals approve",
@@ -890,7 +890,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, digest: DIGEST, as: AS },
     notes: ['For whoever asked for it, where the policies permit Action::"withdraw"; anybody else denies it.', DELIVERY],
     examples: ['orgate approvals withdraw a_0mh3k2 --reason "I have done it myself"'],
-    load: async () => (await import("./commands/people/approvals-answer.ts")).withdraw,
+    load: async () => (await import("./commands/people/approvals-answer.ts")).withdrawVote,
   },
   {
     name: "approvals edit",
@@ -899,7 +899,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { args: { type: "string", value: "JSON", help: "all the arguments, as they are to be (required)" }, digest: DIGEST, as: AS },
     notes: ["Where several people have to say yes, those who said so before said it to something else: they are asked again.", DELIVERY],
     examples: [`orgate approvals edit a_0mh3k2 --args '{"service":"checkout"}'`],
-    load: async () => (await import("./commands/people/approvals-answer.ts")).edit,
+    load: async () => (await import("./commands/people/approvals-answer.ts")).editAndApprove,
   },
   {
     name: "approvals grants",
@@ -917,7 +917,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it (required)" }, as: AS },
     notes: ["Whoever gave it may, and whoever the policies let approve the like."],
     examples: ['orgate approvals revoke g_0mh3k2_a_77 --reason "the incident is over"'],
-    load: async () => (await import("./commands/people/approvals-grants.ts")).revoke,
+    load: async () => (await import("./commands/people/approvals-grants.ts")).revokeGrantCommand,
   },
   {
     name: "approvals watch",
@@ -948,7 +948,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
     notes: ["`all` lifts every halt. Turns that were halted stay ended."],
     examples: ['orgate resume-work --reason "mended"', 'orgate resume-work tool send_mail --reason "mended"'],
-    load: async () => (await import("./commands/people/halt.ts")).resume,
+    load: async () => (await import("./commands/people/halt.ts")).liftHalt,
   },
   {
     name: "halts",
@@ -984,7 +984,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["A target that is in one of the sets its tool names is `known` to policies."],
     examples: ["orgate known list", "orgate known list payees --json"],
-    load: async () => (await import("./commands/people/trusted-values.ts")).list,
+    load: async () => (await import("./commands/people/trusted-values.ts")).listTrustedValues,
   },
   {
     name: "known add",
@@ -996,7 +996,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { why: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
     notes: ['Journalled. Decided by policy as Action::"edit-known" on KnownSet::"SET".'],
     examples: ['orgate known add domains example.org --why "our own"'],
-    load: async () => (await import("./commands/people/trusted-values.ts")).add,
+    load: async () => (await import("./commands/people/trusted-values.ts")).addTrustedValue,
   },
   {
     name: "known remove",
@@ -1008,7 +1008,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { why: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
     notes: ['Journalled. Decided by policy as Action::"edit-known" on KnownSet::"SET".'],
     examples: ['orgate known remove payees DE89370400440532013000 --why "moved out"'],
-    load: async () => (await import("./commands/people/trusted-values.ts")).remove,
+    load: async () => (await import("./commands/people/trusted-values.ts")).removeTrustedValue,
   },
   {
     name: "schedules list",
@@ -1017,7 +1017,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { as: AS },
     notes: ["`orgate up` fires them. `stopped`: it was set aside too often in a row; `resume` has it go on."],
     examples: ["orgate schedules list", "orgate schedules list --json"],
-    load: async () => (await import("./commands/project/schedules.ts")).list,
+    load: async () => (await import("./commands/project/schedules.ts")).listSchedules,
   },
   {
     name: "schedules add",
@@ -1042,7 +1042,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       'orgate schedules add nightly --agent reporter --cron "0 2 * * *" --timezone Europe/Berlin --input "write the report"',
       'orgate schedules add launch --agent reporter --at 2030-01-31T08:00:00Z --input "announce it"',
     ],
-    load: async () => (await import("./commands/project/schedules.ts")).add,
+    load: async () => (await import("./commands/project/schedules.ts")).addSchedule,
   },
   {
     name: "schedules remove",
@@ -1051,7 +1051,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
     notes: ["What is declared in a file is taken out there."],
     examples: ['orgate schedules remove nightly --reason "not needed any more"'],
-    load: async () => (await import("./commands/project/schedules.ts")).remove,
+    load: async () => (await import("./commands/project/schedules.ts")).removeSchedule,
   },
   {
     name: "schedules pause",
@@ -1069,7 +1069,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
     notes: ["Due times count from now on, also where a clock had been ahead."],
     examples: ["orgate schedules resume nightly"],
-    load: async () => (await import("./commands/project/schedules.ts")).resume,
+    load: async () => (await import("./commands/project/schedules.ts")).resumeSchedule,
   },
   {
     name: "schedules run",
@@ -1078,7 +1078,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { as: AS },
     notes: ['Decided by policy as Action::"run-schedule" on Schedule::"NAME".', EXITS],
     examples: ["orgate schedules run nightly", "orgate schedules run nightly --json"],
-    load: async () => (await import("./commands/project/schedules.ts")).run,
+    load: async () => (await import("./commands/project/schedules.ts")).runSchedule,
   },
   {
     name: "schedules retry",
@@ -1100,7 +1100,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { most: { type: "string", value: "N", help: "at most so many (default 20)" }, as: AS },
     notes: [],
     examples: ["orgate schedules history nightly", "orgate schedules history nightly --most 100 --json"],
-    load: async () => (await import("./commands/project/schedules.ts")).history,
+    load: async () => (await import("./commands/project/schedules.ts")).scheduleHistory,
   },
   {
     name: "schedules next",
@@ -1133,7 +1133,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "orgate knowledge add CONVENTIONS.md --trusted",
       "orgate knowledge add notes.txt --agent clerk",
     ],
-    load: async () => (await import("./commands/sessions/knowledge.ts")).add,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).addKnowledge,
   },
   {
     name: "knowledge search",
@@ -1151,7 +1151,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate knowledge show k_0123456789abcdef01234567"],
-    load: async () => (await import("./commands/sessions/knowledge.ts")).show,
+    load: async () => (await import("./commands/sessions/knowledge.ts")).showKnowledge,
   },
   {
     name: "knowledge forget",
@@ -1214,7 +1214,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: ["One that is not listed has never opened."],
     examples: ["orgate breakers list", "orgate breakers list --json"],
-    load: async () => (await import("./commands/people/breakers.ts")).list,
+    load: async () => (await import("./commands/people/breakers.ts")).listBreakers,
   },
   {
     name: "breakers set",
@@ -1228,7 +1228,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ['Journalled. Decided by policy as Action::"set-breaker" on Breaker::"tool:NAME".'],
     examples: ['orgate breakers set tool:search open --for 10m --reason "maintenance"'],
-    load: async () => (await import("./commands/people/breakers.ts")).set,
+    load: async () => (await import("./commands/people/breakers.ts")).setBreakerCommand,
   },
   {
     name: "breakers reset",
@@ -1246,7 +1246,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { most: { type: "string", value: "N", help: "at most so many (default 100)" } },
     notes: ["In the order in which they were set aside."],
     examples: ["orgate dead-letters list", "orgate dead-letters list --json"],
-    load: async () => (await import("./commands/people/dead-letters.ts")).list,
+    load: async () => (await import("./commands/people/dead-letters.ts")).listDeadLetters,
   },
   {
     name: "dead-letters show",
@@ -1255,7 +1255,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate dead-letters show s_0mh3k2/3.0"],
-    load: async () => (await import("./commands/people/dead-letters.ts")).show,
+    load: async () => (await import("./commands/people/dead-letters.ts")).showDeadLetter,
   },
   {
     name: "dead-letters dismiss",

@@ -1,8 +1,8 @@
 /** Completion scripts, generated from the table of commands: they cannot fall behind it. */
-import { EXIT, type Run } from "../terminal/command.ts";
+import { EXIT, type RunCommand } from "../terminal/command.ts";
 import { COMMANDS, COMMON, commandsOf, groups } from "./commands.ts";
 
-export const completion: Run = async (given, screen) => {
+export const completion: RunCommand = async (given, screen) => {
   const [shell] = given.args;
   const script = shell === "fish" ? fish() : shell === "zsh" ? zsh() : bash();
   if (given.json) screen.line(JSON.stringify({ shell, script }));

@@ -8,7 +8,7 @@ import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { FaultError } from "@orgate/core/vocab";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
-import { type Place, placeOf, readToml } from "../files/toml-text.ts";
+import { placeOf, readToml, type TextPlace } from "../files/toml-text.ts";
 import { type Config, toConfig } from "./config.ts";
 
 export { placeOf };
@@ -64,6 +64,6 @@ function readText(file: string): string {
   }
 }
 
-function bad(file: string, place: Place | null, detail: string, hint: string, cause?: unknown): FaultError {
+function bad(file: string, place: TextPlace | null, detail: string, hint: string, cause?: unknown): FaultError {
   return new FaultError({ kind: "file-bad", file, line: place?.line ?? null, column: place?.column ?? null, detail, hint }, cause);
 }

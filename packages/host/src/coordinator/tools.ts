@@ -26,7 +26,7 @@ import type { Floor } from "../server/session-driver.ts";
 
 export const COORDINATOR = "coordinator";
 
-export type DeskPorts = FleetNeed &
+export type CoordinatorPorts = FleetNeed &
   VoicesNeed &
   Readonly<{ runtime: FleetNeed["runtime"] & Pick<Runtime, "sessions">; floor: Pick<Floor, "send" | "outcome"> }>;
 
@@ -37,7 +37,7 @@ export type CoordinatorTools = Readonly<{
   /** Whose conversation a session is, at which surface (null: it works for another session), and what those who speak in it may: for other tools that act for them. */
   speaking(session: SessionId): Promise<Readonly<{ agent: string; surface: Surface | null; voices: Voices }>>;
   /** Until then they say that they do nothing. */
-  connect(ports: DeskPorts): void;
+  connect(ports: CoordinatorPorts): void;
 }>;
 
 const name = z.string().min(1).max(128);
@@ -56,10 +56,10 @@ const loadWork = async () => ({
   ...(await import("../server/coordinator/caller-access.ts")),
 });
 type Work = Awaited<ReturnType<typeof loadWork>>;
-type Desk = Readonly<{ work: Work; ports: DeskPorts; fleet: Fleet; voices: Voices }>;
+type Desk = Readonly<{ work: Work; ports: CoordinatorPorts; fleet: Fleet; voices: Voices }>;
 
 export function coordinatorTools(): CoordinatorTools {
-  let ports: DeskPorts | null = null;
+  let ports: CoordinatorPorts | null = null;
   const heard = async (session: SessionId): Promise<Desk> => {
     if (ports === null) throw new Error("the coordinator's tools work in the server alone: `orgate up` starts it");
     const work = await loadWork();
@@ -133,7 +133,7 @@ const lookers = (heard: Heard): readonly Tool[] => [
     ...OWN,
     run: async ({ most: count }, { session: here }) => {
       const { work, ports, voices } = await heard(here);
-      return work.listSchedules(ports.runtime, voices, count);
+      return work.schedulesForOperator(ports.runtime, voices, count);
     },
   }),
   defineTool({
@@ -255,7 +255,11 @@ function mayOrThrow(voices: Voices, wanted: Parameters<Voices["refuses"]>[0], wh
   if (reason !== null) throw new Error(`\`${voices.speaker.principal.id}\` may not ${what}: ${reason}`);
 }
 
-async function toldOf({ runtime }: DeskPorts, session: SessionId, outcome: Awaited<ReturnType<Floor["outcome"]>>): Promise<JsonObject> {
+async function toldOf(
+  { runtime }: CoordinatorPorts,
+  session: SessionId,
+  outcome: Awaited<ReturnType<Floor["outcome"]>>,
+): Promise<JsonObject> {
   const nothing = { ending: null, output: null };
   if (outcome === null) return { state: "running", ...nothing, note: "it goes on: look at its session later" };
   if (outcome === "waiting") return { state: "waiting", ...nothing, note: "it waits for a person: `list_approvals` shows the question" };

@@ -8,11 +8,11 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symli
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { EXIT, type Run } from "../terminal/command.ts";
+import { EXIT, type RunCommand } from "../terminal/command.ts";
 import { countScene, killScene, resumeScene, tamperScene, verifyScene, workScene } from "./scenes.ts";
 import { type Stage, stageOf } from "./stage.ts";
 
-export type Told = Readonly<{
+export type DemoResult = Readonly<{
   allowed: number;
   denied: number;
   asked: number;
@@ -33,7 +33,7 @@ export type Told = Readonly<{
   durationMs: number;
 }>;
 
-export const demo: Run = async (given, screen) => {
+export const demo: RunCommand = async (given, screen) => {
   const began = performance.now();
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "orgate-demo-")));
   const stage = stageOf(folder, screen, given);
@@ -60,14 +60,14 @@ export const demo: Run = async (given, screen) => {
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** One scene after the other. Each returns what it measured; what a later step adds to the story goes between these lines. */
-async function play(stage: Stage, began: number): Promise<Told> {
+async function play(stage: Stage, began: number): Promise<DemoResult> {
   const { session, approval } = await workScene(stage);
   const { approvedBy } = await killScene(stage, session, approval);
   const { resumed } = await resumeScene(stage, session);
   const counted = countScene(stage, session);
   const { verified } = await verifyScene(stage, counted);
   const { tamperedAt, tamperFoundAt } = await tamperScene(stage, session);
-  const told: Told = {
+  const told: DemoResult = {
     ...counted,
     approvedBy,
     resumed,
@@ -83,7 +83,7 @@ async function play(stage: Stage, began: number): Promise<Told> {
   return told;
 }
 
-const holds = (t: Told): boolean =>
+const holds = (t: DemoResult): boolean =>
   t.allowed > 0 &&
   t.denied > 0 &&
   t.asked > 0 &&

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { JournalEvent, SessionId } from "@orgate/core";
 import { decodePayload, type StoredEntry } from "@orgate/core/journal";
-import { type Look, openLook } from "../store/open-read-only.ts";
+import { openLook, type ReadOnlyStore } from "../store/open-read-only.ts";
 import { EXIT } from "../terminal/command.ts";
 import { count } from "../terminal/table.ts";
 import type { Ended, Stage } from "./stage.ts";
@@ -135,14 +135,14 @@ function flipByte(file: string, { salt, payload }: StoredEntry): void {
   writeFileSync(file, bytes);
 }
 
-function eventsOf(look: Look, session: SessionId): readonly JournalEvent[] {
+function eventsOf(look: ReadOnlyStore, session: SessionId): readonly JournalEvent[] {
   return [...look.records.entries(session)].flatMap(({ kind, payload }) => {
     const read = payload === null ? null : decodePayload(kind, payload, look.records.blob);
     return read?.kind === "event" ? [read.event] : [];
   });
 }
 
-function looking<T>({ project }: Stage, work: (look: Look) => T): T {
+function looking<T>({ project }: Stage, work: (look: ReadOnlyStore) => T): T {
   const look = openLook(join(project, ".orgate"));
   try {
     return work(look);

@@ -5,10 +5,10 @@ import { basename, dirname, join } from "node:path";
 /** Editors write in several steps, and folders are replaced in two: one call for all of it. */
 const QUIET_MS = 60;
 
-export type Watching = Readonly<{ close(): void }>;
+export type FolderWatch = Readonly<{ close(): void }>;
 
 /** `only`: what lies right in the folder, where its name is one of these; nothing below it is looked at. */
-export function watchFolder(folder: string, changed: () => void, only: ((name: string) => boolean) | null = null): Watching {
+export function watchFolder(folder: string, changed: () => void, only: ((name: string) => boolean) | null = null): FolderWatch {
   const watchers = new Map<string, FSWatcher>();
   let timer: ReturnType<typeof setTimeout> | null = null;
   let open = true;

@@ -12,7 +12,7 @@ import { isBelow } from "../files/text-file.ts";
 import { isProtectedBy, protectedPlaces, rememberLoaded } from "./protected-paths.ts";
 
 /** Sorted, each once. A glob passes over tests and declarations; a path that is spelled out must be there. */
-export function projectFiles(root: string, patterns: readonly string[], setting: string): readonly string[] {
+export function projectFilesIn(root: string, patterns: readonly string[], setting: string): readonly string[] {
   const files = new Set<string>();
   for (const pattern of patterns) {
     const isGlob = /[*?[\]{}!]/.test(pattern) && !existsSync(resolve(root, pattern));
@@ -37,13 +37,13 @@ export function projectFiles(root: string, patterns: readonly string[], setting:
 const NAMED_LIKE = /\.(?:symbi|dsl|toml|[cm]?[jt]s)$/;
 
 /** Takes each thing that is wrong; the first is thrown unless somebody wants them all. */
-export type Trouble = (fault: FaultError) => void;
-export const THROWN: Trouble = (fault) => {
+export type LoadTrouble = (fault: FaultError) => void;
+export const THROWN: LoadTrouble = (fault) => {
   throw fault;
 };
 
 /** Null where a fault stopped it, which was told. */
-export async function asTold<T>(work: () => Promise<T>, trouble: Trouble): Promise<T | null> {
+export async function asTold<T>(work: () => Promise<T>, trouble: LoadTrouble): Promise<T | null> {
   try {
     return await work();
   } catch (error) {

@@ -27,7 +27,7 @@ import {
 } from "node:fs";
 import { basename, dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
 import { FaultError } from "@orgate/core";
-import { list, mustFit, objectWith, text } from "../node/argument-checks.ts";
+import { aList, mustFit, objectWith, text } from "../node/argument-checks.ts";
 import { filesUnder, isNamedBy, isWalked, namePatterns, PROTECTED_NAMES, protectedPlaces } from "./protected-paths.ts";
 
 export type PathGuardOptions = Readonly<{
@@ -63,7 +63,7 @@ const MAX_LINKS = 40;
 
 export function pathGuard(options: PathGuardOptions): PathGuard {
   const hint = 'such as { root: ".", also: [] }';
-  mustFit("pathGuard", { options: objectWith({ root: text(hint), also: list(hint) }, hint) }, options);
+  mustFit("pathGuard", { options: objectWith({ root: text(hint), also: aList(hint) }, hint) }, options);
   const root = realpathSync(options.root);
   const own = options.places?.map((name) => join(root, name)) ?? null;
   const also = options.also.map((path) => resolve(root, path));

@@ -48,7 +48,7 @@ export type AccessBook = Readonly<{
   exchange(link: AccessId, until: Millis): Promise<GivenAccess | null>;
 }>;
 
-export type BookPorts = Readonly<{ journal: Pick<Journal, "read" | "append">; secrets: SecretPort; now: () => Millis }>;
+export type AccessPorts = Readonly<{ journal: Pick<Journal, "read" | "append">; secrets: SecretPort; now: () => Millis }>;
 
 /** How long a link can be used, and how long what it signs in counts. */
 export const LINK_MS = 15 * 60_000;
@@ -70,7 +70,7 @@ export const hasSignedIn = (all: ReadonlyMap<AccessId, Access>, person: string):
 
 const PAGE = 500;
 
-export function accessBook({ journal, secrets, now }: BookPorts): AccessBook {
+export function accessBook({ journal, secrets, now }: AccessPorts): AccessBook {
   let all: ReadonlyMap<AccessId, Access> = new Map();
   let through: Seq = seq(0);
   let reading: Promise<unknown> = Promise.resolve();

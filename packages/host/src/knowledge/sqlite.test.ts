@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type KnowledgeStore, textOf } from "@orgate/core/knowledge";
+import { itemText, type KnowledgeStore } from "@orgate/core/knowledge";
 import { asking, factOf, item, knowledgeContract } from "@orgate/core/testing";
 import { type KnowledgeItem, label, millis, SCOPES, type Scope } from "@orgate/core/vocab";
 import fc from "fast-check";
@@ -119,7 +119,7 @@ test("N23 several processes use one store at once: what one writes the others fi
   const [a, b] = [openKnowledge(directory), openKnowledge(directory)];
   for (let i = 0; i < 20; i += 1) (i % 2 === 0 ? a : b).put(factOf(`subject${i}`, "is", "shared words"));
   expect(a.search(asking("shared words"), null).hits).toHaveLength(20);
-  expect(b.search(asking("subject3"), null).hits.map(({ item: one }) => textOf(one.body))).toEqual(["subject3 is shared words"]);
+  expect(b.search(asking("subject3"), null).hits.map(({ item: one }) => itemText(one.body))).toEqual(["subject3 is shared words"]);
   const blocker = new DatabaseSync(join(directory, "knowledge.db"));
   blocker.exec("BEGIN IMMEDIATE");
   a.used([factOf("subject0", "is", "shared words").id], millis(5)); // nobody waits for a hint

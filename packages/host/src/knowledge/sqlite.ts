@@ -6,13 +6,13 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type DocumentKey,
+  itemText,
   type KnowledgeStats,
   type KnowledgeStore,
   maySupersede,
   placeAmong,
   realmOf,
   slotOf,
-  textOf,
 } from "@orgate/core/knowledge";
 import { canonical, digest, type KnowledgeId, type KnowledgeItem, type Scope, type StoredItem } from "@orgate/core/vocab";
 import { COLUMNS, hasKnowledge, itemOf, knowledgeFile, openKnowledgeDatabase } from "./sqlite-schema.ts";
@@ -79,7 +79,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
   }
 
   function index(n: number, realm: number, item: KnowledgeItem): void {
-    const words = indexed(realm, textOf(item.body));
+    const words = indexed(realm, itemText(item.body));
     sql.addWords.run(n, words);
     for (const word of new Set(words.split(" "))) if (word !== "") sql.count.run(word);
   }

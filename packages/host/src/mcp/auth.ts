@@ -21,7 +21,7 @@ import type {
 import { FaultError } from "@orgate/core";
 import * as z from "zod";
 import type { McpAuth, McpTransport } from "./config.ts";
-import { type Reach, serverFetch } from "./fetch.ts";
+import { type McpReach, serverFetch } from "./fetch.ts";
 import { type Era, versionsOf } from "./versions.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
@@ -137,7 +137,14 @@ function personProvider(
 export type Authorize = (url: URL) => Promise<URLSearchParams>;
 
 /** A new registration each time, unless the entry has one: the way back is another. */
-export async function signIn(sdk: Sdk, t: Http, signIns: SignIns, reach: Reach, redirectUrl: string, authorize: Authorize): Promise<void> {
+export async function signIn(
+  sdk: Sdk,
+  t: Http,
+  signIns: SignIns,
+  reach: McpReach,
+  redirectUrl: string,
+  authorize: Authorize,
+): Promise<void> {
   const { auth } = t;
   if (auth.grant === "client") throw usage("it has credentials of its own: nobody signs in", "leave out `orgate.auth`, or run an agent");
   const before = signIns.read();
@@ -151,7 +158,7 @@ export async function signIn(sdk: Sdk, t: Http, signIns: SignIns, reach: Reach, 
   }
 }
 
-type Anew = Readonly<{ signIns: SignIns; reach: Reach; redirectUrl: string; authorize: Authorize; wanted: string | undefined }>;
+type Anew = Readonly<{ signIns: SignIns; reach: McpReach; redirectUrl: string; authorize: Authorize; wanted: string | undefined }>;
 
 async function signInAnew(
   sdk: Sdk,

@@ -15,7 +15,7 @@ import * as z from "zod";
 import { providerFor, signInsOf } from "./auth.ts";
 import { MAX_TOOLS, shortened } from "./catalogue.ts";
 import type { Launch, McpServer } from "./config.ts";
-import { MAX_MESSAGE_BYTES, type Reach, serverFetch } from "./fetch.ts";
+import { MAX_MESSAGE_BYTES, type McpReach, serverFetch } from "./fetch.ts";
 import { type Era, versionsOf } from "./versions.ts";
 
 /** Longer than any call may take: whoever calls has a deadline, and says when it is over. */
@@ -24,17 +24,17 @@ const STDERR_CHARS = 2_000;
 
 export type Progress = Readonly<{ progress: number; total: number | null; message: string | null }>;
 export type Hooks = Readonly<{ onListChanged(): void; onAsked(method: string): void; onClosed(): void }>;
-export type Settings = Readonly<{
+export type McpClientSettings = Readonly<{
   version: string;
   /** The project's folder, for a server that may know it. */
   root: string;
   /** Where the person's own settings lie, the tokens of their sign-ins among them. */
   home: string;
   /** How the hosts are reached that a server names. */
-  reach: Reach;
+  reach: McpReach;
 }>;
 
-export type Connection = Readonly<{
+export type McpConnection = Readonly<{
   /** `tools/list`, all pages. */
   list(signal: AbortSignal): Promise<readonly unknown[]>;
   call(
@@ -59,11 +59,11 @@ export const loadMcpClient = (): Promise<Sdk> => import("@modelcontextprotocol/c
 export async function connectMcp(
   server: McpServer,
   launch: Launch,
-  { version, root, home, reach }: Settings,
+  { version, root, home, reach }: McpClientSettings,
   hooks: Hooks,
   era: Era,
   signal: AbortSignal,
-): Promise<Connection> {
+): Promise<McpConnection> {
   const sdk = await loadMcpClient();
   const capabilities = server.roots ? { roots: {} } : {};
   const client = new sdk.Client({ name: "orgate", version }, { capabilities, inputRequired: { autoFulfill: false }, ...versionsOf(era) });
@@ -171,7 +171,7 @@ type Opened = Readonly<{
   lastWords(): string;
 }>;
 
-async function transportOf(sdk: Sdk, name: string, { transport: t, hide }: Launch, home: string, reach: Reach): Promise<Opened> {
+async function transportOf(sdk: Sdk, name: string, { transport: t, hide }: Launch, home: string, reach: McpReach): Promise<Opened> {
   if (t.kind === "http") {
     const reconnectionOptions = {
       initialReconnectionDelay: 500,

@@ -9,7 +9,7 @@ import type { HttpInvocation, Ran, RunOptions } from "@orgate/core/contracts";
 import type { McpTransport } from "./config.ts";
 
 /** How the hosts that a server names are reached. */
-export type Reach = (invocation: HttpInvocation, options: RunOptions) => Promise<Ran>;
+export type McpReach = (invocation: HttpInvocation, options: RunOptions) => Promise<Ran>;
 type Http = Extract<McpTransport, { kind: "http" }>;
 
 const ANSWER_BYTES = 1_048_576;
@@ -17,7 +17,7 @@ const ANSWER_MS = 20_000;
 /** For a server on this very machine: it could reach them itself. */
 const HERE = ["localhost", "127.0.0.0/8", "[::1]"];
 
-export function serverFetch({ url, auth, insecure }: Http, reach: Reach) {
+export function serverFetch({ url, auth, insecure }: Http, reach: McpReach) {
   const own = new URL(url);
   const isHere = isLoopback(own.hostname);
   const allow = ["*", ...(isHere ? HERE : []), ...auth.hosts];

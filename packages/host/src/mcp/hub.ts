@@ -3,7 +3,7 @@ import type { Hash, Tool } from "@orgate/core";
 import type { McpInvocation, Ran, RunOptions } from "@orgate/core/contracts";
 import type { Env } from "../node/env.ts";
 import { type Catalogue, readCatalogue } from "./catalogue.ts";
-import type { Settings } from "./client.ts";
+import type { McpClientSettings } from "./client.ts";
 import type { McpServer } from "./config.ts";
 import { type McpLink, mcpLink } from "./link.ts";
 import { mcpTool } from "./tools.ts";
@@ -22,7 +22,7 @@ export type McpHub = Readonly<{
   close(): Promise<void>;
 }>;
 
-export type HubOptions = Readonly<{ servers: readonly OpenServer[]; env: Env; settings: Settings; hash: Hash }>;
+export type HubOptions = Readonly<{ servers: readonly OpenServer[]; env: Env; settings: McpClientSettings; hash: Hash }>;
 
 export function mcpHub({ servers, env, settings, hash }: HubOptions): McpHub {
   const links = new Map(servers.map(({ server, accepted }) => [server.name, mcpLink({ server, accepted, env, settings, hash })]));

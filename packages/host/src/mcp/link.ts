@@ -13,7 +13,7 @@ import type { McpInvocation, Ran } from "@orgate/core/contracts";
 import type { Env } from "../node/env.ts";
 import { isSignInNeeded } from "./auth.ts";
 import { type Catalogue, catalogueOf, offeredDigest, shortened } from "./catalogue.ts";
-import { type Connection, connectMcp, type Progress, type Settings } from "./client.ts";
+import { connectMcp, type McpClientSettings, type McpConnection, type Progress } from "./client.ts";
 import { type Launch, launchOf, type McpServer } from "./config.ts";
 import { mirroredArguments, mirrorHeaders } from "./headers.ts";
 import { answerOf } from "./result.ts";
@@ -24,7 +24,7 @@ export type LinkOptions = Readonly<{
   /** What a person accepted; null: nothing. */
   accepted: Catalogue | null;
   env: Env;
-  settings: Settings;
+  settings: McpClientSettings;
   hash: Hash;
 }>;
 
@@ -45,7 +45,7 @@ export type McpLink = Readonly<{
   close(): Promise<void>;
 }>;
 
-type Live = Readonly<{ connection: Connection; launch: Launch }>;
+type Live = Readonly<{ connection: McpConnection; launch: Launch }>;
 const CONNECT_TRIES = 3;
 const FIRST_WAIT_MS = 200;
 
@@ -55,7 +55,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
   const mirrored = new Map((isHttp ? (accepted?.tools ?? []) : []).map((tool) => [tool.name, mirroredArguments(tool.inputSchema)]));
   const flying = new Set<CallOptions>();
   /** Given up, and perhaps still waited on by other calls. */
-  const stale = new Set<Connection>();
+  const stale = new Set<McpConnection>();
   let live: Promise<Live> | null = null;
   /** Of the last look; kept when the connection goes. */
   let seen: ReadonlyMap<string, Digest | typeof TWICE> | null = null;
@@ -105,7 +105,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
   }
 
   /** The catalogue as it is now, remembered. */
-  async function looked(connection: Connection, launch: Launch, signal: AbortSignal): Promise<void> {
+  async function looked(connection: McpConnection, launch: Launch, signal: AbortSignal): Promise<void> {
     try {
       const read = catalogueOf(server.name, await connection.list(signal));
       if (typeof read === "string") throw new Error(read);
@@ -294,7 +294,7 @@ type Trouble = Readonly<{ kind: "again" | "answered" | "lost" | "not-sent"; deta
 const NOBODY = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "NOT_CONNECTED"]);
 
 /** What became of a call that was handed over. In doubt it was sent. */
-function callTrouble(error: unknown, launch: Launch, connection: Connection): Trouble {
+function callTrouble(error: unknown, launch: Launch, connection: McpConnection): Trouble {
   const detail = shortened(launch.hide(wordsOf(error)), 2_000);
   const code: unknown = typeof error === "object" && error !== null ? Reflect.get(error, "code") : null;
   if (typeof code === "number" && statusOf(error) === null) return { kind: "answered", detail: `${detail} (${code})` };

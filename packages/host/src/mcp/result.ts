@@ -17,10 +17,10 @@ const result = z.looseObject({
   isError: z.boolean().default(false),
 });
 
-export type Answer = Readonly<{ output: Json; isError: boolean; truncated: boolean }>;
+export type McpAnswer = Readonly<{ output: Json; isError: boolean; truncated: boolean }>;
 
 /** A string says why it is no answer. */
-export function answerOf(raw: unknown, maxBytes: number, hide: (text: string) => string): Answer | string {
+export function answerOf(raw: unknown, maxBytes: number, hide: (text: string) => string): McpAnswer | string {
   const read = result.safeParse(raw);
   if (!read.success) return `its answer is none: ${read.error.issues[0]?.message ?? ""}`;
   const { content, structuredContent, isError } = read.data;

@@ -5,7 +5,7 @@
  */
 import type { EmbeddingModelV4 } from "@ai-sdk/provider";
 import { type Embedder, FaultError } from "@orgate/core";
-import type { Settings } from "./env.ts";
+import type { ModelSettings } from "./env.ts";
 import { providerStanding } from "./providers.ts";
 import { redactor } from "./redact.ts";
 import { MAX_ANSWER_BYTES, watchedFetch } from "./wire.ts";
@@ -41,7 +41,7 @@ const PATIENCE_MS = 10_000;
 const PER_CALL = 96;
 
 /** Throws `model-unknown` with what is missing; asks nobody anything yet. */
-export function embedderFor(id: string, settings: Settings, patienceMs = PATIENCE_MS): Embedder {
+export function embedderFor(id: string, settings: ModelSettings, patienceMs = PATIENCE_MS): Embedder {
   const slash = id.indexOf("/");
   const [word, name] = slash < 0 ? [id, ""] : [id.slice(0, slash), id.slice(slash + 1)];
   const refuse = (detail: string): FaultError => new FaultError({ kind: "model-unknown", model: id, detail });

@@ -8,12 +8,12 @@ import type { Env } from "../node/env.ts";
 
 export type Setting = Readonly<{ value: string; from: "environment" | ".env" }>;
 /** Null where it is not set, or empty. */
-export type Settings = (name: string) => Setting | null;
+export type ModelSettings = (name: string) => Setting | null;
 
 const MAX_BYTES = 256 * 1024;
 
 /** M52 the process's environment wins over the project's `.env`; an unreadable `.env` is said, a missing one is none. */
-export function settingsOf(env: Env, folder: string | null): Settings {
+export function settingsOf(env: Env, folder: string | null): ModelSettings {
   const file = folder === null ? {} : readDotEnv(folder);
   return (name) => {
     const own = env[name]?.trim() ?? "";

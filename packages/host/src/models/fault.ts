@@ -8,7 +8,7 @@
 import { APICallError, EmptyResponseBodyError, InvalidResponseDataError, JSONParseError, TypeValidationError } from "@ai-sdk/provider";
 import { FaultError } from "@orgate/core";
 
-export type Trouble = Readonly<{
+export type ModelTrouble = Readonly<{
   detail: string;
   status: number | null;
   retryAfterMs: number | null;
@@ -23,7 +23,7 @@ export type Trouble = Readonly<{
 }>;
 
 /** What the adapter knows of the call beside the error. */
-export type Seen = Readonly<{
+export type SeenFault = Readonly<{
   /** The status of the answer, once there is one; null where the model does not go through our own fetch. */
   status: number | null;
   /** Part of the reply was received. */
@@ -34,8 +34,8 @@ export type Seen = Readonly<{
 /** Ours: thrown where no library has an error of its own. */
 export class WireTrouble extends Error {
   override readonly name = "WireTrouble";
-  readonly trouble: Trouble;
-  constructor(trouble: Partial<Trouble> & Readonly<{ detail: string }>) {
+  readonly trouble: ModelTrouble;
+  constructor(trouble: Partial<ModelTrouble> & Readonly<{ detail: string }>) {
     super(trouble.detail);
     this.trouble = { status: null, retryAfterMs: null, transient: false, broke: true, again: false, ...trouble };
   }
@@ -73,7 +73,7 @@ const CODES: Readonly<Record<string, string>> = {
   ENOTFOUND: "there is no such host",
 };
 
-export function troubleOf(error: unknown, seen: Seen): Trouble {
+export function troubleOf(error: unknown, seen: SeenFault): ModelTrouble {
   const own = inChain(error, (one) => (one instanceof WireTrouble ? one.trouble : null));
   if (own !== null) return own;
   const answered = inChain(error, (one) => (APICallError.isInstance(one) && one.statusCode !== undefined ? one : null));
@@ -93,7 +93,7 @@ export function troubleOf(error: unknown, seen: Seen): Trouble {
 export type Recipient = Readonly<{ id: string; host: string | null; addressVariable: string | null; keyVariable: string | null }>;
 
 /** M464 the message names the model, the host, what to check and where that is set. */
-export const toFault = (trouble: Trouble, redact: (text: string) => string, recipient: Recipient): FaultError => {
+export const toFault = (trouble: ModelTrouble, redact: (text: string) => string, recipient: Recipient): FaultError => {
   const { detail, unreached: _, ...rest } = trouble;
   const next = nextStep(trouble, recipient);
   const where = recipient.host === null ? recipient.id : `${recipient.id} at ${recipient.host}`;
@@ -103,7 +103,7 @@ export const toFault = (trouble: Trouble, redact: (text: string) => string, reci
 };
 
 /** Null where the error itself says what to change. */
-function nextStep({ status, transient, unreached }: Trouble, { addressVariable, keyVariable }: Recipient): string | null {
+function nextStep({ status, transient, unreached }: ModelTrouble, { addressVariable, keyVariable }: Recipient): string | null {
   const address = addressVariable ?? "its address";
   if (unreached) return `check ${address}, and that a server answers there`;
   if (status === 401 || status === 403) return `check ${keyVariable ?? "its key"}`;
@@ -124,7 +124,7 @@ export function retryAfterMs(headers: Readonly<Record<string, string | undefined
 }
 
 /** The provider answered, and said no. */
-function refusal(error: APICallError, seen: Seen): Trouble {
+function refusal(error: APICallError, seen: SeenFault): ModelTrouble {
   const status = error.statusCode ?? 0;
   // A provider's own package may know better, by the code in the body: a used-up quota is a 429 that does not pass.
   const transient = isTransientStatus(status) && error.isRetryable && !isUsedUp(error.data);
@@ -163,21 +163,21 @@ const TYPES: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-function announced(error: Announced, seen: Seen): Trouble {
+function announced(error: Announced, seen: SeenFault): ModelTrouble {
   const status = error.statusCode ?? null;
   const transient = status !== null && isTransientStatus(status) && error.isRetryable !== false;
   const detail = `the provider broke off${status === null ? "" : ` with ${status}`}: ${error.message}`;
   return { detail, status, retryAfterMs: null, transient, broke: seen.begun, again: transient || (status === null && seen.begun) };
 }
 
-function connection(code: string, seen: Seen): Trouble {
+function connection(code: string, seen: SeenFault): ModelTrouble {
   const detail = `${CODES[code] ?? "the connection failed"} (${code})`;
   const transient = NOT_REACHED.has(code) || CUT.has(code);
   const broke = seen.begun || CUT.has(code);
   return { detail, status: null, retryAfterMs: null, transient, broke, again: transient, unreached: !broke };
 }
 
-const broken = (seen: Seen, detail: string): Trouble => ({
+const broken = (seen: SeenFault, detail: string): ModelTrouble => ({
   detail,
   status: seen.status,
   retryAfterMs: null,

@@ -11,7 +11,7 @@ import {
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview, type ReplyPart } from "@orgate/core";
 import { type AnswerWay, type Manners, mannered, NATIVE } from "./answers.ts";
-import { type Recipient, type Seen, type Trouble, toFault, troubleOf, WireTrouble } from "./fault.ts";
+import { type ModelTrouble, type Recipient, type SeenFault, toFault, troubleOf, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
 import { type Pieces, readPieces } from "./reading.ts";
 import { exactRedactor, redacted, redactor } from "./redact.ts";
@@ -134,7 +134,7 @@ const mannersOf = ({ tools, answers }: LanguageModelOptions): Partial<Manners> =
   ...(answers === undefined ? {} : { answers }),
 });
 
-function failure(error: unknown, dog: Watchdog, seen: Seen, told: (trouble: Trouble) => FaultError): FaultError {
+function failure(error: unknown, dog: Watchdog, seen: SeenFault, told: (trouble: ModelTrouble) => FaultError): FaultError {
   if (dog.stopped()) return new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: seen.begun });
   const why: unknown = dog.signal.aborted ? dog.signal.reason : error; // what came of giving up is not what went wrong
   return told(troubleOf(why, seen));

@@ -13,7 +13,7 @@ import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, lowerFirst, type Model } from "@orgate/core";
 import * as z from "zod";
 import { type AnswerWay, mannered, strictly } from "./answers.ts";
-import type { Setting, Settings } from "./env.ts";
+import type { ModelSettings, Setting } from "./env.ts";
 import { type Recipient, WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
@@ -267,7 +267,7 @@ const SETTING_DIGITS = 8;
 export type ProviderOptions = z.input<typeof optionsSchema>;
 
 /** Throws `model-unknown` with what is missing; asks nobody anything yet. */
-export function providerModel(id: string, options: JsonObject, settings: Settings, now: () => number): Model {
+export function providerModel(id: string, options: JsonObject, settings: ModelSettings, now: () => number): Model {
   const slash = id.indexOf("/");
   const [word, name] = slash < 0 ? [id, ""] : [id.slice(0, slash), id.slice(slash + 1)];
   const provider = Object.hasOwn(PROVIDERS, word) ? PROVIDERS[word] : undefined;
@@ -328,7 +328,7 @@ export type ProviderStanding =
   | Readonly<{ kind: "unusable"; why: string /** The variable to set. */; variable: string }>;
 
 /** Whether a provider can be used with these settings, and why not. Nobody is asked. */
-export function providerStanding(word: string, settings: Settings): ProviderStanding {
+export function providerStanding(word: string, settings: ModelSettings): ProviderStanding {
   const provider = PROVIDERS[word];
   if (provider === undefined) return { kind: "unusable", why: `there is no provider \`${word}\``, variable: "" };
   const key = provider.key === null ? null : settings(provider.key);

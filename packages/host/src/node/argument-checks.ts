@@ -83,7 +83,7 @@ export const objectWith =
 
 export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 export const text = (hint: string): Need => need("a text", hint, isText);
-export const list = (hint: string): Need => need("a list", hint, Array.isArray);
+export const aList = (hint: string): Need => need("a list", hint, Array.isArray);
 
 export const oneOf = (...values: readonly string[]): Need =>
   need(values.map((v) => `\`${v}\``).join(" or "), "write one of these words", (v) => typeof v === "string" && values.includes(v));

@@ -8,16 +8,16 @@ import { actionOf, type Case, factsOf, type LoadedPolicy } from "@orgate/core/ga
 import type { Journal } from "@orgate/core/journal";
 import { decisionsOf } from "./past-decisions.ts";
 import type { LoadedFolder } from "./policies.ts";
-import { type Probing, probesOf } from "./policy-probes.ts";
+import { type Probing, policyProbes } from "./policy-probes.ts";
 
 export type Side = Readonly<{ agents: readonly Agent[]; loaded: LoadedFolder; cases: readonly Case[] }>;
-export type Source = "table" | "boundary" | "history";
-type Request = Readonly<{ source: Source; action: Action; facts: Facts }>;
+export type DiffSource = "table" | "boundary" | "history";
+type Request = Readonly<{ source: DiffSource; action: Action; facts: Facts }>;
 
 /** `terms`: of a question, how it is asked and answered; of a change of arguments, which. */
 export type Decided = Readonly<{ verdict: Verdict["kind"]; because: readonly string[]; reason: string | null; terms: string | null }>;
 export type Change = Readonly<{
-  source: Source;
+  source: DiffSource;
   agent: string;
   action: string;
   args: JsonObject | null;
@@ -36,7 +36,7 @@ export type Differences = Readonly<{
   forbids: readonly Change[];
   asks: readonly Change[];
   rewritten: readonly Rewritten[];
-  tried: Readonly<Record<Source, number>>;
+  tried: Readonly<Record<DiffSource, number>>;
   /** There was more to try at the turning points of these: `AGENT ACTION`. */
   cut: readonly string[];
 }>;
@@ -164,7 +164,7 @@ const plainText = ({ text, shadow }: LoadedPolicy): string =>
 
 const ownerOf = ({ json }: LoadedPolicy): string | null => idsIn(json.principal, "Agent")[0] ?? null;
 
-function requestOf(c: Case, source: Source, { loaded }: Side): readonly Request[] {
+function requestOf(c: Case, source: DiffSource, { loaded }: Side): readonly Request[] {
   if (c.user !== undefined || c.agent === undefined) return [];
   const { action, refused } = actionOf(c, loaded.cast.tools);
   return refused === null ? [{ source, action, facts: factsOf(c, loaded.cast.tools) }] : [];
@@ -192,7 +192,7 @@ function fromBoundaries(before: Side, after: Side, history: readonly Request[]):
     const [now, old] = [after, before].map(({ agents }) => agents.find((agent) => agent.name === name));
     const about = (id: string, effects: readonly string[]) => policies.filter((policy) => concerns(policy, name, id, effects));
     const tryAll = (probing: Omit<Probing, "agent" | "users">, side: Side): void => {
-      const { cases, isCut } = probesOf({ agent: name, users, ...probing });
+      const { cases, isCut } = policyProbes({ agent: name, users, ...probing });
       requests.push(...cases.flatMap((c) => requestOf(c, "boundary", side)));
       if (isCut) cut.push(`${name} ${probing.act}`);
     };

@@ -40,14 +40,14 @@ import type { Config, Groups } from "../config/config.ts";
 import { type CheckedBefore, checkedBefore, NOTHING_CHECKED } from "../files/checked-cache.ts";
 import { NOTHING_REMEMBERED, type Remembered } from "../files/file-cache.ts";
 import { draftsBelow } from "../files/file-overlay.ts";
-import { list, mustFit, objectWith, text } from "../node/argument-checks.ts";
+import { aList, mustFit, objectWith, text } from "../node/argument-checks.ts";
 import { codeFiles } from "../node/code-files.ts";
 import { sha256 } from "../node/crypto.ts";
 import { version } from "../node/version.ts";
 import { isStandIn } from "../toolclad/unusable-tool.ts";
 import { cedarEngine } from "./cedar-engine.ts";
 import { type AppliedSet, closedSet, foundAfter, notInPlace } from "./policy-applied.ts";
-import { NOTHING_READ, type ReadBefore, remembering, runRemembered } from "./policy-cache.ts";
+import { type CachedPolicies, NOTHING_READ, remembering, runRemembered } from "./policy-cache.ts";
 import { digestsOf, type SetFile } from "./policy-digests.ts";
 import { type FolderPlace, type FoundTable, type PolicyFolder, type ReadFolder, readPolicyFolder } from "./policy-files.ts";
 
@@ -66,7 +66,7 @@ export type PolicyOptions = Readonly<{
   /** What was found good before; nothing unless said. */
   checked?: CheckedBefore;
   /** What texts were read to be before; nothing unless said. */
-  read?: ReadBefore;
+  read?: CachedPolicies;
 }>;
 
 /** A case as it was decided. */
@@ -363,7 +363,7 @@ export type CedarPoliciesOptions = Readonly<{
 /** For those who embed the runtime: policies from a folder, as the gate of `createRuntime`. */
 export function cedarPolicies(options: CedarPoliciesOptions): Policies {
   const hint = 'such as { directory: "policies", agents: [agent] }';
-  mustFit("cedarPolicies", { options: objectWith({ directory: text(hint), agents: list(hint) }, hint) }, options);
+  mustFit("cedarPolicies", { options: objectWith({ directory: text(hint), agents: aList(hint) }, hint) }, options);
   const { directory, agents, groups = {}, surface = "library" } = options;
   const place = { folder: directory, label: "policies", within: directory };
   return policiesOf({ place, agents, groups: { ...NO_GROUPS, ...groups }, surface });
@@ -372,7 +372,7 @@ export function cedarPolicies(options: CedarPoliciesOptions): Policies {
 export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate && "reload" in gate;
 
 /** `read`: for the first load alone; whoever stays does not hold on to all that a project is remembered by. */
-function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read: ReadBefore = NOTHING_READ): Policies {
+function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read: CachedPolicies = NOTHING_READ): Policies {
   const load = (): Loading => loadFolder(options, engine);
   let inForce = mustLoad(loadFolder({ ...options, read }, engine));
   const recorders = new Set<Recorder>();

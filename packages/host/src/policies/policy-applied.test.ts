@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { type Desk, makeDesk, POLICIES } from "../cli/commands/fixtures/desk.ts";
 import { createRuntime, type Runtime } from "../runtime/runtime.ts";
-import { probesOf } from "../server/http/health-checks.ts";
+import { openHealthChecks } from "../server/http/health-checks.ts";
 import { NO_LOG } from "../server/http/logs.ts";
 import { cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 import { recordApplied } from "./policy-record.ts";
@@ -88,7 +88,7 @@ test("G650 an applied set that does not load in a process that runs permits noth
   const now = gate.decideFor("ann", { kind: "edit-policy", surface: "every" }).verdict;
   expect(now).toMatchObject({ kind: "deny", reason: expect.stringContaining("policies/desk.cedar:13:") });
   expect(told).toEqual(["closed"]);
-  const ready = () => probesOf({ runtime, isLeaving: () => false, log: NO_LOG }).ready();
+  const ready = () => openHealthChecks({ runtime, isLeaving: () => false, log: NO_LOG }).ready();
   expect(await ready()).toContainEqual({ name: "policies", ok: false, detail: "failed" });
   const events = await inJournal();
   expect(events.find(({ kind }) => kind === "policy.refused")).toMatchObject({ during: "reload" });

@@ -16,11 +16,11 @@ import { sha256 } from "../node/crypto.ts";
 const named = (what: Json): Digest => digestOf(what, sha256);
 
 /** What texts were read to be, by the person who runs this, and by which engine. */
-export type ReadBefore = Readonly<{ remembered: Remembered; cedar: string }>;
-export const NOTHING_READ: ReadBefore = { remembered: NOTHING_REMEMBERED, cedar: "" };
+export type CachedPolicies = Readonly<{ remembered: Remembered; cedar: string }>;
+export const NOTHING_READ: CachedPolicies = { remembered: NOTHING_REMEMBERED, cedar: "" };
 
 /** For one load: a text that several surfaces share is read once, and what is known to be fit is not validated again. */
-export function remembering(engine: Engine, checked: CheckedBefore, { remembered, cedar }: ReadBefore = NOTHING_READ): Engine {
+export function remembering(engine: Engine, checked: CheckedBefore, { remembered, cedar }: CachedPolicies = NOTHING_READ): Engine {
   const count = once(before("count", engine.count, (found) => found !== null));
   const parse = once(before("parse", engine.parse, ({ type }) => type === "success"));
   return { ...engine, count, parse, validate };

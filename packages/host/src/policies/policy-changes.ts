@@ -25,7 +25,7 @@ export type PlannedChange = Readonly<{
   /** As sessions and `policy.loaded` name the set that they make. */
   set: Digest;
 }>;
-export type Plan = Readonly<
+export type PolicyPlan = Readonly<
   | PlannedChange
   | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]] }
   | { kind: "denied"; problems: readonly [PolicyProblem, ...PolicyProblem[]] }
@@ -38,7 +38,7 @@ export async function planChange(
   options: PolicyOptions,
   { place, read }: Candidate,
   { by, user }: Readonly<{ by: Principal; user: string }>,
-): Promise<Plan> {
+): Promise<PolicyPlan> {
   mendPolicies(options.place.within);
   const present = readPolicyFolder(options.place);
   const inForce = mustLoad(tryRead(present, options)); // by these it is decided who may

@@ -27,9 +27,9 @@ export type Probing = Readonly<{
   users: Cast["users"];
 }>;
 /** `isCut`: there was more to try. */
-export type Probes = Readonly<{ cases: readonly Case[]; isCut: boolean }>;
+export type PolicyProbes = Readonly<{ cases: readonly Case[]; isCut: boolean }>;
 
-export function probesOf(probing: Probing): Probes {
+export function policyProbes(probing: Probing): PolicyProbes {
   const { tool, policies, bases, resources } = probing;
   const all: readonly Base[] =
     tool === null

@@ -6,15 +6,19 @@
  */
 import { realpathSync } from "node:fs";
 import { type Agent, isAgent } from "@orgate/core";
-import { asTold, fileBad, importedModule, projectFiles, THROWN, type Trouble } from "../guard/modules.ts";
+import { asTold, fileBad, importedModule, type LoadTrouble, projectFilesIn, THROWN } from "../guard/modules.ts";
 
 export type LoadedAgent = Readonly<{ agent: Agent; file: string }>;
 
 /** `patterns` are paths and globs below `root`; the result is in the order of names. */
-export async function loadAgents(root: string, patterns: readonly string[], trouble: Trouble = THROWN): Promise<readonly LoadedAgent[]> {
+export async function loadAgents(
+  root: string,
+  patterns: readonly string[],
+  trouble: LoadTrouble = THROWN,
+): Promise<readonly LoadedAgent[]> {
   const loaded = new Map<string, LoadedAgent>();
   const folder = realpathSync(root);
-  for (const file of projectFiles(folder, patterns, "agents")) {
+  for (const file of projectFilesIn(folder, patterns, "agents")) {
     for (const agent of (await asTold(async () => agentsIn(await importedModule(file, folder), file), trouble)) ?? []) {
       const other = loaded.get(agent.name);
       if (other?.agent === agent) continue; // the same one, exported again

@@ -26,7 +26,7 @@ import {
 import * as z from "zod";
 import { readTextFile } from "../files/text-file.ts";
 import { placeOf, readToml } from "../files/toml-text.ts";
-import { asTold, fileBad, importedModule, projectFiles, THROWN, type Trouble } from "../guard/modules.ts";
+import { asTold, fileBad, importedModule, type LoadTrouble, projectFilesIn, THROWN } from "../guard/modules.ts";
 import { type PriceList, pricesFor } from "../models/agent-prices.ts";
 import { standIn } from "../toolclad/unusable-tool.ts";
 import { defineTelling } from "./agent-settings.ts";
@@ -89,10 +89,10 @@ export async function loadTomlAgents(
   more: ToolBox = new Map(),
   spare: readonly Tool[] = [],
   broken: ReadonlyMap<string, BrokenTool> = new Map(),
-  trouble: Trouble = THROWN,
+  trouble: LoadTrouble = THROWN,
 ): Promise<readonly TomlAgent[]> {
   const folder = realpathSync(root);
-  const files = projectFiles(folder, patterns, "agents");
+  const files = projectFilesIn(folder, patterns, "agents");
   if (files.length === 0) return [];
   let lacks = false; // tools of a module that could not be loaded: which ones, nobody knows
   const box = await loadToolBox(root, tools, more, spare, (fault) => {
@@ -111,16 +111,16 @@ export async function loadToolBox(
   tools: readonly string[],
   more: ToolBox = new Map(),
   spare: readonly Tool[] = [],
-  trouble: Trouble = THROWN,
+  trouble: LoadTrouble = THROWN,
 ): Promise<ToolBox> {
   const named = await loadTools(realpathSync(root), tools, more, trouble);
   return new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
 }
 
 /** T64 one name is one tool, wherever it is defined. */
-async function loadTools(root: string, patterns: readonly string[], more: ToolBox, trouble: Trouble): Promise<ToolBox> {
+async function loadTools(root: string, patterns: readonly string[], more: ToolBox, trouble: LoadTrouble): Promise<ToolBox> {
   const box = new Map<string, { tool: Tool; file: string }>(more);
-  for (const file of projectFiles(root, patterns.filter(isModule), "tools")) {
+  for (const file of projectFilesIn(root, patterns.filter(isModule), "tools")) {
     const module = await asTold(() => importedModule(file, root), trouble);
     const exported = Object.values(module ?? {});
     const tools = new Set(exported.filter(isTool));
@@ -143,7 +143,7 @@ export async function loadCodeSkills(
 ): Promise<readonly Readonly<{ skill: Skill; place: string }>[]> {
   const folder = realpathSync(root);
   const found = new Map<string, { skill: Skill; place: string }>();
-  for (const file of projectFiles(folder, patterns.filter(isModule), "tools")) {
+  for (const file of projectFilesIn(folder, patterns.filter(isModule), "tools")) {
     for (const skill of Object.values(await importedModule(file, folder)).filter(isSkill)) {
       const other = found.get(skill.name);
       if (other !== undefined && other.skill !== skill)
@@ -165,7 +165,7 @@ type Ground = Readonly<{
   root: string;
   broken: ReadonlyMap<string, BrokenTool>;
   lacks: boolean;
-  trouble: Trouble;
+  trouble: LoadTrouble;
 }>;
 
 /** Tells everything that is wrong with a file, and goes on with the rest of it; none where the rest makes no agent. */
@@ -227,7 +227,13 @@ function leaveOut(value: unknown, path: readonly PropertyKey[]): void {
   else Reflect.deleteProperty(value, key);
 }
 
-function outputOf(output: Written["output"], file: string, root: string, text: string, trouble: Trouble): Pick<AgentDefinition, "output"> {
+function outputOf(
+  output: Written["output"],
+  file: string,
+  root: string,
+  text: string,
+  trouble: LoadTrouble,
+): Pick<AgentDefinition, "output"> {
   if (typeof output !== "string") return output === undefined ? {} : { output };
   try {
     return { output: schemaIn(output, file, root, placeOf(text, ["output"])) };

@@ -20,7 +20,7 @@ import type { Config } from "../config/config.ts";
 import { withCoordinator } from "../coordinator/agent.ts";
 import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
 import { NOTHING_REMEMBERED, type Remembered } from "../files/file-cache.ts";
-import { fileBad, problemOfFault, projectFiles, THROWN, type Trouble } from "../guard/modules.ts";
+import { fileBad, type LoadTrouble, problemOfFault, projectFilesIn, THROWN } from "../guard/modules.ts";
 import type { AskHidden } from "../identity/secrets.ts";
 import type { Env } from "../node/env.ts";
 import { openLook } from "../store/open-read-only.ts";
@@ -43,7 +43,7 @@ import {
   problemAt as symbiProblemAt,
   type UnfitTool,
 } from "./symbi/symbi-files.ts";
-import { type Seen, seenBy } from "./symbi/symbi-inputs.ts";
+import { type SymbiInputs, seenBy } from "./symbi/symbi-inputs.ts";
 import { foldTrust, type Trusted } from "./trust.ts";
 
 /** `symbi`: where it comes from such a file. */
@@ -85,12 +85,12 @@ export async function loadProjectAgents(
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const lost = { agents: false, tools: false };
   const losing =
-    (what: keyof typeof lost): Trouble =>
+    (what: keyof typeof lost): LoadTrouble =>
     (fault) => {
       trouble(fault);
       lost[what] = true;
     };
-  const trouble: Trouble = collect === null ? THROWN : (fault) => collect([problemOfFault(fault, config.root)]);
+  const trouble: LoadTrouble = collect === null ? THROWN : (fault) => collect([problemOfFault(fault, config.root)]);
   const modules = await loadAgents(
     config.root,
     config.agents.filter((p) => !isToml(p) && !isSymbi(p)),
@@ -111,7 +111,7 @@ export async function loadProjectAgents(
     manifests.broken,
     (fault) => (fault.fault.kind === "file-bad" && fault.fault.file.endsWith(".toml") ? trouble : losing("tools"))(fault),
   );
-  if (tomls.length < projectFiles(realpathSync(config.root), tomlFiles, "agents").length) lost.agents = true;
+  if (tomls.length < projectFilesIn(realpathSync(config.root), tomlFiles, "agents").length) lost.agents = true;
   const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, spare, losing("tools"));
   const symbi = await symbiAgents(config, loadBox, manifests.broken, collect, memory, lost);
   const { agents: symbis, origins, sources, finish } = symbi;
@@ -207,7 +207,7 @@ export async function loadProjectAgents(
 
 const NOTHING_MADE: Compiled = { kind: "compiled", policies: [], files: [] };
 
-async function compiled(origin: SymbiOrigin, seen: Seen, memory: AgentMemory): Promise<Compiled> {
+async function compiled(origin: SymbiOrigin, seen: SymbiInputs, memory: AgentMemory): Promise<Compiled> {
   const known = memory.compiled(origin, seen);
   if (known !== null) return known;
   const made = (await import("./symbi/symbi-compile.ts")).compileAgent(origin, seen);

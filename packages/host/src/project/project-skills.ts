@@ -16,7 +16,7 @@ import {
 } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
 import { skillFileOf, skillFrom } from "./skill-folder.ts";
-import { projectInstructions, type Standing, skillFolders, standingOf, type Trusted, type TrustPlace } from "./trust.ts";
+import { projectInstructions, skillFolders, standingOf, type Trusted, type TrustPlace, type TrustStanding } from "./trust.ts";
 
 export type SkillState = "usable" | "untrusted" | "changed" | "bad" | "clash";
 
@@ -102,7 +102,7 @@ function fromFolder(folder: ReturnType<typeof skillFolders>[number], trusted: Tr
   };
 }
 
-function untrusted(subject: string, standing: Standing): Unusable | null {
+function untrusted(subject: string, standing: TrustStanding): Unusable | null {
   if (standing === "trusted") return null;
   const detail = standing === "changed" ? "it has changed since it was trusted" : "it is not trusted";
   return { detail, hint: `read it (\`orgate skills show\`), then \`orgate trust add ${escapeHidden(subject)}\`` };
@@ -133,7 +133,7 @@ export function equipmentOf(
   };
 }
 
-function warning(found: ReturnType<typeof projectInstructions>[number], standing: Standing): string {
+function warning(found: ReturnType<typeof projectInstructions>[number], standing: TrustStanding): string {
   const file = escapeHidden(found.subject);
   if (found.kind === "unreadable") return `${file} of this project cannot be used: ${found.detail}`;
   const why = standing === "changed" ? "has changed since it was trusted" : "is not trusted";

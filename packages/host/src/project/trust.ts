@@ -136,12 +136,12 @@ function namesIn(folder: string): readonly string[] {
 
 // ── what the journal says ──
 
-export type Given = Readonly<{ digest: Digest; by: Principal; at: number }>;
-export type Trusted = ReadonlyMap<string, Given>;
+export type TrustGiven = Readonly<{ digest: Digest; by: Principal; at: number }>;
+export type Trusted = ReadonlyMap<string, TrustGiven>;
 
 /** The `trust` stream, folded. */
 export function foldTrust(entries: Iterable<Pick<Entry, "at"> & { readonly event: JournalEvent }>): Trusted {
-  const trusted = new Map<string, Given>();
+  const trusted = new Map<string, TrustGiven>();
   for (const { at, event } of entries) {
     if (event.kind === "trust.given") trusted.set(event.subject, { digest: event.digest, by: event.by, at });
     else if (event.kind === "trust.withdrawn") trusted.delete(event.subject);
@@ -149,10 +149,10 @@ export function foldTrust(entries: Iterable<Pick<Entry, "at"> & { readonly event
   return trusted;
 }
 
-export type Standing = "trusted" | "changed" | "untrusted" | "gone";
+export type TrustStanding = "trusted" | "changed" | "untrusted" | "gone";
 
 /** `gone`: trusted once, and no longer there. */
-export function standingOf(subject: string, now: Digest | null, trusted: Trusted): Standing {
+export function standingOf(subject: string, now: Digest | null, trusted: Trusted): TrustStanding {
   const given = trusted.get(subject);
   if (given === undefined) return "untrusted";
   if (now === null) return "gone";

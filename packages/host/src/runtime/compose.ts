@@ -41,7 +41,7 @@ import {
 import { trustIn } from "@orgate/core/journal";
 import { fitsSecret, fitsSlowly, hashSecret, NOBODYS, newName, newSecret } from "../identity/secret-hash.ts";
 import { openKnowledge } from "../knowledge/sqlite.ts";
-import { type Settings, settingsOf } from "../models/env.ts";
+import { type ModelSettings, settingsOf } from "../models/env.ts";
 import { modelFor } from "../models/offline/model.ts";
 import { providerModel } from "../models/providers.ts";
 import { tokenizers } from "../models/tokenizers.ts";
@@ -50,7 +50,7 @@ import { checkSignature, ed25519, nameKey, sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { randomIds } from "../node/ids.ts";
 import { mustHaveSkills } from "../project/agent-settings.ts";
-import { type Door, listenForIntents } from "../store/intent-socket.ts";
+import { type IntentDoor, listenForIntents } from "../store/intent-socket.ts";
 import { openStore, type Store } from "../store/journal.ts";
 import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys, withFreshKeys } from "../store/keyring.ts";
 import { proof } from "../store/open-read-only.ts";
@@ -64,7 +64,7 @@ export type PlaceOptions = Readonly<{
 }>;
 
 /** A journal opened for writing, with its keys. One per process and project. */
-export type Place = Readonly<{
+export type OpenProjectStore = Readonly<{
   store: Store;
   keys: ProjectKeys;
   keyring: OpenKeyring;
@@ -80,11 +80,11 @@ export type Place = Readonly<{
   knowledge(embedder: Embedder | null): Knowledge;
   knowledgeStore(): KnowledgeStore;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
-  listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
+  listen(drives: (session: SessionId) => boolean): Promise<IntentDoor | null>;
   close(): Promise<void>;
 }>;
 
-export async function openPlace({ directory, thread, synchronous }: PlaceOptions): Promise<Place> {
+export async function openPlace({ directory, thread, synchronous }: PlaceOptions): Promise<OpenProjectStore> {
   const keys = openProjectKeys(join(directory, "keys"), ed25519);
   const keyFor = (writer: Parameters<typeof keys.writer>[0]) => {
     const key = keys.writer(writer);
@@ -100,7 +100,7 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
       return keyring.authenticate(intent);
     };
     const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn(directory);
-    const listen: Place["listen"] = (drives) =>
+    const listen: OpenProjectStore["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const folds = sweptFolds(store.journal, nodeClock.elapsed);
     const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
@@ -174,7 +174,7 @@ export type Family = Pick<Ports["children"], "find" | "drive">;
 
 /** Everything one session of one agent needs. */
 export function compose(
-  place: Place,
+  place: OpenProjectStore,
   agent: Agent,
   gate: Gate,
   watch: (live: Live) => void,
@@ -257,7 +257,7 @@ type Named = Pick<Agent, "model" | "modelOptions"> & Partial<Pick<Agent, "modelS
 export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds, embedder: null };
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
-export function modelsWith(settings: Settings): (agent: Named) => Model {
+export function modelsWith(settings: ModelSettings): (agent: Named) => Model {
   const find = ({ model, modelOptions }: Named): Model => {
     if (model === CONDUCTOR_MODEL) return conductorModel;
     return model.startsWith("offline/")

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { askingDesk, withPeople } from "../cli/commands/fixtures/asking.ts";
 import type { Desk } from "../cli/commands/fixtures/desk.ts";
 import { accessBook } from "../identity/access-book.ts";
-import { NODE, openPlace, type Place, secretPort } from "./compose.ts";
+import { NODE, type OpenProjectStore, openPlace, secretPort } from "./compose.ts";
 import { databaseIn } from "./fixtures/forging.ts";
 
 const desks: Desk[] = [];
@@ -15,8 +15,9 @@ afterAll(() => {
   for (const desk of desks) desk.remove();
 });
 const ana = { kind: "user", id: "ana" } as const;
-const halt = (place: Place, scope: string): Promise<void> => place.orders.halt({ kind: "work.halted", scope, by: ana, reason: "x" });
-const open = (directory: string): Promise<Place> => openPlace({ directory, thread: "main", synchronous: "off" });
+const halt = (place: OpenProjectStore, scope: string): Promise<void> =>
+  place.orders.halt({ kind: "work.halted", scope, by: ana, reason: "x" });
+const open = (directory: string): Promise<OpenProjectStore> => openPlace({ directory, thread: "main", synchronous: "off" });
 const errorOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => null,

@@ -6,7 +6,7 @@
  * W7 what became of an intent is told from the journal: the event it became, or the reason of its refusal.
  */
 import { type Entry, type Intent, type IntentId, type Journal, type JournalEvent, type Seq, type SessionId, seq } from "@orgate/core";
-import { type Answered, offerIntent, socketsIn } from "../store/intent-socket.ts";
+import { offerIntent, type SocketAnswer, socketsIn } from "../store/intent-socket.ts";
 import type { ReadStore } from "../store/journal.ts";
 
 export type Way = "socket" | "row" | "own";
@@ -17,7 +17,7 @@ export type Delivered =
   /** Durable, and not taken within the time given: whoever holds the session takes it when it can. */
   | Readonly<{ kind: "pending" }>;
 
-export type Delivery = Readonly<{
+export type IntentDelivery = Readonly<{
   store: Pick<ReadStore, "journal" | "inbox">;
   /** Of the journal. */
   directory: string;
@@ -30,7 +30,7 @@ export type Delivery = Readonly<{
 const LOOK_EVERY_MS = 50;
 const TAKE_OVER_EVERY_MS = 500;
 
-export async function deliver({ store, directory, intent, waitMs, takeOver }: Delivery): Promise<Delivered> {
+export async function deliver({ store, directory, intent, waitMs, takeOver }: IntentDelivery): Promise<Delivered> {
   const before = await lastSeq(store, intent.session);
   const answered = await throughSocket(directory, intent);
   if (answered?.kind === "refused") return answered;
@@ -54,7 +54,7 @@ export async function deliver({ store, directory, intent, waitMs, takeOver }: De
 }
 
 /** Null when no process that drives the session listens. */
-async function throughSocket(directory: string, intent: Intent): Promise<Exclude<Answered, { kind: "elsewhere" }> | null> {
+async function throughSocket(directory: string, intent: Intent): Promise<Exclude<SocketAnswer, { kind: "elsewhere" }> | null> {
   for (const path of socketsIn(directory)) {
     const answered = await offerIntent(path, intent);
     if (answered !== null && answered.kind !== "elsewhere") return answered;
@@ -62,12 +62,12 @@ async function throughSocket(directory: string, intent: Intent): Promise<Exclude
   return null;
 }
 
-async function lastSeq({ journal }: Delivery["store"], session: SessionId): Promise<Seq> {
+async function lastSeq({ journal }: IntentDelivery["store"], session: SessionId): Promise<Seq> {
   return (await journal.session(session))?.seq ?? seq(0);
 }
 
 /** It left the inbox in the commit of what it became, so that is there to be read. */
-async function found({ journal }: Delivery["store"], { id, session }: Intent, before: Seq, way: Way): Promise<Delivered> {
+async function found({ journal }: IntentDelivery["store"], { id, session }: Intent, before: Seq, way: Way): Promise<Delivered> {
   for (let after = before; ; ) {
     const chunk = await journal.read(session, after, 1_000);
     for (const entry of chunk) {

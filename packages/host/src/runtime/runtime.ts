@@ -74,9 +74,19 @@ import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { isPolicies, type Policies } from "../policies/policies.ts";
 import { type Recording, recordPolicies } from "../policies/policy-record.ts";
-import type { Door } from "../store/intent-socket.ts";
+import type { IntentDoor } from "../store/intent-socket.ts";
 import { type Person, signIntent } from "../store/keyring.ts";
-import { type Composed, compose, delegatesOf, type Family, modelsWith, NODE, type Outside, openPlace, type Place } from "./compose.ts";
+import {
+  type Composed,
+  compose,
+  delegatesOf,
+  type Family,
+  modelsWith,
+  NODE,
+  type OpenProjectStore,
+  type Outside,
+  openPlace,
+} from "./compose.ts";
 import { deliver } from "./delivery.ts";
 import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./front-door.ts";
 import type { Notify } from "./notice-webhook.ts";
@@ -148,7 +158,7 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
 }>;
 
 /** What a person says, with what is shown. */
-export type Told = Readonly<{ text: string; files?: readonly FileInput[] }>;
+export type RunReport = Readonly<{ text: string; files?: readonly FileInput[] }>;
 
 /** Iterate for what happens as it happens, await `result` for what came of it. Either alone is enough. */
 export type Run<Value = Json> = AsyncIterable<Live> & Readonly<{ result: Promise<RunResult<Value>> }>;
@@ -176,7 +186,7 @@ export type Runtime = Readonly<{
   /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
   wish(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
-  followUp(session: SessionId, said: string | Told, as: Person): Promise<Answered>;
+  followUp(session: SessionId, said: string | RunReport, as: Person): Promise<Answered>;
   /** Opened without a turn, found, listed, forked, closed. */
   sessions: Sessions;
   /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
@@ -195,9 +205,9 @@ export type Runtime = Readonly<{
   /** Takes labels off a session, for good reason: what it has seen does not count as that any more. Gated as `remove-label`. */
   unlabel(labels: Unlabel, as: Person): Promise<Answered>;
   /** Says what became of a call that nobody could tell of. */
-  resolve(unknown: Resolve, as: Person): Promise<Answered>;
+  resolve(unknown: ResolveOutcome, as: Person): Promise<Answered>;
   inspect: Inspect;
-  place: Place;
+  place: OpenProjectStore;
   /**
    * Leaves the turns in progress to whoever takes them up next: nothing more is begun here, what is in flight lands, and no turn is ended or cancelled.
    * Resolves when no session is held any more; a tool that does not end keeps it waiting. `close` comes after it.
@@ -248,7 +258,7 @@ export type KnownSets = Readonly<{
 
 export type Unlabel = Readonly<{ session: SessionId; labels: readonly string[]; why: string }>;
 
-export type Resolve = Readonly<{ session: SessionId; call: CallId; as: Resolution; note?: string }>;
+export type ResolveOutcome = Readonly<{ session: SessionId; call: CallId; as: Resolution; note?: string }>;
 
 /** `entry` is what it became, null while whoever holds the session has not taken it; `result` is of the turn, when it was driven on here. */
 export type Answered = Readonly<{ entry: Entry | null; result: RunResult | null }>;
@@ -266,7 +276,7 @@ export type Inspect = Readonly<{
   policies(): Digest;
   /** What decides. */
   gate: Gate;
-  head: Place["store"]["head"];
+  head: OpenProjectStore["store"]["head"];
 }>;
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -398,7 +408,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   const driven = new Map<SessionId, number>();
-  let door: Promise<Door | null> | null = null;
+  let door: Promise<IntentDoor | null> | null = null;
   /** While something is driven, others reach it through a socket (W1). */
   async function drivingOpenly<T>(session: SessionId, work: () => Promise<T>): Promise<T> {
     driven.set(session, (driven.get(session) ?? 0) + 1);
@@ -572,7 +582,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return { entry: became.kind === "became" ? became.entry : null, result };
   }
 
-  const acting = (person: Person): Acting & { readonly place: Place } => ({ place, gate, person });
+  const acting = (person: Person): Acting & { readonly place: OpenProjectStore } => ({ place, gate, person });
   const standing = async () => {
     await place.orders.refresh();
     return inForce(place.orders, outside.clock.now());
@@ -720,7 +730,7 @@ const answering = ({ ports, facts }: Composed, agent: Agent, run: Parameters<typ
 
 /** The type of what was looked at: nothing is delivered that the schema has not let through (M102). */
 const valued = <Value>(run: Run): Run<Value> => run as Run<Value>;
-function toSpoken(said: string | Told): Spoken {
+function toSpoken(said: string | RunReport): Spoken {
   const { text, files = [] } = typeof said === "string" ? { text: said } : said;
   return files.length === 0 ? { text } : { text, files: toAttachments(files) };
 }
@@ -734,7 +744,7 @@ async function telemetryFor(env: Env, now: () => number): Promise<Telemetry | nu
 }
 
 /** Which set decides is on record before the first decision is made (G33). */
-async function recording(place: Place, now: Outside["clock"]["now"], policies: Policies): Promise<Recording> {
+async function recording(place: OpenProjectStore, now: Outside["clock"]["now"], policies: Policies): Promise<Recording> {
   const { journal, inbox } = place.store;
   try {
     const { refresh, stop } = await recordPolicies({ journal, now }, policies);
@@ -753,7 +763,7 @@ async function recording(place: Place, now: Outside["clock"]["now"], policies: P
 }
 
 /** A session that looks for orders looks for applied policies too: both come from other processes, and count for its next decision (G650). */
-const withPolicies = (orders: Place["orders"], policies: Recording): Place["orders"] => ({
+const withPolicies = (orders: OpenProjectStore["orders"], policies: Recording): OpenProjectStore["orders"] => ({
   ...orders,
   async refresh() {
     await orders.refresh();

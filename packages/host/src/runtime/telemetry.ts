@@ -41,7 +41,7 @@ export type Telemetry = Readonly<{
 /** `model`: `provider/name`, as the agent has it. */
 export type AgentFacts = Readonly<{ name: string; model: string }>;
 
-export type Settings = Readonly<{
+export type TelemetrySettings = Readonly<{
   traces: string | null;
   metrics: string | null;
   headers: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export type Settings = Readonly<{
 }>;
 
 /** Null where nobody asks for it. */
-export function telemetrySettings(env: Env, version: string): Settings | null {
+export function telemetrySettings(env: Env, version: string): TelemetrySettings | null {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === "true") return null;
   const endpoint = (name: "TRACES" | "METRICS"): string | null => {
     if (env[`OTEL_${name}_EXPORTER`] === "none") return null;
@@ -252,7 +252,7 @@ const MOST_WAITING = 2_048;
 const BOUNDS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const BOUNDS_TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
-export function openTelemetry(settings: Settings, now: () => number): Telemetry {
+export function openTelemetry(settings: TelemetrySettings, now: () => number): Telemetry {
   const fold = spanFold();
   const began = now();
   const tokens = histogram("gen_ai.client.token.usage", "{token}", BOUNDS_TOKENS);

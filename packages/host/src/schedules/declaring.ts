@@ -9,8 +9,8 @@ import type * as z from "zod";
 import type { Config } from "../config/config.ts";
 import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "../config/schedule-schema.ts";
 import { readTextFile } from "../files/text-file.ts";
-import { type Place, placeOf } from "../files/toml-text.ts";
-import { THROWN, type Trouble } from "../guard/modules.ts";
+import { placeOf, type TextPlace } from "../files/toml-text.ts";
+import { type LoadTrouble, THROWN } from "../guard/modules.ts";
 import { type Calendar, readTime } from "./calendar.ts";
 import type { Declared } from "./store.ts";
 
@@ -33,7 +33,7 @@ export type Webhook = Readonly<{
 export type HookSecret = Readonly<{ kind: "secret" | "env"; name: string }>;
 export type Filter = Readonly<{ path: readonly string[]; equals?: unknown; contains?: string }>;
 
-export type Sources = Readonly<{
+export type ScheduleSources = Readonly<{
   config: Pick<Config, "root" | "file" | "schedules" | "webhooks">;
   agents: readonly Readonly<{ agent: Agent; file: string }>[];
   symbi?: readonly Readonly<{ schedules: readonly ScheduleDeclaration[]; webhooks: readonly WebhookDeclaration[] }>[];
@@ -42,7 +42,7 @@ export type Sources = Readonly<{
   /** Whether there is such an agent; those of `agents` unless said. */
   isAgent?: (name: string) => boolean;
 }>;
-export function schedulesIn(sources: Sources, calendar: Calendar, trouble: Trouble = THROWN): readonly Declared[] {
+export function schedulesIn(sources: ScheduleSources, calendar: Calendar, trouble: LoadTrouble = THROWN): readonly Declared[] {
   const { config, agents, symbi = [], owner } = sources;
   const found = new Map<string, Declared>();
   const add = (name: string, where: Where, written: () => WrittenSchedule): void => attempt(() => put(name, where, written), trouble);
@@ -104,7 +104,7 @@ function fromSymbi(one: ScheduleDeclaration): WrittenSchedule {
   };
 }
 
-export function webhooksIn(sources: Sources, trouble: Trouble = THROWN): readonly Webhook[] {
+export function webhooksIn(sources: ScheduleSources, trouble: LoadTrouble = THROWN): readonly Webhook[] {
   const { config, agents, symbi = [], owner } = sources;
   const found = new Map<string, Webhook>();
   const paths = new Map<string, string>();
@@ -230,7 +230,7 @@ const symbiWhere = ({ root }: Pick<Config, "root">, { name, place }: ScheduleDec
   column: place.column,
 });
 
-function mustBeAgent({ agents, isAgent }: Sources, agent: string, where: Where): void {
+function mustBeAgent({ agents, isAgent }: ScheduleSources, agent: string, where: Where): void {
   if (isAgent?.(agent) ?? agents.some((one) => one.agent.name === agent)) return;
   throw bad(where, `there is no agent \`${agent}\``, `there are: ${agents.map((one) => one.agent.name).join(", ") || "none"}`);
 }
@@ -251,7 +251,7 @@ function parsed<S extends z.ZodType>(schema: S, written: unknown, where: Where):
   throw bad(where, detail, "docs/guide/schedules.md and docs/guide/webhooks.md have every setting");
 }
 
-function attempt(work: () => void, trouble: Trouble): void {
+function attempt(work: () => void, trouble: LoadTrouble): void {
   try {
     work();
   } catch (error) {
@@ -282,7 +282,7 @@ export function bad({ from, what, line, column, table }: Where, detail: string, 
 }
 
 /** Null where it does not lie there, or no more: it may be a change that is only tried. */
-function standsAt({ file, path }: NonNullable<Where["table"]>): Place | null {
+function standsAt({ file, path }: NonNullable<Where["table"]>): TextPlace | null {
   try {
     return placeOf(readTextFile(file, MOST_TOML), path);
   } catch {

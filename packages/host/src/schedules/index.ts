@@ -2,7 +2,7 @@
 
 import { type Gate, millis } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
-import { NODE, type Place } from "../runtime/compose.ts";
+import { NODE, type OpenProjectStore } from "../runtime/compose.ts";
 import { mayNotRunOf } from "../runtime/people/may-run.ts";
 import { openCalendar } from "./calendar.ts";
 import { type ScheduleDesk, scheduleDesk } from "./operations.ts";
@@ -12,7 +12,7 @@ import { type Book, openBook } from "./store.ts";
 export type Schedules = Readonly<{ book: Book; desk: ScheduleDesk; clockwork: Clockwork }>;
 
 export type SchedulesNeed = Readonly<{
-  place: Pick<Place, "keyring" | "orders" | "store">;
+  place: Pick<OpenProjectStore, "keyring" | "orders" | "store">;
   gate: Gate;
   beginning: Beginning;
   wake?: ClockworkPorts["wake"];
@@ -20,7 +20,7 @@ export type SchedulesNeed = Readonly<{
 }>;
 
 /** One for each journal that is open: what one has read the others need not read again. */
-export function bookOf(place: Pick<Place, "store">): Book {
+export function bookOf(place: Pick<OpenProjectStore, "store">): Book {
   const { journal } = place.store;
   const book = books.get(journal) ?? openBook({ journal, now: () => millis(Date.now()) });
   books.set(journal, book);

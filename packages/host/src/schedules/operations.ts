@@ -50,7 +50,7 @@ export type ScheduleView = Readonly<{
 
 export type HistoryEntry = Readonly<{ seq: number; at: Millis; event: Readonly<Record<string, unknown>> & Readonly<{ kind: string }> }>;
 
-export type DeskPorts = Pick<ClockworkPorts, "beginning" | "newSession" | "now" | "sign"> &
+export type ScheduleOperationPorts = Pick<ClockworkPorts, "beginning" | "newSession" | "now" | "sign"> &
   Readonly<{
     book: Book;
     journal: Pick<Journal, "read" | "session">;
@@ -76,14 +76,14 @@ export type ScheduleDesk = Readonly<{
   pause(name: string, reason: string, as: Person): Promise<ScheduleView>;
   resume(name: string, reason: string, as: Person): Promise<ScheduleView>;
   /** Fires it now, whatever else is due, once for each that is wanted; the session is there and its turn begun when it resolves. */
-  run(name: string, as: Person, wanted?: Wanted): Promise<SessionId>;
+  run(name: string, as: Person, wanted?: WantedSchedule): Promise<SessionId>;
   /** Fires what was set aside once more: of this due time, or of the latest. */
-  retry(name: string, dueAt: Millis | null, as: Person, wanted?: Wanted): Promise<SessionId>;
+  retry(name: string, dueAt: Millis | null, as: Person, wanted?: WantedSchedule): Promise<SessionId>;
 }>;
 /** The session that it is to open, which tells one request from another. `again`: it was asked for before, and nobody knows how far that came. */
-export type Wanted = Readonly<{ session: SessionId; again: boolean }>;
+export type WantedSchedule = Readonly<{ session: SessionId; again: boolean }>;
 
-export function viewOf(s: StandingSchedule, calendar: Calendar, now: Millis): ScheduleView {
+export function scheduleView(s: StandingSchedule, calendar: Calendar, now: Millis): ScheduleView {
   const { schedule, spec, from, open, queue, retry, setAside, failures, fired, last } = s;
   const upcoming = nextThree(s, calendar, now);
   return {
@@ -112,7 +112,7 @@ function stateOf(s: StandingSchedule, calendar: Calendar, now: Millis): Schedule
   return isOver && open.length + queue.length + retry.length === 0 ? "done" : "active";
 }
 
-export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
+export function scheduleDesk(ports: ScheduleOperationPorts): ScheduleDesk {
   const { book, journal, calendar, gate, place, now } = ports;
 
   async function find(name: string): Promise<StandingSchedule | null> {
@@ -157,17 +157,17 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     });
     const after = book.get(name);
     if (after === null) throw noSchedule(name);
-    return viewOf(after, calendar, now());
+    return scheduleView(after, calendar, now());
   }
 
   return {
-    list: async () => (await standing()).map((s) => viewOf(s, calendar, now())),
+    list: async () => (await standing()).map((s) => scheduleView(s, calendar, now())),
     standing,
-    view: (s) => viewOf(s, calendar, now()),
+    view: (s) => scheduleView(s, calendar, now()),
     stateOf: (s) => stateOf(s, calendar, now()),
     async show(name) {
       const found = await find(name);
-      return found === null ? null : viewOf(found, calendar, now());
+      return found === null ? null : scheduleView(found, calendar, now());
     },
     async history(name, { before, most }) {
       const { seq: last } = await must(name);
@@ -191,7 +191,7 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
           throw wrong(`there is a schedule \`${name}\` already`, "choose another name, or remove that one first");
         return { events: [{ kind: "schedule.declared", schedule: name, spec, from: null, by, after: now(), carried: null }] };
       });
-      return viewOf(await must(name), calendar, now());
+      return scheduleView(await must(name), calendar, now());
     },
     remove: (name, reason, as) => edit(name, "remove", reason, as),
     pause: (name, reason, as) => edit(name, "pause", reason, as),
@@ -229,7 +229,7 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
   }
 
   /** The session that this name got when it was asked for before; null where it was not. */
-  async function askedBefore(name: string, wanted: Wanted | undefined, last: number): Promise<SessionId | null> {
+  async function askedBefore(name: string, wanted: WantedSchedule | undefined, last: number): Promise<SessionId | null> {
     if (wanted === undefined) return null;
     if ((await journal.session(wanted.session)) !== null) return wanted.session;
     if (!wanted.again) return null;

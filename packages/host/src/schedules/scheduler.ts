@@ -33,7 +33,7 @@ import { type Begin, type Journal, SCHEDULES, type StandingSchedule } from "@org
 import type { Calendar } from "./calendar.ts";
 import { heapOf } from "./heap.ts";
 import { nextStep, retryAfter, type Step } from "./planning.ts";
-import type { Book, Plan } from "./store.ts";
+import type { Book, SchedulePlan } from "./store.ts";
 
 /** What a session of an agent begins with; null: there is no such agent, or it cannot be run. */
 export type Beginning = (agent: string) => Readonly<{ facts: AgentFacts; limits: Limits; output: OutputSpec | null }> | null;
@@ -132,7 +132,7 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
   async function take(name: string): Promise<void> {
     let fired: SessionId | null = null;
     const skipping = new Map<Millis, SystemEvent>();
-    const plan = (s: StandingSchedule | null): Plan | null => {
+    const plan = (s: StandingSchedule | null): SchedulePlan | null => {
       fired = null;
       const step = s === null ? null : nextStep(s, now(), ports.calendar, ports.hash);
       if (s === null || step === null || step.kind === "wait") return null;
@@ -265,7 +265,7 @@ export function firingOf(
   { dueAt, attempt, why }: Fire,
   by: Principal = { kind: "user", id: s.spec.owner },
   which = `${dueAt}-${attempt}`,
-): Readonly<{ session: SessionId; plan: Plan }> | Extract<SystemEvent, { kind: "schedule.skipped" }> {
+): Readonly<{ session: SessionId; plan: SchedulePlan }> | Extract<SystemEvent, { kind: "schedule.skipped" }> {
   const { schedule, spec } = s;
   const reason = ports.mayNotRun(spec.owner, spec.agent);
   if (reason !== null) return skipEvent(schedule, dueAt, "not-permitted", reason);

@@ -32,9 +32,9 @@ import {
 /** A schedule with its name and the file it stands in; null: a person adds it. `isOwned`: its file says whose it is; else it is whose it is told to be. */
 export type Declared = Readonly<{ name: string; spec: ScheduleSpec; from: string | null; isOwned?: boolean }>;
 
-export type BookPorts = Readonly<{ journal: Pick<Journal, "read" | "append" | "streams">; now(): Millis }>;
+export type ScheduleStorePorts = Readonly<{ journal: Pick<Journal, "read" | "append" | "streams">; now(): Millis }>;
 /** What is to be written as things stand, and what else with it; null: nothing. */
-export type Plan = Readonly<{ events: readonly SystemEvent[] } & Partial<Pick<Append, "opens" | "tells" | "unlessHalted">>>;
+export type SchedulePlan = Readonly<{ events: readonly SystemEvent[] } & Partial<Pick<Append, "opens" | "tells" | "unlessHalted">>>;
 
 export type Book = Readonly<{
   /** As of the last refresh. */
@@ -43,7 +43,7 @@ export type Book = Readonly<{
   /** Reads what is new: of one, or of all that have changed. Tells which those are. */
   refresh(name?: string): Promise<readonly string[]>;
   /** Appends what `plan` wants as it stands; whoever else was first changes that, and it is planned again. Null: nothing was to be done. */
-  change(name: string, plan: (now: StandingSchedule | null) => Plan | null): Promise<StandingSchedule | null>;
+  change(name: string, plan: (now: StandingSchedule | null) => SchedulePlan | null): Promise<StandingSchedule | null>;
   /** Z11. `owners`: a server takes over what no file says whose it is; who only passes by leaves it whose it has been (Z29). */
   declare(declared: readonly Declared[], by: Principal, owners?: "taken" | "kept"): Promise<void>;
 }>;
@@ -52,7 +52,7 @@ export type Book = Readonly<{
 const CARRY_EVERY = 200;
 const PAGE = 500;
 
-export function openBook({ journal, now }: BookPorts): Book {
+export function openBook({ journal, now }: ScheduleStorePorts): Book {
   const all = new Map<string, StandingSchedule>();
 
   async function read(name: string, last: Seq | null): Promise<void> {
@@ -84,7 +84,7 @@ export function openBook({ journal, now }: BookPorts): Book {
     return moved.map((one) => one.name);
   }
 
-  async function change(name: string, plan: (now: StandingSchedule | null) => Plan | null): Promise<StandingSchedule | null> {
+  async function change(name: string, plan: (now: StandingSchedule | null) => SchedulePlan | null): Promise<StandingSchedule | null> {
     for (;;) {
       const standing = all.get(name) ?? null;
       const planned = plan(standing);

@@ -14,13 +14,18 @@ import type { OnceKey } from "./http/idempotency.ts";
 import { type Act, act, type Caller } from "./identity/access.ts";
 import { aboutSession, refusedAs } from "./identity/acts.ts";
 
-export type Wanted = Readonly<{ agent: string; id: string; labels?: readonly string[] }>;
+export type WantedSession = Readonly<{ agent: string; id: string; labels?: readonly string[] }>;
 
 /** What the server itself makes up of a caller, a key or a call; nobody else may use such a name. */
 const OURS = /^(?:chat|ui|ws|key|run)-[0-9a-f]{40}$/;
 
 /** Under an id that the caller chose. */
-export async function openFor(runtime: Pick<Runtime, "sessions">, caller: Caller, wanted: Wanted, key: OnceKey): Promise<SessionSummary> {
+export async function openFor(
+  runtime: Pick<Runtime, "sessions">,
+  caller: Caller,
+  wanted: WantedSession,
+  key: OnceKey,
+): Promise<SessionSummary> {
   mustBeFree(wanted.id, key);
   return openOwn(runtime, caller, wanted);
 }
@@ -31,7 +36,7 @@ export function mustBeFree(id: string, { external }: Pick<OnceKey, "external">):
 }
 
 /** Ids are one space for everybody: whoever guesses one must not be the one who listens. */
-export async function openOwn(runtime: Pick<Runtime, "sessions">, { principal }: Caller, wanted: Wanted): Promise<SessionSummary> {
+export async function openOwn(runtime: Pick<Runtime, "sessions">, { principal }: Caller, wanted: WantedSession): Promise<SessionSummary> {
   try {
     return mustBeOwn(await runtime.sessions.create({ ...wanted, principal }), principal, wanted.id);
   } catch (error) {

@@ -11,13 +11,13 @@ import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
 import { viewsAside } from "../store/views-worker.ts";
 import { apiOf, type Handlers } from "./http/api.ts";
-import { probesOf } from "./http/health-checks.ts";
+import { openHealthChecks } from "./http/health-checks.ts";
 import { type Keys, onceOf } from "./http/idempotency.ts";
 import { lanesOf } from "./http/lanes.ts";
-import { BOUNDS, type Bounds } from "./http/limits.ts";
+import { BOUNDS, type ServerLimits } from "./http/limits.ts";
 import { errorText, type Log, NO_LOG } from "./http/logs.ts";
 import { openMetrics } from "./http/metrics.ts";
-import { type Page, type RunningServer, startServer, type Talks } from "./http/server.ts";
+import { type RunningServer, type ServedPage, type SocketTalks, startServer } from "./http/server.ts";
 import type { Access } from "./identity/access.ts";
 import { whoseOf } from "./live/visibility.ts";
 import { agentHandlers } from "./routes/agents.ts";
@@ -47,7 +47,7 @@ export type CoordinatorOptions = Readonly<{
   config?: Config | null;
   names?: readonly string[];
   proxies?: readonly string[];
-  bounds?: Partial<Bounds>;
+  bounds?: Partial<ServerLimits>;
   log?: Log;
   /** Sessions driven at once. */
   atOnce?: number;
@@ -56,9 +56,9 @@ export type CoordinatorOptions = Readonly<{
   /** Schedules are fired here; without it they are only shown. */
   declares?: Declares;
   /** Beside the API: description, sign-in, console. */
-  pages?: readonly Page[];
+  pages?: readonly ServedPage[];
   /** More routes of the table, and what talks over sockets, once there is a floor to stand on. */
-  more?(front: Front): Readonly<{ handlers?: Handlers; talks?: Talks }>;
+  more?(front: Front): Readonly<{ handlers?: Handlers; talks?: SocketTalks }>;
 }>;
 
 /** What the project's files say, on whose word. */
@@ -96,7 +96,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     pages = [],
     log = NO_LOG,
   } = options;
-  const bounds: Bounds = { ...BOUNDS, ...options.bounds };
+  const bounds: ServerLimits = { ...BOUNDS, ...options.bounds };
   const now = (): number => Date.now();
   let server: RunningServer | null = null;
   const floor = openFloor({
@@ -117,7 +117,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
       orgate_sessions_queued: [floor.queued(), "Sessions that wait to be driven here."],
     }),
   });
-  const probes = probesOf({ runtime, isLeaving: floor.isLeaving, log });
+  const probes = openHealthChecks({ runtime, isLeaving: floor.isLeaving, log });
   const views = viewsAside(dirname(runtime.place.keys.dir));
   const gate = runtime.inspect.gate;
   const beginning = delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate);

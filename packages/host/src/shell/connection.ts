@@ -7,7 +7,7 @@ import type { FaultError } from "@orgate/core/vocab";
 import { type Client, createClient, type Dial, type HttpTransport, type Link, type LinkState, openLink } from "@orgate/core/wire";
 import { WebSocket } from "ws";
 
-export type Reach = Readonly<{
+export type ServerConnection = Readonly<{
   client: Client;
   open(changed: (state: LinkState) => void): Link;
   /** What it is called in the footer. */
@@ -21,7 +21,7 @@ export type Reach = Readonly<{
 }>;
 
 /** `token` goes into a header only: an address is written down by too many. */
-export function reachAt(url: string, token: string): Pick<Reach, "client" | "open"> {
+export function reachAt(url: string, token: string): Pick<ServerConnection, "client" | "open"> {
   const authorization = `Bearer ${token}`;
   const transport: HttpTransport = async ({ method, path, headers, body, signal }) => {
     const answer = await fetch(new URL(path, url), { method, headers: { ...headers, authorization }, body, signal, redirect: "error" });

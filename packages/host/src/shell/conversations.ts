@@ -6,7 +6,7 @@ import { type SessionView, sessionFold } from "@orgate/core/journal/view";
 import type { JournalEvent, SessionId } from "@orgate/core/vocab";
 import type { Link, Problem } from "@orgate/core/wire";
 
-export type Talk = Readonly<{
+export type Conversation = Readonly<{
   session: SessionId;
   view: SessionView;
   /** How many of its items stand in the scrollback. */
@@ -20,18 +20,18 @@ export type Talk = Readonly<{
   /** The model that somebody chose for the turns to come; null: the agent's own. */
   chosenModel(): string | null;
 }>;
-export type Talks = Readonly<{
-  all(): readonly Talk[];
+export type Conversations = Readonly<{
+  all(): readonly Conversation[];
   /** S152 those who work for them, while they do: what they ask is asked here; what they say is their session's. */
-  aside(): readonly Talk[];
-  of(session: SessionId): Talk | null;
+  aside(): readonly Conversation[];
+  of(session: SessionId): Conversation | null;
   /** The same again is the same one. */
-  follow(session: SessionId): Talk;
+  follow(session: SessionId): Conversation;
   drop(session: SessionId): void;
 }>;
 
-export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talks {
-  type Followed = Readonly<{ talk: Talk; stop: () => void }>;
+export function openTalks(link: Pick<Link, "follow">, changed: () => void): Conversations {
+  type Followed = Readonly<{ talk: Conversation; stop: () => void }>;
   const talks = new Map<SessionId, Followed>();
   const aside = new Map<SessionId, Followed>();
 
@@ -40,7 +40,7 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talk
     aside.delete(session);
   }
 
-  function begin(session: SessionId, into: Map<SessionId, Followed>): Talk {
+  function begin(session: SessionId, into: Map<SessionId, Followed>): Conversation {
     const working = new Set<SessionId>();
     const see = (event: JournalEvent): void => {
       if (event.kind === "child.opened") working.add(event.child);
@@ -90,7 +90,7 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talk
         },
       },
     );
-    const talk: Talk = {
+    const talk: Conversation = {
       session,
       view: fold.view,
       settled: () => settled,

@@ -1,10 +1,14 @@
 /** Those who work for a session, as it shows them: a card for each, and what they came to together. */
 import { type CallItem, count, type SessionView, tokenCountText, type ViewItem } from "@orgate/core/journal/view";
 import { DELEGATE } from "@orgate/core/vocab";
-import { type Look, money } from "./ui/screen.ts";
+import { money, type ScreenLook } from "./ui/screen.ts";
 
 /** S151 after the turn: what its members used together; nothing where it had none. */
-export function togetherLine({ items }: Pick<SessionView, "items">, item: ViewItem, { paint }: Pick<Look, "paint">): readonly string[] {
+export function togetherLine(
+  { items }: Pick<SessionView, "items">,
+  item: ViewItem,
+  { paint }: Pick<ScreenLook, "paint">,
+): readonly string[] {
   if (item.kind !== "ended") return [];
   const members = items.flatMap((one) => (one.kind === "call" && one.turn === item.turn && one.child !== null ? [one.child] : []));
   if (members.length === 0) return [];

@@ -5,7 +5,7 @@
 import { haltText } from "@orgate/core/journal/view";
 import type { Called, Link, RouteOutput } from "@orgate/core/wire";
 import type { Taking } from "./commands/command.ts";
-import type { Reach } from "./connection.ts";
+import type { ServerConnection } from "./connection.ts";
 import type { Offer } from "./ui/complete.ts";
 
 export type Agents = RouteOutput<"agents">["items"];
@@ -40,7 +40,7 @@ type Ports = Readonly<{
   changed(): void;
 }>;
 
-export function openAround({ client }: Pick<Reach, "client">, { link, asked, changed }: Ports): Around {
+export function openAround({ client }: Pick<ServerConnection, "client">, { link, asked, changed }: Ports): Around {
   let agents: Agents = [];
   let waiting: Waiting = [];
   let halts: Halts = [];

@@ -11,7 +11,7 @@ import type { Given } from "../terminal/command.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
 import { type Consented, carry, NO_AUTHOR, takenUp } from "./authors.ts";
-import type { Reach } from "./connection.ts";
+import type { ServerConnection } from "./connection.ts";
 import type { Face, Shell } from "./shell.ts";
 
 export type Seat = Readonly<{
@@ -67,7 +67,7 @@ const isLoopback = (host: string): boolean => host === "localhost" || host === "
 
 const namesOf = (shell: Shell): readonly string[] => shell.agents().map(({ name }) => name);
 
-export async function reached(url: string | null, given: Given, screen: Screen, ask: AskHidden): Promise<Reach> {
+export async function reached(url: string | null, given: Given, screen: Screen, ask: AskHidden): Promise<ServerConnection> {
   if (url === null) return (await import("./local-server/local-server-thread.ts")).openHere(given, screen, ask);
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || !/^https?:$/.test(address.protocol))

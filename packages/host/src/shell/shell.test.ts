@@ -4,7 +4,7 @@ import { type Guarded, openGuarded } from "../server/fixtures/guarded.ts";
 import { latch } from "../server/fixtures/stand.ts";
 import { plain } from "../terminal/paint.ts";
 import { takeNamed } from "./commands/session.ts";
-import { type Reach, reachAt } from "./connection.ts";
+import { reachAt, type ServerConnection } from "./connection.ts";
 import { withOwnKey } from "./local-server/local-server.ts";
 import { openShell, type Shell } from "./shell.ts";
 import { NO_HISTORY } from "./ui/history.ts";
@@ -19,7 +19,7 @@ const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
-async function served(options: Parameters<typeof openGuarded>[0] = {}): Promise<Readonly<{ at: Guarded; reach: Reach }>> {
+async function served(options: Parameters<typeof openGuarded>[0] = {}): Promise<Readonly<{ at: Guarded; reach: ServerConnection }>> {
   const at = await openGuarded({ names: ["clerk", "other"], ...options });
   closing.push(() => at.stop());
   const token = await at.give();
@@ -75,7 +75,7 @@ function person() {
       }),
   };
 }
-async function begun(reach: Reach): Promise<ReturnType<typeof person> & { shell: Shell }> {
+async function begun(reach: ServerConnection): Promise<ReturnType<typeof person> & { shell: Shell }> {
   const one = person();
   const shell = await openShell(reach, one.terminal.face, async () => {});
   closing.push(() => shell.close());
@@ -334,7 +334,7 @@ test("S482 the shell says once what it is and how to get help, and nothing of it
 test("S485 `/mcp` lists servers as `orgate mcp list` does; attached to a server elsewhere it says where to ask", async () => {
   const { reach } = await served();
   const asked: (readonly string[])[] = [];
-  const twin: Reach["twin"] = async (argv) => {
+  const twin: ServerConnection["twin"] = async (argv) => {
     asked.push(argv);
     return { code: 0, text: "files  accepted" };
   };

@@ -13,20 +13,20 @@ import type { AskHidden } from "../identity/secrets.ts";
 import { visible } from "../terminal/visible.ts";
 import { authorsOf, type Consented } from "./authors.ts";
 import { commandIn, SHELL_COMMANDS } from "./commands/commands.ts";
-import type { Reach } from "./connection.ts";
-import { openTalks, type Talk, type Talks } from "./conversations.ts";
+import type { ServerConnection } from "./connection.ts";
+import { type Conversation, type Conversations, openTalks } from "./conversations.ts";
 import { type AgentDetail, type Agents, haltWords, openAround, type Waiting } from "./server-state.ts";
 import type { Choices, Offer } from "./ui/complete.ts";
 import type { Footer } from "./ui/frame.ts";
 import type { Key } from "./ui/keys.ts";
-import type { Asked, Bound } from "./ui/panel.ts";
-import { type Look, wrapped } from "./ui/screen.ts";
+import type { AskedApproval, Bound } from "./ui/panel.ts";
+import { type ScreenLook, wrappedLines } from "./ui/screen.ts";
 import { openScrollback } from "./ui/scrollback.ts";
 import type { Theme } from "./ui/themes.ts";
 
 /** What a shell is shown on. */
 export type Face = Readonly<{
-  look(): Look;
+  look(): ScreenLook;
   /** Into the scrollback, at once. */
   print(lines: readonly string[]): void;
   /** Something is to be drawn anew, soon. */
@@ -43,21 +43,21 @@ export type Face = Readonly<{
   wear(theme: Theme): void;
 }>;
 /** What takes the keys for a while. */
-export type Modal = Readonly<{ rows(look: Look, most: number): readonly string[]; pressed(key: Key): void }>;
+export type Modal = Readonly<{ rows(look: ScreenLook, most: number): readonly string[]; pressed(key: Key): void }>;
 
 export type Shell = Readonly<{
-  reach: Reach;
+  reach: ServerConnection;
   link: Link;
   face: Face;
-  talks: Talks;
+  talks: Conversations;
   agents(): Agents;
   refreshAgents(): Promise<void>;
   addressee(): string | null;
   address(agent: string | null): void;
   /** The conversation with whom is addressed. */
-  current(): Talk | null;
+  current(): Conversation | null;
   /** Goes on in it, and addresses its agent. */
-  take(session: SessionId, agent: string): Talk;
+  take(session: SessionId, agent: string): Conversation;
   /** The next message to the addressed agent opens a session. */
   startAnew(): void;
   /** True when it was taken: there is nothing to give back. */
@@ -66,7 +66,7 @@ export type Shell = Readonly<{
   /** In a session of its own, which is shown here and is nobody's conversation. */
   runApart(agent: string, text: string): Promise<SessionId | null>;
   /** The session of the conversation with whom is addressed; opened where there is none. */
-  mustTalk(): Promise<Talk | null>;
+  mustTalk(): Promise<Conversation | null>;
   /** As the server defines it; asked for once. */
   detail(agent: string): Promise<AgentDetail | null>;
   /** Questions of other sessions are shown in the panel too, one after the other, until there is none. */
@@ -75,7 +75,7 @@ export type Shell = Readonly<{
   earlier(most: number): readonly string[];
   cancel(reason: string): Promise<boolean>;
   answer(bound: Bound, answer: Answer): Promise<boolean>;
-  questions(): readonly Asked[];
+  questions(): readonly AskedApproval[];
   settled(): readonly string[];
   /** Something is on its way that nobody has to be asked about: an answer that was given beforehand, a server that is begun anew. */
   isSettling(): boolean;
@@ -99,7 +99,7 @@ const NO_COMMANDS =
 
 /** `move`: to another server, or to one's own (null); what cannot be done is said. `consented`: saving what is authored was consented to beforehand (`--yes`), and in which conversations that was used up. */
 export async function openShell(
-  reach: Reach,
+  reach: ServerConnection,
   face: Face,
   move: Shell["move"],
   { consented }: Readonly<{ consented: Consented | null }> = { consented: null },
@@ -127,12 +127,12 @@ export async function openShell(
 
   const scrollback = openScrollback(talks);
 
-  const say = (text: string): void => face.print(wrapped(text, face.look()));
+  const say = (text: string): void => face.print(wrappedLines(text, face.look()));
   function problem({ detail, hint, title }: Problem): void {
     const look = face.look();
     face.print([
-      ...wrapped(visible(detail === "" ? title : detail), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
-      ...(hint === "" ? [] : wrapped(visible(hint), look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
+      ...wrappedLines(visible(detail === "" ? title : detail), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
+      ...(hint === "" ? [] : wrappedLines(visible(hint), look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
     ]);
   }
   async function asked<T>(called: Promise<Called<T>>): Promise<T | null> {
@@ -143,7 +143,9 @@ export async function openShell(
     } catch (error) {
       const look = face.look();
       const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-      face.print(wrapped(visible(`the server cannot be reached: ${why}`), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }));
+      face.print(
+        wrappedLines(visible(`the server cannot be reached: ${why}`), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
+      );
     }
     return null;
   }
@@ -158,14 +160,14 @@ export async function openShell(
   });
   const { agents, waiting, detail } = around;
 
-  const sessionOf = (agent: string | null): Talk | null => {
+  const sessionOf = (agent: string | null): Conversation | null => {
     const session = agent === null ? undefined : sessions.get(agent);
     return session === undefined ? null : talks.of(session);
   };
   const isFollowed = (session: SessionId): boolean => [...talks.all(), ...talks.aside()].some((talk) => talk.session === session);
-  const current = (): Talk | null => sessionOf(addressee);
+  const current = (): Conversation | null => sessionOf(addressee);
 
-  function take(session: SessionId, agent: string): Talk {
+  function take(session: SessionId, agent: string): Conversation {
     sessions.set(agent, session);
     addressee = agent;
     return talks.follow(session);
@@ -242,7 +244,7 @@ export async function openShell(
   }
 
   /** Also where the one addressed is idle: what runs is what is to be cancelled. */
-  const running = (): Talk | null => [current(), ...talks.all()].find((talk) => talk !== null && isBusy(talk)) ?? null;
+  const running = (): Conversation | null => [current(), ...talks.all()].find((talk) => talk !== null && isBusy(talk)) ?? null;
 
   const shell: Shell = {
     reach,
@@ -374,19 +376,19 @@ export async function openShell(
 }
 
 /** What would change in a file, where that is what is asked about. */
-const editAsked = ({ items }: Talk["view"], { call }: QuestionItem): Asked["edit"] => {
+const editAsked = ({ items }: Conversation["view"], { call }: QuestionItem): AskedApproval["edit"] => {
   const card = call === null ? undefined : items.findLast((item) => item.kind === "call" && item.call === call);
   return card?.kind === "call" ? card.edit : null;
 };
 
 const OFFERS: readonly Offer[] = SHELL_COMMANDS.map(({ name, summary }) => ({ word: name, about: summary }));
 /** A question of a session that is not followed here. */
-function askedIn(question: Waiting[number]): Asked {
+function askedIn(question: Waiting[number]): AskedApproval {
   const { approval, session, agent, tool, touches, digest, asks, quorum } = approvalRow(question);
   return { session, agent, item: { approval, digest, tool, summary: touches ?? "", asks, quorum }, edit: null };
 }
 /** What the turn that runs is at, in a word. */
-function phaseOf(talk: Talk | null): Footer["phase"] {
+function phaseOf(talk: Conversation | null): Footer["phase"] {
   if (talk === null) return null;
   if (talk.view.state === "waiting") return "waits for you";
   if (talk.view.running.length > 0) return "acts";
@@ -396,4 +398,4 @@ function limitIn(found: AgentDetail | null): number | null {
   const limit = found?.limits["contextTokens"];
   return typeof limit === "number" ? limit : null;
 }
-const isBusy = ({ view: { state } }: Talk): boolean => state === "running" || state === "waiting";
+const isBusy = ({ view: { state } }: Conversation): boolean => state === "running" || state === "waiting";

@@ -3,19 +3,19 @@
  * S62 without a terminal on both ends, or with --plain, it speaks in lines.
  */
 import { FaultError, type SessionId } from "@orgate/core/vocab";
-import { EXIT, type Given, type Run } from "../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../terminal/command.ts";
 import { plain } from "../terminal/paint.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { inProfile } from "./profile.ts";
 import { reached, type Seat, takeSeat } from "./server-switch.ts";
 import type { Shell } from "./shell.ts";
-import { folded } from "./ui/folding.ts";
+import { foldLines } from "./ui/folding.ts";
 import { historyFile, openHistory } from "./ui/history.ts";
 import { openTerminal } from "./ui/terminal.ts";
 import { openTerminalFace } from "./ui/terminal-ui.ts";
 import { type Theme, themeIn } from "./ui/themes.ts";
 
-export const shell: Run = async (asGiven, screen) => {
+export const shell: RunCommand = async (asGiven, screen) => {
   const given = inProfile(asGiven);
   if (given.flag("list")) return listed(given, screen);
   const { stdin, stdout } = process;
@@ -49,7 +49,7 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
     await seat.close();
     const columns = process.stdout.columns ?? screen.columns; // as wide as it is by now
     if (last !== null)
-      for (const line of folded(`orgate shell --resume ${last} goes on here`, columns)) screen.line(screen.paint("dim", line));
+      for (const line of foldLines(`orgate shell --resume ${last} goes on here`, columns)) screen.line(screen.paint("dim", line));
   }
 }
 const FRAME_MS = 16;

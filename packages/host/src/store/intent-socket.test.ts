@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Intent, intentId, keyId, millis, sessionId, writerId } from "@orgate/core/vocab";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Door, listenForIntents, MAX_LINE_BYTES, offerIntent, type Reception, readRequest, socketsIn } from "./intent-socket.ts";
+import { type IntentDoor, listenForIntents, MAX_LINE_BYTES, offerIntent, type Reception, readRequest, socketsIn } from "./intent-socket.ts";
 
 const W1 = writerId("w1");
 const intent: Intent = {
@@ -19,7 +19,7 @@ const intent: Intent = {
 
 let directory = "";
 let put: Intent[] = [];
-let door: Door | null = null;
+let door: IntentDoor | null = null;
 const reception: Reception = {
   drives: (session) => session === intent.session,
   authenticate: async ({ signature }) =>

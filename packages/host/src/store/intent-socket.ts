@@ -22,7 +22,7 @@ const PATIENCE_MS = 5_000;
 
 const envelope = z.strictObject({ kind: z.literal("put"), version: z.literal(1), intent: z.json() });
 
-export type Answered =
+export type SocketAnswer =
   | Readonly<{ kind: "new" | "known" }>
   /** Another process drives that session, or none. */
   | Readonly<{ kind: "elsewhere" }>
@@ -50,13 +50,13 @@ export type Reception = Readonly<{
   authenticate(intent: Intent): Promise<Readonly<{ kind: "genuine" } | { kind: "refused"; reason: string }>>;
   put(intent: Intent): Promise<"new" | "known">;
 }>;
-export type Door = Readonly<{ path: string; close(): Promise<void> }>;
+export type IntentDoor = Readonly<{ path: string; close(): Promise<void> }>;
 
 const runFolder = (directory: string): string => join(directory, "run");
 const socketFile = (directory: string, writer: WriterId): string => join(runFolder(directory), `${writer}.sock`);
 
 /** Null where no socket can be had (W4). The writer's slot is ours alone, so a socket of its name is one that was left behind. */
-export async function listenForIntents(directory: string, writer: WriterId, reception: Reception): Promise<Door | null> {
+export async function listenForIntents(directory: string, writer: WriterId, reception: Reception): Promise<IntentDoor | null> {
   const path = socketFile(directory, writer);
   if (process.platform === "win32" || Buffer.byteLength(path) > MAX_PATH_BYTES) return null;
   const open = new Set<Socket>();
@@ -95,7 +95,7 @@ function listening(server: Server, path: string): Promise<void> {
 }
 
 function receive(socket: Socket, reception: Reception): void {
-  const reply = (answered: Answered): void => void socket.end(`${JSON.stringify(answered)}\n`);
+  const reply = (answered: SocketAnswer): void => void socket.end(`${JSON.stringify(answered)}\n`);
   socket.on("error", () => socket.destroy());
   socket.setTimeout(PATIENCE_MS, () => socket.destroy());
   readLine(socket, (line) => {
@@ -108,7 +108,7 @@ function receive(socket: Socket, reception: Reception): void {
   });
 }
 
-async function admit(line: string, reception: Reception): Promise<Answered> {
+async function admit(line: string, reception: Reception): Promise<SocketAnswer> {
   const read = readRequest(line);
   if (read.kind === "refused") return read;
   const { intent } = read;
@@ -146,12 +146,12 @@ export function socketsIn(directory: string): readonly string[] {
 }
 
 /** Null when nobody answers there, and for what is longer than a line may be: images go by way of the row. */
-export function offerIntent(path: string, intent: Intent, patienceMs = PATIENCE_MS): Promise<Answered | null> {
+export function offerIntent(path: string, intent: Intent, patienceMs = PATIENCE_MS): Promise<SocketAnswer | null> {
   const line = `${canonical({ kind: "put", version: 1, intent } as unknown as Json)}\n`;
   if (Buffer.byteLength(line) > MAX_LINE_BYTES) return Promise.resolve(null);
   return new Promise((resolve) => {
     const socket = createConnection(path);
-    const done = (answered: Answered | null): void => {
+    const done = (answered: SocketAnswer | null): void => {
       socket.destroy();
       resolve(answered);
     };

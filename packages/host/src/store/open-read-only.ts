@@ -10,10 +10,10 @@ import { openReadStore, type ReadStore } from "./journal.ts";
 import { createPerson, openPerson, orgateHome, type Person, personsIn, readBlobKey, readRootKey } from "./keyring.ts";
 
 /** A journal opened to look: nothing is made, no slot is taken, nothing is written but intents. */
-export type Look = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
+export type ReadOnlyStore = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
 
 /** Throws `journal-unreadable` where there is no journal yet. */
-export function openLook(directory: string): Look {
+export function openLook(directory: string): ReadOnlyStore {
   const root = readRootKey(join(directory, "keys"), ed25519);
   const trust = root === null ? null : trustIn(root.publicKey, proof);
   const store = openReadStore({ directory, trust, blobKey: root === null ? null : readBlobKey(join(directory, "keys")) });

@@ -5,16 +5,16 @@
 import { extname } from "node:path";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { type Entry, isSessionStream, type SessionId } from "@orgate/core";
-import { hasWords, type Sought, type UsageRow } from "@orgate/core/journal/view";
-import { type Look, openLook } from "./open-read-only.ts";
+import { type FacetQuery, hasWords, type UsageRow } from "@orgate/core/journal/view";
+import { openLook, type ReadOnlyStore } from "./open-read-only.ts";
 import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
 
 /** `behind`: so many entries are not in it yet. */
-export type Found = Readonly<{ positions: readonly number[]; behind: number }>;
+export type FoundEntries = Readonly<{ positions: readonly number[]; behind: number }>;
 /** `cut`: there was more than is added up at once, and the sums are too small. */
 export type Used = Readonly<{ rows: readonly UsageRow[]; behind: number; cut: boolean }>;
 export type ViewsAside = Readonly<{
-  find(sought: Sought, before: number, most: number): Promise<Found>;
+  find(sought: FacetQuery, before: number, most: number): Promise<FoundEntries>;
   usage(asked: UsageAsked): Promise<Used>;
   /** Sessions in whose newest inputs and answers, of all sessions, one has all of these words. What is erased is not looked at. */
   said(words: readonly string[]): Promise<readonly SessionId[]>;
@@ -22,12 +22,12 @@ export type ViewsAside = Readonly<{
 }>;
 
 type Ask = Readonly<
-  | { kind: "find"; sought: Sought; before: number; most: number }
+  | { kind: "find"; sought: FacetQuery; before: number; most: number }
   | { kind: "usage"; asked: UsageAsked }
   | { kind: "said"; words: readonly string[] }
 >;
 type Answer = Readonly<
-  | { kind: "found"; found: Found }
+  | { kind: "found"; found: FoundEntries }
   | { kind: "used"; used: Used }
   | { kind: "said"; sessions: readonly SessionId[] }
   | { kind: "failed"; error: string }
@@ -119,7 +119,7 @@ function serve(directory: string, port: NonNullable<typeof parentPort>): void {
   });
 }
 
-async function saidIn({ journal }: Pick<Look, "journal">, views: Views, words: readonly string[]): Promise<readonly SessionId[]> {
+async function saidIn({ journal }: Pick<ReadOnlyStore, "journal">, views: Views, words: readonly string[]): Promise<readonly SessionId[]> {
   const found = new Set<SessionId>();
   for (const kind of ["turn.started", "turn.ended"])
     for (const position of views.find({ kind }, Number.MAX_SAFE_INTEGER, MOST_SAID)) {

@@ -17,11 +17,11 @@ export type CommandSpec = Readonly<{
   /** What help says beyond arguments and options. */
   notes: readonly string[];
   examples: readonly string[];
-  load(): Promise<Run>;
+  load(): Promise<RunCommand>;
 }>;
 
 /** What was given, and where to write. The number is the exit code. */
-export type Run = (given: Given, screen: Screen) => Promise<number>;
+export type RunCommand = (given: Given, screen: Screen) => Promise<number>;
 
 export type Given = Readonly<{
   /** In order; as many as the specification allows. */

@@ -2,7 +2,7 @@
 import type { Paint, Tone } from "./paint.ts";
 import { visible, width } from "./visible.ts";
 
-export { age, count, duration } from "@orgate/core/journal/view";
+export { age, count, durationText as duration } from "@orgate/core/journal/view";
 
 export type Cell = string | Readonly<{ text: string; tone: Tone }>;
 

@@ -20,7 +20,7 @@ import {
 import { type Draft, draftAt, draftedIn } from "../files/file-overlay.ts";
 import { readTextFile } from "../files/text-file.ts";
 import { placeOf, readToml } from "../files/toml-text.ts";
-import { projectFiles } from "../guard/modules.ts";
+import { projectFilesIn } from "../guard/modules.ts";
 
 /** `tool`: whose manifest it is, as far as it could be read; else by the file's name. Null for what belongs to no single one. */
 export type FileProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string; tool: string | null }>;
@@ -47,7 +47,7 @@ export function readManifests(root: string, patterns: readonly string[], drafts:
   const [unscoped = null] = problems.slice(before);
   const custom = types?.kind === "types" ? types.types : {};
   const named = patterns.filter(isManifest);
-  const files = [...new Set([...projectFiles(folder, named, "tools"), ...draftedIn(folder, named, drafts)])].sort();
+  const files = [...new Set([...projectFilesIn(folder, named, "tools"), ...draftedIn(folder, named, drafts)])].sort();
   const manifests = files.flatMap((file): readonly ManifestFile[] => {
     const read = readManifest(file, custom, draftAt(file, folder, drafts));
     problems.push(...read.problems);

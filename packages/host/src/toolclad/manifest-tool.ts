@@ -33,7 +33,7 @@ import {
 import type { SecretsPort } from "../identity/secrets.ts";
 import type { Secrets } from "../identity/secrets-file.ts";
 
-export type Desk = Readonly<{
+export type ManifestContext = Readonly<{
   folder: string;
   read(name: string, maxBytes: number): string | null;
   /** The whole path of what was written. */
@@ -44,7 +44,7 @@ export type Desk = Readonly<{
 /** Where a call may put what it writes: a folder that is its own, and is gone afterwards. */
 export type Workplace = Readonly<{
   /** Absolute, empty, writable; `close` removes it. */
-  open(): Desk;
+  open(): ManifestContext;
   /** Keeps what was printed below the project's folder of evidence; its path there. */
   keep(path: string, text: string): string;
 }>;
@@ -262,7 +262,7 @@ function mustNotWrite(invocation: Invocation, ground: ManifestTools): void {
 }
 
 /** What a program left in `{_output_file}` is its output. */
-function withFile(ran: Ran, contract: Contract, desk: Desk): Ran {
+function withFile(ran: Ran, contract: Contract, desk: ManifestContext): Ran {
   const { backend, tool } = contract.manifest;
   if (ran.kind !== "exited" || backend.kind !== "command" || !backend.command.ambient.includes("_output_file")) return ran;
   const most = tool.orgate.output_bytes;
@@ -289,7 +289,7 @@ function maskRan(ran: Ran, mask: Mask): Ran {
 type Read = Readonly<{ ran: Ran; format: "json" | null; trouble: string | null }>;
 
 /** A parser of the project's own is a program like any other: in the sandbox, without network, shown nothing but what was printed. It prints JSON. */
-async function parsed(ran: Ran, contract: Contract, desk: Desk, context: ToolContext, ground: ManifestTools): Promise<Read> {
+async function parsed(ran: Ran, contract: Contract, desk: ManifestContext, context: ToolContext, ground: ManifestTools): Promise<Read> {
   const { output, tool } = contract.manifest;
   const file = output.parser === null || output.parser.startsWith("builtin:") ? null : output.parser.replace(/^custom:/, "");
   const text = ran.kind === "exited" && ran.code === 0 ? ran.stdout : ran.kind === "responded" ? ran.body : null;

@@ -2,11 +2,11 @@
  * What was spent, by agent, model and day.
  * O60 days are those of the viewer's own clock; what has no known price is said, and never counted as nothing.
  */
-import { type Counts, dayOf, HOUR_MS, hourOf, sumUsage, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
+import { dayOf, HOUR_MS, hourOf, sumUsage, type UsageCounts, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
 import { useEffect, useMemo } from "react";
 import { serverNow } from "../../link/clock.ts";
 import { useCalled } from "../../link/use.ts";
-import { type Bar, Bars, Share } from "../../parts/Bars.tsx";
+import { type BarRow, Bars, Share } from "../../parts/Bars.tsx";
 import { Fields, Select } from "../../parts/Fields.tsx";
 import { Figures } from "../../parts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
@@ -116,7 +116,7 @@ function Told({ rows, by, starts }: Given) {
   );
 }
 
-const figures = (whole: Counts) =>
+const figures = (whole: UsageCounts) =>
   [
     {
       name: "Cost",
@@ -136,7 +136,7 @@ const figures = (whole: Counts) =>
 const dayTitle = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
 function Chart({ rows, by, starts, money }: Given & Readonly<{ money: boolean }>) {
-  const worth = (one: Counts): number => (money ? one.micros : one.tokens);
+  const worth = (one: UsageCounts): number => (money ? one.micros : one.tokens);
   const nameOf = (row: UsageRow): string => (by === "agent" ? row.agent : row.model === "" ? "(tools)" : row.model);
   const ranked = [...sumUsage(rows, nameOf)].filter((one) => worth(one) > 0).sort((a, b) => worth(b) - worth(a));
   const top = ranked.slice(0, MOST_KINDS).map(({ name }) => name);
@@ -147,7 +147,7 @@ function Chart({ rows, by, starts, money }: Given & Readonly<{ money: boolean }>
     const key = `${row.hour} ${kind}`;
     cells.set(key, (cells.get(key) ?? 0) + worth(row));
   }
-  const bars = starts.map((start): Bar => {
+  const bars = starts.map((start): BarRow => {
     const name = dayOf(start, offsetMs);
     const title = dayTitle.format(Date.parse(`${name}T00:00:00Z`));
     return { name, title, parts: kinds.map((of) => ({ of, value: cells.get(`${start} ${of}`) ?? 0 })) };

@@ -136,7 +136,7 @@ function All({ query }: Pick<ScreenProps, "query">) {
 }
 
 const Row = memo(function Row({ of }: Readonly<{ of: Found }>) {
-  const [line] = of.kind === "entry" && shapes.isKnown(of.entry) ? narrator()(of.entry) : [];
+  const [line] = of.kind === "entry" && shapes.isKnownKind(of.entry) ? narrator()(of.entry) : [];
   const kind = of.kind === "entry" ? of.entry.event.kind : of.kind;
   const phase = phaseOf(kind);
   const text = line?.text ?? (of.kind === "erased" ? "erased on request" : of.kind === "bad" ? of.detail : kind);

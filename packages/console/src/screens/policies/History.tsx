@@ -18,15 +18,15 @@ import { Time } from "../../parts/Time.tsx";
 import { toast } from "../../parts/toasts.ts";
 import { goQuery } from "../../router.ts";
 import css from "./Policies.module.css";
-import type { Files } from "./Policies.tsx";
-import { appliable, editsBetween, type Text } from "./sets.ts";
+import type { PolicyFiles } from "./Policies.tsx";
+import { appliable, editsBetween, type PolicyText } from "./sets.ts";
 
 type Row = RouteOutput<"policyHistory">["rows"][number];
 type KnownSet = RouteOutput<"policySet">;
 const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
 
 /** `set`: the one that is looked at. `before`: older entries than this one. */
-export function History({ files, set, before }: Readonly<{ files: Files; set: string | null; before: string | null }>) {
+export function History({ files, set, before }: Readonly<{ files: PolicyFiles; set: string | null; before: string | null }>) {
   const asked = useCalled("policyHistory", { query: before === null ? { limit: 50 } : { limit: 50, before: Number(before) } }, TOPICS);
   if (set !== null) return <OneSet digest={set} files={files} />;
   if (asked.value === null)
@@ -97,9 +97,10 @@ function HistoryRow({ row }: Readonly<{ row: Row }>) {
   );
 }
 
-const below = ({ files }: Files): readonly Text[] => files.map(({ path, text }) => ({ path: path.replace(/^policies\//, ""), text }));
+const below = ({ files }: PolicyFiles): readonly PolicyText[] =>
+  files.map(({ path, text }) => ({ path: path.replace(/^policies\//, ""), text }));
 
-function OneSet({ digest, files }: Readonly<{ digest: string; files: Files }>) {
+function OneSet({ digest, files }: Readonly<{ digest: string; files: PolicyFiles }>) {
   const asked = useCalled("policySet", { params: { digest } });
   const [isApplying, setApplying] = useState(false);
   const back = (
@@ -141,7 +142,7 @@ function OneSet({ digest, files }: Readonly<{ digest: string; files: Files }>) {
   );
 }
 
-type ApplyProps = Readonly<{ set: KnownSet; files: Files; open: boolean; onClose(): void }>;
+type ApplyProps = Readonly<{ set: KnownSet; files: PolicyFiles; open: boolean; onClose(): void }>;
 
 /** The change is shown the way it will be made: from what is there now to the set. */
 function ApplyDialog({ set, files, open, onClose }: ApplyProps) {

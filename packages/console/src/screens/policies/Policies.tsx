@@ -21,8 +21,8 @@ import { Evaluate } from "./Evaluate.tsx";
 import { History } from "./History.tsx";
 import css from "./Policies.module.css";
 
-export type Files = RouteOutput<"policyFiles">;
-export type File = Files["files"][number];
+export type PolicyFiles = RouteOutput<"policyFiles">;
+export type File = PolicyFiles["files"][number];
 const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
 
 export default function Policies({ query }: ScreenProps) {
@@ -73,7 +73,7 @@ export default function Policies({ query }: ScreenProps) {
   );
 }
 
-function Lead({ files: { problems, files }, inForce }: Readonly<{ files: Files; inForce: RouteOutput<"policies"> | null }>) {
+function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyFiles; inForce: RouteOutput<"policies"> | null }>) {
   const digest = inForce?.digest ?? null;
   const below = new Set(files.map(({ path }) => path));
   const own = (inForce?.policies ?? []).flatMap(({ file, agents }) => (below.has(file) ? [] : agents.map((agent) => `${file}#${agent}`)));
@@ -92,7 +92,7 @@ function Lead({ files: { problems, files }, inForce }: Readonly<{ files: Files; 
 
 type InForce = RouteOutput<"policies">["policies"];
 type PaneProps = Readonly<{
-  files: Files;
+  files: PolicyFiles;
   inForce: InForce;
   at: string | null;
   policy: string | null;
@@ -208,7 +208,7 @@ function About({ agent, policies, files }: Readonly<{ agent: string; policies: n
   );
 }
 
-function Reading({ file, files, line }: Readonly<{ file: File; files: Files; line: number | null }>) {
+function Reading({ file, files, line }: Readonly<{ file: File; files: PolicyFiles; line: number | null }>) {
   const marks = useMemo(
     () =>
       [...files.problems, ...files.warnings]
@@ -229,7 +229,7 @@ function Reading({ file, files, line }: Readonly<{ file: File; files: Files; lin
   );
 }
 
-function FileList({ files, at, choose }: Readonly<{ files: Files; at: string; choose(path: string): void }>) {
+function FileList({ files, at, choose }: Readonly<{ files: PolicyFiles; at: string; choose(path: string): void }>) {
   const wrong = new Set(files.problems.map(({ file }) => file));
   const odd = new Set(files.warnings.map(({ file }) => file));
   const failing = new Set(files.cases.filter(({ passed }) => !passed).map(({ file }) => file));
@@ -282,7 +282,7 @@ function InFile({ inForce, policy, agent }: Readonly<{ inForce: InForce; policy:
   );
 }
 
-function Problems({ of }: Readonly<{ of: Files["problems"] }>) {
+function Problems({ of }: Readonly<{ of: PolicyFiles["problems"] }>) {
   return (
     <ul className={css.rows} role="alert">
       {of.map(({ file, line, column, detail, hint }) => (
@@ -297,7 +297,7 @@ function Problems({ of }: Readonly<{ of: Files["problems"] }>) {
   );
 }
 
-function Cases({ cases }: Readonly<{ cases: Files["cases"] }>) {
+function Cases({ cases }: Readonly<{ cases: PolicyFiles["cases"] }>) {
   if (cases.length === 0)
     return (
       <Empty icon="policies" title="No decision tables">

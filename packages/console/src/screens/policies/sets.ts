@@ -2,10 +2,10 @@
 import { diffLines, type EditView, withContext } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 
-export type Text = Readonly<{ path: string; text: string }>;
+export type PolicyText = Readonly<{ path: string; text: string }>;
 
 /** One per file that differs, by path. O380 a file that only one of the sets has is shown whole. */
-export function editsBetween(before: readonly Text[], after: readonly Text[]): readonly EditView[] {
+export function editsBetween(before: readonly PolicyText[], after: readonly PolicyText[]): readonly EditView[] {
   const [old, next] = [before, after].map((files) => new Map(files.map(({ path, text }) => [path, text])));
   const paths = [...new Set([...before, ...after].map(({ path }) => path))].sort();
   return paths.flatMap((path): readonly EditView[] => {
@@ -27,5 +27,5 @@ export function editsBetween(before: readonly Text[], after: readonly Text[]): r
 }
 
 /** What an apply can put in place: rules of agents' own files are changed with their agents. */
-export const appliable = <T extends Text>(files: readonly T[]): readonly T[] =>
+export const appliable = <T extends PolicyText>(files: readonly T[]): readonly T[] =>
   files.filter(({ path }) => /\.(?:cedar|cases\.json)$/.test(path));

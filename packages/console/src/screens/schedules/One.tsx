@@ -22,7 +22,7 @@ import { endingTone } from "../sessions/states.ts";
 import css from "./Schedules.module.css";
 import {
   FIRED,
-  type Listed,
+  type ListedSchedule,
   missedWords,
   overlapWords,
   type ScheduleEvent,
@@ -69,7 +69,7 @@ export function One({ schedule }: Readonly<{ schedule: string }>) {
 const Back = () => <Link to="/schedules">All schedules</Link>;
 
 /** What is wrong, and what to do about it, before anything else. */
-function Trouble({ of }: Readonly<{ of: Listed }>) {
+function Trouble({ of }: Readonly<{ of: ListedSchedule }>) {
   const { state, failures, setAside, last } = of;
   if (state !== "stopped" && setAside.length === 0) return null;
   const [latest] = setAside;
@@ -103,7 +103,7 @@ function Trouble({ of }: Readonly<{ of: Listed }>) {
   );
 }
 
-function Again({ schedule, dueAt }: Readonly<{ schedule: string; dueAt: Listed["setAside"][number]["dueAt"] }>) {
+function Again({ schedule, dueAt }: Readonly<{ schedule: string; dueAt: ListedSchedule["setAside"][number]["dueAt"] }>) {
   const hub = useHub();
   const [busy, setBusy] = useState(false);
   const again = async (): Promise<void> => {
@@ -119,7 +119,7 @@ function Again({ schedule, dueAt }: Readonly<{ schedule: string; dueAt: Listed["
   );
 }
 
-function Standing({ of }: Readonly<{ of: Listed }>) {
+function Standing({ of }: Readonly<{ of: ListedSchedule }>) {
   const { spec, upcoming, last, open, from, fired } = of;
   const zone = zoneOf(spec);
   const rows: (readonly [string, ReactNode])[] = [
@@ -178,7 +178,7 @@ function Standing({ of }: Readonly<{ of: Listed }>) {
   return <Facts of={rows} />;
 }
 
-const failureWords = ({ retries, failures }: Listed["spec"]): string =>
+const failureWords = ({ retries, failures }: ListedSchedule["spec"]): string =>
   `${retries === 0 ? "is not tried again" : `is tried again ${retries === 1 ? "once" : `${retries} times`}`}, then set aside${
     failures === 0 ? "" : `; ${failures} in a row stop it`
   }`;
@@ -215,7 +215,7 @@ const ENDINGS = {
   },
 } as const;
 
-type DoingProps = Readonly<{ of: Listed; reload(): void }>;
+type DoingProps = Readonly<{ of: ListedSchedule; reload(): void }>;
 
 function Doing({ of, reload }: DoingProps) {
   const hub = useHub();

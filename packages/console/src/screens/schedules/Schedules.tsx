@@ -25,7 +25,7 @@ import { AddDialog } from "./Add.tsx";
 import { One } from "./One.tsx";
 import css from "./Schedules.module.css";
 import { Webhooks } from "./Webhooks.tsx";
-import { type Listed as Schedule, stateOf, TOPICS, unplanned, whenWords, zoneOf } from "./words.ts";
+import { type ListedSchedule as Schedule, stateOf, TOPICS, unplanned, whenWords, zoneOf } from "./words.ts";
 
 export default function Schedules({ params, query }: ScreenProps) {
   const { schedule } = params;

@@ -5,7 +5,7 @@ import type { RouteOutput } from "@orgate/core/wire";
 import type { Tone } from "../../parts/Tag.tsx";
 import { exactTime, span } from "../../parts/time.ts";
 
-export type Listed = RouteOutput<"schedules">["items"][number];
+export type ListedSchedule = RouteOutput<"schedules">["items"][number];
 export type ScheduleEvent = Extract<JournalEvent, { kind: `schedule.${string}` }>;
 
 export const TOPICS = ["declared", "removed", "paused", "resumed", "fired", "queued", "skipped", "ended", "stopped"].map(
@@ -22,7 +22,7 @@ export function whenWords(spec: Pick<ScheduleSpec, "when">): string {
 }
 
 /** The first word that an operator has to read. */
-export function stateOf({ state, open, failures, retrying, queued }: Listed): Readonly<{ tone: Tone; word: string }> {
+export function stateOf({ state, open, failures, retrying, queued }: ListedSchedule): Readonly<{ tone: Tone; word: string }> {
   if (state === "stopped") return { tone: "bad", word: "stopped" };
   if (state === "paused") return { tone: "wait", word: "paused" };
   if (state !== "active") return { tone: "plain", word: state };
@@ -33,7 +33,7 @@ export function stateOf({ state, open, failures, retrying, queued }: Listed): Re
 }
 
 /** Why nothing of it is due. */
-export const unplanned = ({ state }: Pick<Listed, "state">): string =>
+export const unplanned = ({ state }: Pick<ListedSchedule, "state">): string =>
   ({
     paused: "once it is resumed",
     stopped: "once it is resumed",

@@ -43,7 +43,7 @@ export function openAccount(): Growing {
       };
     const { entry } = item;
     const { kind } = entry.event;
-    if (!shapes.isKnown(entry))
+    if (!shapes.isKnownKind(entry))
       return {
         seq: entry.seq,
         at: entry.at,

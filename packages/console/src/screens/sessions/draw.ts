@@ -1,6 +1,6 @@
 /** Draws a timeline's layout. A canvas, because a long session has more spans than a page may have elements; the list of entries says the same in words. */
 import type { Span } from "@orgate/core/journal/view";
-import { duration } from "@orgate/core/journal/view";
+import { durationText } from "@orgate/core/journal/view";
 import { FOOT, LABEL, type Layout, TOP } from "./layout.ts";
 
 const NAMES = [
@@ -105,7 +105,7 @@ function drawFolds(ctx: CanvasRenderingContext2D, { folds, height }: Layout, col
   }
 }
 const span = (ms: number): string =>
-  ms < 60_000 ? duration(ms) : ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
+  ms < 60_000 ? durationText(ms) : ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
 
 /** A label is a band from where it came in to the end. */
 function drawLabels(ctx: CanvasRenderingContext2D, { labels }: Layout, colours: Colours, width: number): void {

@@ -7,7 +7,7 @@ export function toJson(value: unknown): Plain {
   try {
     return { kind: "json", value: frozenCopy((holdsUndefined(value, 0) ? withoutUndefined(value) : value) as Json) };
   } catch (error) {
-    return { kind: "not-json", detail: messageOf(error) };
+    return { kind: "not-json", detail: jsonErrorText(error) };
   }
 }
 
@@ -32,4 +32,4 @@ function withoutUndefined(value: unknown): unknown {
   return kept;
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const jsonErrorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

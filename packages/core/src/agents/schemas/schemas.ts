@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { type FaultError, frozenCopy, type Json, type JsonObject } from "../../vocab/index.ts";
 import { fromJsonSchema } from "./json-schema.ts";
-import { messageOf, toJson } from "./plain-json.ts";
+import { jsonErrorText, toJson } from "./plain-json.ts";
 import { isStandardSchema, issueLines, type StandardSchema } from "./standard-schema.ts";
 
 /** Zod, any other Standard Schema that can describe itself, or a JSON Schema. */
@@ -25,7 +25,7 @@ export function describedBy(schema: StandardSchema, field: string, refuse: Refus
     if (jsonSchema !== undefined) return withoutDialect(jsonSchema.input({ target: "draft-2020-12" }));
     if (schema instanceof z.ZodType) return withoutDialect(z.toJSONSchema(schema, { io: "input" }));
   } catch (error) {
-    throw refuse(`\`${field}\` cannot be described to a model: ${messageOf(error)}`);
+    throw refuse(`\`${field}\` cannot be described to a model: ${jsonErrorText(error)}`);
   }
   throw refuse(`\`${field}\` (${vendor}) cannot describe itself as JSON Schema: use a version that can, Zod 4, or a JSON Schema`);
 }
@@ -56,6 +56,6 @@ export function validated(value: unknown, schema: StandardSchema): Validated {
     const plain = toJson(result.value);
     return plain.kind === "json" ? { kind: "fits", value: plain.value } : broken(`the schema's result is not plain JSON: ${plain.detail}`);
   } catch (error) {
-    return broken(`the schema itself failed: ${messageOf(error)}`);
+    return broken(`the schema itself failed: ${jsonErrorText(error)}`);
   }
 }

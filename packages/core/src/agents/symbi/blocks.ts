@@ -1,17 +1,23 @@
 /** `schedule` and `webhook` blocks as declarations, for whoever wires them. */
 import type { Json } from "../../vocab/index.ts";
 import { isName, NAME_RULE } from "../name.ts";
-import { type Place, type ScheduleDeclaration, WEBHOOK_PROVIDERS, type WebhookDeclaration, type WebhookFilter } from "./declarations.ts";
-import { KEYS } from "./keys.ts";
+import {
+  type ScheduleDeclaration,
+  type SourcePlace,
+  WEBHOOK_PROVIDERS,
+  type WebhookDeclaration,
+  type WebhookFilter,
+} from "./declarations.ts";
+import { BLOCK_KEYS } from "./keys.ts";
 import type { EntryOrSection, Name, ScheduleBlock, Section, WebhookBlock } from "./tree.ts";
 import { entriesOf, type Report, readEntries, sectionsOf, type Values } from "./values.ts";
 
-type PlaceOf = (at: number) => Place;
+type PlaceOf = (at: number) => SourcePlace;
 
 export function scheduleOf({ name, entries }: ScheduleBlock, report: Report, placeOf: PlaceOf): ScheduleDeclaration | null {
   checkName(name, "schedule", report);
   for (const { key } of sectionsOf(entries)) report(key.at, `there is no \`${key.text}\` block in a schedule`, "write `key: value`");
-  const values = readEntries(entriesOf(entries), KEYS.schedule, "schedule", report);
+  const values = readEntries(entriesOf(entries), BLOCK_KEYS.schedule, "schedule", report);
   const { text, flag, number } = readers(values);
   const [agent, input, cron, at] = [text("agent"), text("input"), text("cron"), text("at")];
   const missing = missingIn({ name, entries }, "schedule", { agent }, report);
@@ -71,7 +77,7 @@ const PATH = /^\/[A-Za-z0-9/_.-]{0,199}$/;
 
 export function webhookOf({ name, entries }: WebhookBlock, report: Report, placeOf: PlaceOf): WebhookDeclaration | null {
   checkName(name, "webhook", report);
-  const values = readEntries(entriesOf(entries), KEYS.webhook, "webhook", report);
+  const values = readEntries(entriesOf(entries), BLOCK_KEYS.webhook, "webhook", report);
   const { text, number } = readers(values);
   const [agent, path, provider] = [text("agent"), text("path"), text("provider")];
   const secrets = values.get("secret")?.secrets ?? [];
@@ -107,7 +113,7 @@ function filterOf(sections: readonly Section[], report: Report): WebhookFilter |
   if (second !== undefined) report(second.at, "there is a second filter", "a webhook has one");
   if (section === undefined) return null;
   for (const { key } of sectionsOf(section.entries)) report(key.at, `there is no \`${key.text}\` block in a filter`, "write `key: value`");
-  const values = readEntries(entriesOf(section.entries), KEYS["webhook filter"], "webhook filter", report);
+  const values = readEntries(entriesOf(section.entries), BLOCK_KEYS["webhook filter"], "webhook filter", report);
   const { text } = readers(values);
   const path = text("json_path");
   const [equals, contains] = [values.get("equals"), text("contains")];

@@ -5,7 +5,7 @@
  * another type than is declared, a `break` outside of a loop, a secret. A name that nothing here explains is a doubt: the model reads it as what it says.
  */
 import { nearest } from "../../vocab/index.ts";
-import type { Doubt, Named } from "./procedure.ts";
+import type { Doubt, NamedFunction } from "./procedure.ts";
 import type {
   AgentBlock,
   Argument,
@@ -13,13 +13,13 @@ import type {
   Expression,
   FunctionBlock,
   Name,
-  Pattern,
   RecordField,
   Statement,
+  TreePattern,
   TypeDeclaration,
   TypeNode,
 } from "./tree.ts";
-import { type Fit, fitting } from "./type-fit.ts";
+import { checkBodyTypes, type Fit } from "./type-fit.ts";
 import type { Types } from "./types.ts";
 import type { Report } from "./values.ts";
 
@@ -31,32 +31,32 @@ export type BodiesOf = Readonly<{
   types: Types;
   report: Report;
 }>;
-export type Checked = Readonly<{
+export type CheckedBody = Readonly<{
   /** Functions outside of the agent that its bodies need, and types that they name. */
   functions: readonly FunctionBlock[];
   types: readonly TypeDeclaration[];
-  calls: readonly Named[];
+  calls: readonly NamedFunction[];
   doubts: readonly Doubt[];
 }>;
 
 /** What a name stands for; null: its type is not known. */
-export type Scope = Map<string, TypeNode | null>;
-type Scopes = readonly [Scope, ...Scope[]];
+export type BodyScope = Map<string, TypeNode | null>;
+type Scopes = readonly [BodyScope, ...BodyScope[]];
 type Within = Readonly<{ scopes: Scopes; returns: TypeNode | null; isLoop: boolean }>;
 
 /** Words that need no declaration: what may or may not be there, and what went well or did not. */
 const CONSTRUCTORS = ["Some", "None", "Ok", "Err", "Error"];
 
-export function checkBodies({ agent, body, own, shared, types, report }: BodiesOf): Checked {
+export function checkBodies({ agent, body, own, shared, types, report }: BodiesOf): CheckedBody {
   const functions = new Map([...shared, ...own].map((one) => [one.name.text, one]));
   const needed = new Set<FunctionBlock>();
   const named = new Map<string, TypeDeclaration>();
-  const calls = new Map<string, Named>();
+  const calls = new Map<string, NamedFunction>();
   const doubts = new Map<string, Doubt>();
   const doubt = (name: string, at: number, detail: string, hint: string): void => {
     if (!doubts.has(`${detail} ${name}`)) doubts.set(`${detail} ${name}`, { at, detail, hint });
   };
-  const fit: Fit = fitting({ types, functions, report });
+  const fit: Fit = checkBodyTypes({ types, functions, report });
 
   const left: FunctionBlock[] = [...own];
   const seen = new Set<FunctionBlock>(own);
@@ -193,8 +193,8 @@ export function checkBodies({ agent, body, own, shared, types, report }: BodiesO
     return { ...within, scopes: [new Map(names.map(({ text }) => [text, null])), ...within.scopes] };
   }
 
-  function bound(pattern: Pattern, within: Within): Within {
-    const names = (one: Pattern): readonly (readonly [string, null])[] =>
+  function bound(pattern: TreePattern, within: Within): Within {
+    const names = (one: TreePattern): readonly (readonly [string, null])[] =>
       one.kind === "variant" ? one.args.flatMap(names) : one.kind === "ident" ? [[one.name, null]] : [];
     return { ...within, scopes: [new Map(names(pattern)), ...within.scopes] };
   }

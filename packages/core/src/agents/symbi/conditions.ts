@@ -12,14 +12,14 @@ import { numberOf, type Report } from "./values.ts";
 export type ValueType =
   | Readonly<{ kind: "string" | "long" | "decimal" | "boolean" | "user" | "opaque" }>
   | Readonly<{ kind: "set"; of: ValueType }>
-  | RecordType;
-export type RecordType = Readonly<{ kind: "record"; fields: ReadonlyMap<string, Readonly<{ type: ValueType; required: boolean }>> }>;
+  | ConditionRecord;
+export type ConditionRecord = Readonly<{ kind: "record"; fields: ReadonlyMap<string, Readonly<{ type: ValueType; required: boolean }>> }>;
 
 /** What a condition may speak of: a name, its type, and how Cedar calls it. */
-export type Scope = ReadonlyMap<string, Readonly<{ type: ValueType; cedar: string }>>;
+export type ConditionScope = ReadonlyMap<string, Readonly<{ type: ValueType; cedar: string }>>;
 
 export type ConditionOptions = Readonly<{
-  scope: Scope;
+  scope: ConditionScope;
   /** Of what the condition is about, for messages: "a call of `pay`". */
   about: string;
   /** Parameters of the agent, which no policy reads. */

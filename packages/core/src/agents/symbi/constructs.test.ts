@@ -2,22 +2,22 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { RecordType } from "./conditions.ts";
+import type { ConditionRecord } from "./conditions.ts";
 import { type AgentDraft, readSymbi, type SymbiFile } from "./declare.ts";
 import { formatSymbi } from "./format.ts";
 import { parseSymbi } from "./parse.ts";
 import { type CompiledPolicy, compilePolicies } from "./rules.ts";
 import type { ToolShape } from "./scope.ts";
-import { tokensOf } from "./tokens.ts";
+import { symbiTokens } from "./tokens.ts";
 
 const folder = join(import.meta.dirname, "fixtures/constructs");
 const files = readdirSync(folder).sort();
 
-const args = (fields: Readonly<Record<string, "string" | "long">>): RecordType => ({
+const args = (fields: Readonly<Record<string, "string" | "long">>): ConditionRecord => ({
   kind: "record",
   fields: new Map(Object.entries(fields).map(([name, kind]) => [name, { type: { kind }, required: true }])),
 });
-const tool = (name: string, effect: "read" | "spend" | "network", given: RecordType): ToolShape => ({
+const tool = (name: string, effect: "read" | "spend" | "network", given: ConditionRecord): ToolShape => ({
   name,
   effects: [effect],
   args: given,
@@ -256,7 +256,7 @@ const meant = (text: string): string => {
   const parsed = parseSymbi(text, "x.symbi");
   return parsed.kind === "tree" ? JSON.stringify(parsed.tree, (key, one: unknown) => (PLACES.has(key) ? undefined : one)) : "";
 };
-const comments = (text: string): readonly string[] => tokensOf(text).flatMap((t) => (t.kind === "comment" ? [t.text] : []));
+const comments = (text: string): readonly string[] => symbiTokens(text).flatMap((t) => (t.kind === "comment" ? [t.text] : []));
 
 test.each(files)("Y402 Y7 Y8 Y400 %s is formatted to itself, with every comment, and says the same to the model", (name) => {
   const text = readFileSync(join(folder, name), "utf8");

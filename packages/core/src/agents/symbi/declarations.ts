@@ -5,7 +5,7 @@
 import type { Json } from "../../vocab/index.ts";
 
 /** In its file: 1 is the first. */
-export type Place = Readonly<{ file: string; line: number; column: number }>;
+export type SourcePlace = Readonly<{ file: string; line: number; column: number }>;
 
 export type ScheduleDeclaration = Readonly<{
   name: string;
@@ -32,18 +32,18 @@ export type ScheduleDeclaration = Readonly<{
   /** How often a firing whose turn failed is tried again before it is set aside. */
   retries: number;
   enabled: boolean;
-  place: Place;
+  place: SourcePlace;
 }>;
 
 export const WEBHOOK_PROVIDERS = ["github", "stripe", "slack", "custom"] as const;
-export type WebhookProvider = (typeof WEBHOOK_PROVIDERS)[number];
+export type DeclaredProvider = (typeof WEBHOOK_PROVIDERS)[number];
 
 export type WebhookDeclaration = Readonly<{
   name: string;
   agent: string;
   /** Begins with `/`. */
   path: string;
-  provider: WebhookProvider;
+  provider: DeclaredProvider;
   /** Names of the secrets any of which may sign a delivery, as `vault://NAME` or `$NAME` gave them; never the secrets themselves. */
   secrets: readonly Readonly<{ kind: "secret" | "env"; name: string }>[];
   /** Deliveries that do not fit are answered and not processed; null: all are. */
@@ -53,7 +53,7 @@ export type WebhookDeclaration = Readonly<{
   /** How old a signed delivery may be. */
   replayWindowMs: number;
   maxBytes: number;
-  place: Place;
+  place: SourcePlace;
 }>;
 
 /** `path` is a JSON path of names and places: `$.action`, `$.commits[0].id`. */

@@ -8,11 +8,11 @@ import type { JsonObject, Limits } from "../../vocab/index.ts";
 import type { AgentDefinition } from "../define-agent.ts";
 import { isName, NAME_RULE } from "../name.ts";
 import { scheduleOf, webhookOf } from "./blocks.ts";
-import type { Place, ScheduleDeclaration, WebhookDeclaration } from "./declarations.ts";
-import { KEYS } from "./keys.ts";
+import type { ScheduleDeclaration, SourcePlace, WebhookDeclaration } from "./declarations.ts";
+import { BLOCK_KEYS } from "./keys.ts";
 import { headsOf, parseSymbi } from "./parse.ts";
-import { problemAt, type SymbiProblem, UNCLOSED } from "./problems.ts";
-import { type Bodies, bodiesOf, type Named, type Procedure } from "./procedure.ts";
+import { type SymbiProblem, symbiProblemAt, UNCLOSED } from "./problems.ts";
+import { type Bodies, bodiesOf, type NamedFunction, type Procedure } from "./procedure.ts";
 import type { AgentBlock, File, MemoryBlock, Metadata, Name, PolicyBlock, TypeDeclaration, WithBlock } from "./tree.ts";
 import { isText, type Types, typesOf, typeText } from "./types.ts";
 import { entriesOf, limited, type Report, readEntries, sectionsOf, unknownKey, type Values } from "./values.ts";
@@ -37,8 +37,8 @@ export type AgentDraft = Readonly<{
   /** Of its name. */
   at: number;
   definition: Omit<AgentDefinition, "tools" | "middleware">;
-  tools: readonly Named[];
-  delegates: readonly Named[];
+  tools: readonly NamedFunction[];
+  delegates: readonly NamedFunction[];
   /** What a turn's input has to be; null: any text. */
   input: JsonObject | null;
   /** `at` of the setting that demands a sandbox; null: none does. */
@@ -66,12 +66,12 @@ export function readSymbi(text: string, file: string): ReadSymbi {
 /** `unread`: problems with the parts of the file that are not in the tree. */
 function readTree({ tree, text }: Readonly<{ tree: File; text: string }>, file: string, unread: readonly SymbiProblem[]): ReadSymbi {
   const problems = [...unread];
-  const tell = limited((at, detail, hint) => problems.push(problemAt(file, text, at, detail, hint)));
+  const tell = limited((at, detail, hint) => problems.push(symbiProblemAt(file, text, at, detail, hint)));
   const report: Report = (at, detail, hint, rests) => {
     if (rests === undefined || unread.length === 0) tell(at, detail, hint);
   };
-  const placeOf = (at: number): Place => {
-    const { line, column } = problemAt(file, text, at, "", "");
+  const placeOf = (at: number): SourcePlace => {
+    const { line, column } = symbiProblemAt(file, text, at, "", "");
     return { file, line, column };
   };
   const declared = declarationsOf(tree, text, report, placeOf);
@@ -98,7 +98,7 @@ function declarationsOf(
   tree: File,
   text: string,
   report: Report,
-  placeOf: (at: number) => Place,
+  placeOf: (at: number) => SourcePlace,
 ): Omit<SymbiFile, "file" | "text" | "tree"> {
   const types = typesOf(
     tree.items.filter((item): item is TypeDeclaration => item.kind === "type"),
@@ -179,7 +179,7 @@ function metadataOf(tree: File, report: Report): Values {
   if (!tree.items.some((item) => item.kind === "agent"))
     report(first.at, "this metadata is about no agent: there is none in this file", "take it out", "on absence");
   for (const { key } of sectionsOf(first.entries)) report(key.at, `there is no \`${key.text}\` block in metadata`, "write `key = value`");
-  return readEntries(entriesOf(first.entries), KEYS.metadata, "metadata", report);
+  return readEntries(entriesOf(first.entries), BLOCK_KEYS.metadata, "metadata", report);
 }
 
 /** What the agents of the file recall and remember. */
@@ -190,8 +190,8 @@ function memoryOf(tree: File, report: Report): Memory | null {
   if (!isName(first.name.text)) report(first.name.at, `\`${first.name.text}\` is no name for a memory`, `a name is ${NAME_RULE}`);
   if (!tree.items.some((item) => item.kind === "agent"))
     report(first.at, "this memory is of no agent: there is none in this file", "take it out", "on absence");
-  for (const { key } of sectionsOf(first.entries)) unknownKey(key, KEYS.memory, "memory", report);
-  return { at: first.at, settings: renamed(readEntries(entriesOf(first.entries), KEYS.memory, "memory", report), KNOWLEDGE) };
+  for (const { key } of sectionsOf(first.entries)) unknownKey(key, BLOCK_KEYS.memory, "memory", report);
+  return { at: first.at, settings: renamed(readEntries(entriesOf(first.entries), BLOCK_KEYS.memory, "memory", report), KNOWLEDGE) };
 }
 
 type Memory = Readonly<{ at: number; settings: Readonly<Record<string, unknown>> }>;
@@ -222,7 +222,7 @@ function agentOf(block: AgentBlock, { types, metadata, memory, shared, bodies, r
   const withs = block.members.filter((member): member is WithBlock => member.kind === "with");
   const values = readEntries(
     withs.flatMap((one) => one.settings),
-    KEYS.with,
+    BLOCK_KEYS.with,
     "with",
     report,
   );
@@ -280,11 +280,16 @@ function tagsOf(metadata: Values): readonly string[] {
   return Array.isArray(said) ? said.filter((one) => typeof one === "string") : [];
 }
 
-type Chosen = Readonly<{ tools: readonly Named[]; skills: readonly string[]; servers: readonly string[]; delegates: readonly Named[] }>;
+type Chosen = Readonly<{
+  tools: readonly NamedFunction[];
+  skills: readonly string[];
+  servers: readonly string[];
+  delegates: readonly NamedFunction[];
+}>;
 
 /** A bare name is a tool; `skill:`, `mcp:` and `agent:` say what else a name stands for. */
 function capabilitiesOf(block: AgentBlock, report: Report): Chosen {
-  const [tools, skills, servers, delegates]: [Named[], string[], string[], Named[]] = [[], [], [], []];
+  const [tools, skills, servers, delegates]: [NamedFunction[], string[], string[], NamedFunction[]] = [[], [], [], []];
   const seen = new Set<string>();
   const lists = block.members.filter((member) => member.kind === "capabilities");
   for (const other of lists.slice(1)) report(other.at, "there is a second list of capabilities", "put both into one");

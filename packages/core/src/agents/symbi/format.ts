@@ -3,18 +3,18 @@
  *
  * Y7 formatting again changes nothing; Y8 the tree is the same, and so are the comments. A file that cannot be read is not touched.
  */
-import { type Parsed, parseSymbi } from "./parse.ts";
+import { type ParsedFile, parseSymbi } from "./parse.ts";
 import { type Roles, rolesOf } from "./roles.ts";
-import { type Token, tokensOf } from "./tokens.ts";
+import { symbiTokens, type Token } from "./tokens.ts";
 
-export type Formatted = Readonly<{ kind: "text"; text: string } | Extract<Parsed, { kind: "problems" }>>;
+export type Formatted = Readonly<{ kind: "text"; text: string } | Extract<ParsedFile, { kind: "problems" }>>;
 
 const INDENT = "  ";
 
 export function formatSymbi(given: string, file: string): Formatted {
   const parsed = parseSymbi(given, file);
   if (parsed.kind === "problems") return parsed;
-  const tokens = tokensOf(parsed.text);
+  const tokens = symbiTokens(parsed.text);
   const text = layOut(tokens, rolesOf(parsed.tree, tokens));
   return { kind: "text", text: text === "" ? "" : `${text}\n` };
 }

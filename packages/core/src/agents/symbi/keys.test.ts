@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readSymbi } from "./declare.ts";
-import { KEYS } from "./keys.ts";
+import { BLOCK_KEYS } from "./keys.ts";
 
 const grammar = readFileSync(join(import.meta.dirname, "grammar.peggy"), "utf8");
 /** The rules that each rule names: capitalised words outside of texts, classes and code. */
@@ -21,7 +21,7 @@ const BLOCKS = ["TopItem", "Member"].flatMap((list) => named.get(list) ?? []).fi
 const withKeys = [...new Set(BLOCKS.filter((rule) => named.get(rule)?.some((one) => ENTRIES.includes(one)) === true))];
 
 /** A file with such a block that holds nothing but these keys; those of the table are found by their rule's name. */
-const HELD: Readonly<Record<string, Readonly<{ keys: keyof typeof KEYS | null; file: (held: string) => string }>>> = {
+const HELD: Readonly<Record<string, Readonly<{ keys: keyof typeof BLOCK_KEYS | null; file: (held: string) => string }>>> = {
   Metadata: { keys: "metadata", file: (held) => `metadata { ${held} }` },
   With: { keys: "with", file: (held) => `agent a { with ${held} { } }` },
   Schedule: { keys: "schedule", file: (held) => `schedule a { ${held} }` },
@@ -36,10 +36,10 @@ test("Y74 the blocks with keys are those of the grammar, each is read by its tab
   expect(withKeys.sort()).toEqual(Object.keys(HELD).sort());
   const blocks = [
     ...Object.values(HELD).flatMap(({ keys, file }) => (keys === null ? [] : [[keys, file] as const])),
-    ...Object.entries(WITHIN).map(([keys, file]) => [keys as keyof typeof KEYS, file] as const),
+    ...Object.entries(WITHIN).map(([keys, file]) => [keys as keyof typeof BLOCK_KEYS, file] as const),
   ];
-  expect([...blocks.map(([keys]) => keys), "approval"].sort()).toEqual(Object.keys(KEYS).sort());
-  const all = [...new Set(Object.values(KEYS).flatMap((keys) => Object.keys(keys)))];
+  expect([...blocks.map(([keys]) => keys), "approval"].sort()).toEqual(Object.keys(BLOCK_KEYS).sort());
+  const all = [...new Set(Object.values(BLOCK_KEYS).flatMap((keys) => Object.keys(keys)))];
   const others = ["x", "path2", "policy", "deliver", "executor", "search", "retention", "constructor", "__proto__", "toString", "_"];
   for (const [block, file] of blocks)
     for (const key of [...all, ...others]) {
@@ -47,7 +47,7 @@ test("Y74 the blocks with keys are those of the grammar, each is read by its tab
       const told = read.kind === "problems" ? read.problems.map(({ detail }) => detail).join("\n") : "";
       const isRefused =
         told.includes(`there is no \`${key}\` in`) || told.includes(`not supported yet: \`${key}\``) || told.startsWith("expected");
-      expect([block, key, isRefused]).toEqual([block, key, !Object.hasOwn(KEYS[block], key)]);
+      expect([block, key, isRefused]).toEqual([block, key, !Object.hasOwn(BLOCK_KEYS[block], key)]);
     }
   for (const key of [...all, ...others]) {
     const read = readSymbi(`channel a { ${key} = 1 }`, "x.symbi");

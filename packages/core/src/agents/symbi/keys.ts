@@ -15,8 +15,8 @@ export type Takes =
   | "true or false"
   | "value"
   | "secret";
-export type Key = Readonly<{ takes: Takes; choices?: readonly string[]; says: string }>;
-export type Keys = Readonly<Record<string, Key>>;
+export type BlockKey = Readonly<{ takes: Takes; choices?: readonly string[]; says: string }>;
+export type Keys = Readonly<Record<string, BlockKey>>;
 
 const METADATA: Keys = {
   description: { takes: "text", says: "what the agent is for: its instructions begin with it" },
@@ -114,7 +114,7 @@ const APPROVAL: Keys = {
   grant_survives: { takes: "words", says: "labels that may join the session without ending a grant" },
 };
 
-export const KEYS = {
+export const BLOCK_KEYS = {
   metadata: METADATA,
   with: WITH,
   schedule: SCHEDULE,

@@ -7,7 +7,7 @@ import { brokenText, symbiText } from "./fixtures/arbitrary.ts";
 import { formatSymbi } from "./format.ts";
 import { MAX_CHARACTERS, MAX_NESTING, parseSymbi } from "./parse.ts";
 import type { SymbiProblem } from "./problems.ts";
-import { tokensOf } from "./tokens.ts";
+import { symbiTokens } from "./tokens.ts";
 
 const folder = join(import.meta.dirname, "fixtures");
 const filesIn = (kind: string): readonly string[] => readdirSync(join(folder, kind)).filter((name) => /\.(symbi|dsl)$/.test(name));
@@ -46,7 +46,7 @@ test("Y2 what the grammar makes is read", () => {
 
 test("Y7 Y8 a formatted file has the same tree and the same comments, and formatting it again changes nothing", () => {
   const comments = (text: string) =>
-    tokensOf(text)
+    symbiTokens(text)
       .filter((t) => t.kind === "comment")
       .map((t) => t.text);
   fc.assert(

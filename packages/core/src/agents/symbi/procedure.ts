@@ -4,28 +4,28 @@
  * Y13 a body that does nothing but return one call names the agent's task. Y400 any other body is the agent's written procedure: laid out in one way, without
  * comments, with the functions and types that it uses, and delimited from the rest of the instructions.
  */
-import { type Checked, checkBodies } from "./bodies.ts";
+import { type CheckedBody, checkBodies } from "./bodies.ts";
 import { layOut } from "./format.ts";
 import { type Roles, rolesOf } from "./roles.ts";
-import { type Token, tokensOf } from "./tokens.ts";
+import { symbiTokens, type Token } from "./tokens.ts";
 import type { AgentBlock, Block, File, FunctionBlock, WithBlock } from "./tree.ts";
 import type { Types } from "./types.ts";
 import type { Report } from "./values.ts";
 
-export type Named = Readonly<{ name: string; at: number }>;
+export type NamedFunction = Readonly<{ name: string; at: number }>;
 export type Doubt = Readonly<{ at: number; detail: string; hint: string }>;
 export type Procedure = Readonly<{
   /** Of its first body. */
   at: number;
   text: string;
   /** Calls of what the file does not have: tools of the agent, or work that the model does by itself. */
-  calls: readonly Named[];
+  calls: readonly NamedFunction[];
   /** What is probably wrong, and not certainly. */
   doubts: readonly Doubt[];
 }>;
 
 export type Bodies = Readonly<{
-  of(block: AgentBlock, tools: readonly Named[]): Readonly<{ task: string | null; procedure: Procedure | null }>;
+  of(block: AgentBlock, tools: readonly NamedFunction[]): Readonly<{ task: string | null; procedure: Procedure | null }>;
   /** Functions outside of agents that no body calls. */
   tellUncalled(): void;
 }>;
@@ -96,7 +96,7 @@ const INTRODUCTION =
   "Your procedure stands below, in the language of agent files. Carry it out step by step. No program runs it: where it calls one of your tools, call that tool; " +
   "whatever else it calls you do yourself, as its name says. What it returns is your answer.";
 
-function procedureOf(at: number, body: Block | null, own: readonly FunctionBlock[], checked: Checked, written: Writer): Procedure {
+function procedureOf(at: number, body: Block | null, own: readonly FunctionBlock[], checked: CheckedBody, written: Writer): Procedure {
   const pieces = [
     ...checked.types.map((one) => written.item(one.at)),
     ...[...checked.functions, ...own].map((one) => written.upTo(one.at, one.body.open)),
@@ -120,7 +120,7 @@ function writerOf(tree: File, text: string): Writer {
   let made: Readonly<{ tokens: readonly Token[]; places: ReadonlyMap<number, number>; roles: Roles }> | null = null;
   const plain = () => {
     if (made !== null) return made;
-    const all = tokensOf(text);
+    const all = symbiTokens(text);
     const tokens = all.flatMap((t) => (t.kind === "comment" ? [] : [{ ...t, breaks: 0 }]));
     made = { tokens, places: new Map(tokens.map(({ at }, i) => [at, i])), roles: rolesOf(tree, all) };
     return made;

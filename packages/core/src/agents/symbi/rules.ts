@@ -8,10 +8,10 @@
  */
 import { type Effect, nearest, position, type Terms, type Unanswered, type UserGroups, unanswered } from "../../vocab/index.ts";
 import type { AgentPolicies } from "../agent-policies.ts";
-import { type Condition, cedarPattern, cedarText, conditionOf, groupHint, type Scope } from "./conditions.ts";
+import { type Condition, type ConditionScope, cedarPattern, cedarText, conditionOf, groupHint } from "./conditions.ts";
 import type { AgentDraft, SymbiFile } from "./declare.ts";
-import { KEYS } from "./keys.ts";
-import { problemAt, type SymbiProblem } from "./problems.ts";
+import { BLOCK_KEYS } from "./keys.ts";
+import { type SymbiProblem, symbiProblemAt } from "./problems.ts";
 import { sharedScope, type ToolShape, toolScope } from "./scope.ts";
 import { eachToken } from "./tokens.ts";
 import type { Expression, PolicyBlock, Rule } from "./tree.ts";
@@ -59,7 +59,7 @@ type Around = Readonly<{ symbi: SymbiFile; draft: AgentDraft; world: CompileWorl
 
 export function compilePolicies(symbi: SymbiFile, draft: AgentDraft, world: CompileWorld): Compiled {
   const problems: SymbiProblem[] = [];
-  const report = limited((at, detail, hint) => problems.push(problemAt(symbi.file, symbi.text, at, detail, hint)));
+  const report = limited((at, detail, hint) => problems.push(symbiProblemAt(symbi.file, symbi.text, at, detail, hint)));
   const around = { symbi, draft, world, report };
   const made = [...sandboxing(around), ...draft.policies.flatMap((policy) => rulesIn(policy, around))];
   const [first, ...rest] = problems.sort((a, b) => a.line - b.line || a.column - b.column);
@@ -243,7 +243,7 @@ function annotationsOf(
 ): readonly string[] | null {
   let good = true;
   const fields = (terms?.fields ?? []).map(({ key, value, at }) => ({ kind: "entry", at, key, value }) as const);
-  const values = readEntries(fields, KEYS.approval, "approval", (...wrong) => {
+  const values = readEntries(fields, BLOCK_KEYS.approval, "approval", (...wrong) => {
     good = false;
     report(...wrong);
   });
@@ -461,10 +461,10 @@ function touches(tool: ToolShape, resource: ResourcePattern | null, at: number, 
 
 // ── texts ──
 
-type About = Readonly<{ about: string; scope: Scope }>;
+type About = Readonly<{ about: string; scope: ConditionScope }>;
 type Group = Readonly<{ scope: string; tag: string | null; when: string | null }>;
 
-const optionsOf = (about: string, scope: Scope, { draft, world, report }: Around) => ({
+const optionsOf = (about: string, scope: ConditionScope, { draft, world, report }: Around) => ({
   about,
   scope,
   params: draft.params,

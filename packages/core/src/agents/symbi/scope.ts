@@ -1,12 +1,12 @@
 /** What conditions may speak of, by what is decided: the words of `gate/policies/vocabulary.ts`, which has the last word when the Cedar is checked. */
 import type { Effect } from "../../vocab/index.ts";
-import type { RecordType, Scope, ValueType } from "./conditions.ts";
+import type { ConditionRecord, ConditionScope, ValueType } from "./conditions.ts";
 
 /** Of a tool, what policies can be written about. */
 export type ToolShape = Readonly<{
   name: string;
   effects: readonly Effect[];
-  args: RecordType;
+  args: ConditionRecord;
   /** Arguments about which there are facts, and whether each must be given. */
   targets: readonly Readonly<{ arg: string; required: boolean }>[];
   outgoing: readonly Readonly<{ arg: string; required: boolean }>[];
@@ -17,7 +17,7 @@ export type ToolShape = Readonly<{
 const type = (kind: "string" | "long" | "boolean" | "user"): ValueType => ({ kind });
 const TEXTS: ValueType = { kind: "set", of: type("string") };
 
-const record = (fields: Readonly<Record<string, ValueType>>, optional: readonly string[] = []): RecordType => ({
+const record = (fields: Readonly<Record<string, ValueType>>, optional: readonly string[] = []): ConditionRecord => ({
   kind: "record",
   fields: new Map(Object.entries(fields).map(([name, one]) => [name, { type: one, required: !optional.includes(name) }])),
 });
@@ -29,7 +29,7 @@ const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS };
 const OUTGOING = { links: TEXTS, addresses: TEXTS, vouched: FLAG, seenUnder: TEXTS };
 const TARGET = record({ ...ABOUT, calls: COUNTS, touched: COUNTS, name: type("string"), nameInRequest: FLAG }, ["name"]);
 
-export function sharedScope(tools: readonly ToolShape[]): Scope {
+export function sharedScope(tools: readonly ToolShape[]): ConditionScope {
   return new Map(
     Object.entries({
       labels: { type: TEXTS, cedar: "context.labels" },
@@ -49,8 +49,8 @@ export function sharedScope(tools: readonly ToolShape[]): Scope {
   );
 }
 
-export function toolScope(tool: ToolShape, tools: readonly ToolShape[]): Scope {
-  const facts: RecordType = {
+export function toolScope(tool: ToolShape, tools: readonly ToolShape[]): ConditionScope {
+  const facts: ConditionRecord = {
     kind: "record",
     fields: new Map([
       ...tool.targets.map(({ arg, required }) => [arg, { type: TARGET, required }] as const),

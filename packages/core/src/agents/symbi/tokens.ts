@@ -10,7 +10,7 @@ export type Token = Readonly<{
 const PATTERN =
   /(?<blank>[ \t\r\n]+)|(?<comment>(?:\/\/|#)[^\n\r]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>"""[\s\S]*?"""|"(?:[^"\\\n\r]|\\.)*"|"(?:[^"\\]|\\.)*"(?![A-Za-z0-9_]))|(?<secret>vault:\/\/[A-Za-z0-9_./-]+)|(?<number>[0-9][0-9_]*(?:\.[0-9]+)?(?:\.(?:milli)?(?:second|minute|hour|day|week|month|year)s?(?![A-Za-z0-9_])|[A-Za-z]+)?)|(?<word>[A-Za-z_][A-Za-z0-9_]*)|(?<sign>\|\||&&|==|!=|<=|>=|=>|->|\+=|-=|\*=|\/=|%=|[{}()[\],;:.=<>+\-*/%!?])|(?<odd>\\[\s\S]|[\s\S])/gu;
 
-export const tokensOf = (text: string): readonly Token[] => [...eachToken(text)];
+export const symbiTokens = (text: string): readonly Token[] => [...eachToken(text)];
 
 export function* eachToken(text: string): Generator<Token> {
   let breaks = 0;

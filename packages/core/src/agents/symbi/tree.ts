@@ -3,8 +3,8 @@ type Node<Kind extends string, Fields = object> = Readonly<{ kind: Kind; at: num
 
 export type Name = Node<"name", { text: string }>;
 
-export type File = Node<"file", { items: readonly Item[] }>;
-export type Item = Metadata | AgentBlock | PolicyBlock | TypeDeclaration | FunctionBlock | KeyBlock;
+export type File = Node<"file", { items: readonly TreeItem[] }>;
+export type TreeItem = Metadata | AgentBlock | PolicyBlock | TypeDeclaration | FunctionBlock | KeyBlock;
 
 /** `open` is the offset of its brace. */
 export type Metadata = Node<"metadata", { open: number; entries: readonly EntryOrSection[] }>;
@@ -13,17 +13,17 @@ export type ScheduleBlock = Node<"schedule", { name: Name; open: number; entries
 export type WebhookBlock = Node<"webhook", { name: Name; open: number; entries: readonly EntryOrSection[] }>;
 export type MemoryBlock = Node<"memory", { name: Name; open: number; entries: readonly EntryOrSection[] }>;
 export type ChannelBlock = Node<"channel", { name: Name; open: number; entries: readonly (EntryOrSection | PolicyBlock)[] }>;
-export type Entry = Node<"entry", { key: Name; value: Expression }>;
+export type TreeEntry = Node<"entry", { key: Name; value: Expression }>;
 export type Section = Node<"section", { key: Name; open: number; entries: readonly EntryOrSection[] }>;
-export type EntryOrSection = Entry | Section;
+export type EntryOrSection = TreeEntry | Section;
 
 export type AgentBlock = Node<
   "agent",
-  { name: Name; params: readonly Param[]; returns: TypeNode | null; open: number; members: readonly Member[] }
+  { name: Name; params: readonly Param[]; returns: TypeNode | null; open: number; members: readonly TreeMember[] }
 >;
-export type Member = Capabilities | PolicyBlock | FunctionBlock | WithBlock;
+export type TreeMember = Capabilities | PolicyBlock | FunctionBlock | WithBlock;
 export type Capabilities = Node<"capabilities", { value: Expression }>;
-export type WithBlock = Node<"with", { settings: readonly Entry[]; body: Block }>;
+export type WithBlock = Node<"with", { settings: readonly TreeEntry[]; body: Block }>;
 export type Param = Node<"param", { name: Name; type: TypeNode }>;
 
 export type PolicyBlock = Node<"policy", { name: Name | null; open: number; rules: readonly Rule[] }>;
@@ -55,13 +55,13 @@ export type Statement =
   | Assign;
 export type Assign = Node<"assign", { target: Expression; op: string; value: Expression }>;
 export type If = Node<"if", { condition: Expression; body: Block; otherwise: If | IfLet | Block | null }>;
-export type IfLet = Node<"if-let", { pattern: Pattern; value: Expression; body: Block; otherwise: If | IfLet | Block | null }>;
-export type Arm = Node<"arm", { pattern: Pattern; body: Block | Expression | Assign }>;
+export type IfLet = Node<"if-let", { pattern: TreePattern; value: Expression; body: Block; otherwise: If | IfLet | Block | null }>;
+export type Arm = Node<"arm", { pattern: TreePattern; body: Block | Expression | Assign }>;
 /** `(error)` or `(Type error)`. */
 export type Catch = Node<"catch", { names: readonly Name[]; handler: Block }>;
 /** A literal, a name, `_`, or `Some(x)`. */
-export type Pattern = Expression | Variant;
-export type Variant = Node<"variant", { name: Name; args: readonly Pattern[] }>;
+export type TreePattern = Expression | Variant;
+export type Variant = Node<"variant", { name: Name; args: readonly TreePattern[] }>;
 
 export type Expression =
   | Node<"ident", { name: string }>
@@ -90,9 +90,9 @@ export type RecordField = Node<"record-field", { key: Name; value: Expression }>
 
 export type AnyNode =
   | File
-  | Item
+  | TreeItem
   | EntryOrSection
-  | Member
+  | TreeMember
   | Param
   | Rule
   | TypeNode

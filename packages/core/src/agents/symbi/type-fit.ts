@@ -1,11 +1,11 @@
 /** Whether a value in a body is of the type that the file declares for it: only what is certain either way is told. */
 import { nearest } from "../../vocab/index.ts";
-import type { Scope } from "./bodies.ts";
+import type { BodyScope } from "./bodies.ts";
 import type { Argument, Expression, FunctionBlock, RecordField, Struct, TypeNode } from "./tree.ts";
 import { OPTIONAL, type Types, typeText } from "./types.ts";
 import type { Report } from "./values.ts";
 
-type Scopes = readonly Scope[];
+type Scopes = readonly BodyScope[];
 export type Fit = Readonly<{
   value(value: Expression, type: TypeNode, what: string, scopes: Scopes): void;
   /** Null: nobody knows. */
@@ -48,7 +48,7 @@ const SAID: Readonly<Record<Kind, string>> = {
   any: "a value",
 };
 
-export function fitting({
+export function checkBodyTypes({
   types,
   functions,
   report,

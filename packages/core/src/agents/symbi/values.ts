@@ -1,7 +1,7 @@
 /** What stands behind a key, as plain values; and blocks of keys, read by their table. */
 import { type Json, nearest } from "../../vocab/index.ts";
-import { INSTEAD, type KEYS, type Key, type Keys, NOT_YET } from "./keys.ts";
-import type { Entry, EntryOrSection, Expression, Name, Section } from "./tree.ts";
+import { type BLOCK_KEYS, type BlockKey, INSTEAD, type Keys, NOT_YET } from "./keys.ts";
+import type { EntryOrSection, Expression, Name, Section, TreeEntry } from "./tree.ts";
 
 /** Collects what is wrong; `at` is an offset. */
 /** `rests` on an absence: where part of a file could not be read, what is missing may stand in that part, and is not told. */
@@ -64,11 +64,11 @@ export function numberOf(text: string): number | null {
   return value;
 }
 
-export type Plain = Readonly<{ kind: "plain"; value: Json } | { kind: "not"; at: number; what: string }>;
+export type PlainValue = Readonly<{ kind: "plain"; value: Json } | { kind: "not"; at: number; what: string }>;
 
 /** Everything that JSON can hold; a bare word is no text. */
-export function plainOf(e: Expression): Plain {
-  const not = (what: string): Plain => ({ kind: "not", at: e.at, what });
+export function plainOf(e: Expression): PlainValue {
+  const not = (what: string): PlainValue => ({ kind: "not", at: e.at, what });
   switch (e.kind) {
     case "string":
       return { kind: "plain", value: e.value };
@@ -109,7 +109,7 @@ export function plainOf(e: Expression): Plain {
   }
 }
 
-function recordOf(e: Extract<Expression, { kind: "record" }>): Plain {
+function recordOf(e: Extract<Expression, { kind: "record" }>): PlainValue {
   const found = new Map<string, Json>();
   for (const { key, value } of e.fields) {
     if (found.has(key.text)) return { kind: "not", at: key.at, what: `\`${key.text}\` for the second time` };
@@ -121,7 +121,7 @@ function recordOf(e: Extract<Expression, { kind: "record" }>): Plain {
   return { kind: "plain", value: Object.fromEntries(found) };
 }
 
-const HINTS: Readonly<Record<Key["takes"], string>> = {
+const HINTS: Readonly<Record<BlockKey["takes"], string>> = {
   text: 'write a text in quotes: "…"',
   word: "write a name",
   words: 'write a list of names: ["a", "b"]',
@@ -145,10 +145,10 @@ export type SecretName = Readonly<{ kind: "secret" | "env"; name: string }>;
 export type Value = Readonly<{ at: number; keyAt: number; value: Json; secrets: readonly SecretName[] }>;
 export type Values = ReadonlyMap<string, Value>;
 
-export type BlockName = keyof typeof KEYS;
+export type BlockName = keyof typeof BLOCK_KEYS;
 
 /** Each key once, each as its table says. */
-export function readEntries(entries: readonly Entry[], keys: Keys, block: BlockName, report: Report): Values {
+export function readEntries(entries: readonly TreeEntry[], keys: Keys, block: BlockName, report: Report): Values {
   const found = new Map<string, Value>();
   const seen = new Set<string>();
   for (const { key, value } of entries) {
@@ -184,12 +184,12 @@ export function unknownKey(key: Name, keys: Keys, block: BlockName, report: Repo
   else report(key.at, `there is no \`${key.text}\` in ${block}`, nearest(key.text, Object.keys(keys)));
 }
 
-const hintOf = ({ takes, choices }: Key): string => (choices === undefined ? HINTS[takes] : `one of ${choices.join(", ")}`);
+const hintOf = ({ takes, choices }: BlockKey): string => (choices === undefined ? HINTS[takes] : `one of ${choices.join(", ")}`);
 
 type Read = Readonly<{ value: Json; secrets: readonly SecretName[] }> | string;
 const plain = (value: Json): Read => ({ value, secrets: [] });
 
-function readValue(e: Expression, { takes, choices }: Key): Read {
+function readValue(e: Expression, { takes, choices }: BlockKey): Read {
   switch (takes) {
     case "text":
       return e.kind === "string" ? plain(e.value) : `takes a text, and this is ${kindOf(e)}`;
@@ -298,5 +298,5 @@ function kindOf(e: Expression): string {
   }
 }
 
-export const entriesOf = (all: readonly EntryOrSection[]): readonly Entry[] => all.filter((one) => one.kind === "entry");
+export const entriesOf = (all: readonly EntryOrSection[]): readonly TreeEntry[] => all.filter((one) => one.kind === "entry");
 export const sectionsOf = (all: readonly EntryOrSection[]): readonly Section[] => all.filter((one) => one.kind === "section");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../../vocab/index.ts";
-import { type ArgType, argTypes, type Need, toCedar, toSchemaType, Unrepresentable } from "./arg-types.ts";
+import { argTypes, type CedarType, type Need, toCedar, toSchemaType, Unrepresentable } from "./arg-types.ts";
 
 const WHOLE: Need = { whole: true, fields: new Map() };
 const needs = (...path: string[]): Need =>
@@ -16,7 +16,7 @@ const typed = (property: JsonObject): Json | undefined => {
 };
 const untyped = (schema: JsonObject) => argTypes(schema).untyped.map((u) => u.path);
 const cedar = (schema: JsonObject, args: JsonObject, need: Need = WHOLE, inexact: readonly string[] = []) =>
-  toCedar(args, argTypes(schema).type as ArgType, need, inexact);
+  toCedar(args, argTypes(schema).type as CedarType, need, inexact);
 
 test("G6 every form of argument that Cedar can type is typed", () => {
   expect(typed({ type: "string" })).toEqual({ type: "String", required: true });

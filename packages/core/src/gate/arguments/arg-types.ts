@@ -9,11 +9,11 @@ import { schemaAt } from "../../vocab/schema-ref.ts";
 import type { CedarRecord, CedarValue } from "../policies/engine.ts";
 import { escapePointer, toDecimal } from "./numbers.ts";
 
-export type ArgType =
+export type CedarType =
   | Readonly<{ kind: "string" | "long" | "decimal" | "boolean" | "opaque" }>
-  | Readonly<{ kind: "set"; of: ArgType }>
+  | Readonly<{ kind: "set"; of: CedarType }>
   | RecordType;
-export type RecordType = Readonly<{ kind: "record"; fields: ReadonlyMap<string, Readonly<{ type: ArgType; required: boolean }>> }>;
+export type RecordType = Readonly<{ kind: "record"; fields: ReadonlyMap<string, Readonly<{ type: CedarType; required: boolean }>> }>;
 /** Where, and why it has no type. */
 export type Untyped = Readonly<{ path: string; why: string }>;
 
@@ -21,7 +21,7 @@ export type Untyped = Readonly<{ path: string; why: string }>;
 export const isPlain = (name: string): boolean => !name.startsWith("__");
 /** The entity type that stands for an opaque value in policies: it has no attributes, so `has` is all that can be asked. */
 export const OPAQUE_TYPE = "OrgateOpaque";
-const OPAQUE: ArgType = { kind: "opaque" };
+const OPAQUE: CedarType = { kind: "opaque" };
 export const RESERVED = "names that begin with two underscores mean something else to Cedar";
 
 const MAX_DEPTH = 12;
@@ -44,7 +44,7 @@ type At = Readonly<{
   parts: { left: number };
 }>;
 
-function typeOf(given: Json | undefined, at: At): ArgType | null {
+function typeOf(given: Json | undefined, at: At): CedarType | null {
   const no = (why: string): null => {
     at.untyped.push({ path: at.path, why });
     return null;
@@ -62,7 +62,7 @@ function typeOf(given: Json | undefined, at: At): ArgType | null {
   return only === schema ? plain(schema, here, no) : typeOf(only, { ...here, depth: at.depth + 1 });
 }
 
-function plain(schema: JsonObject, at: At, no: (why: string) => null): ArgType | null {
+function plain(schema: JsonObject, at: At, no: (why: string) => null): CedarType | null {
   switch (typeName(schema)) {
     case "string":
       return { kind: "string" };
@@ -84,11 +84,11 @@ function plain(schema: JsonObject, at: At, no: (why: string) => null): ArgType |
   }
 }
 
-function record(schema: JsonObject, at: At, no: (why: string) => null): ArgType | null {
+function record(schema: JsonObject, at: At, no: (why: string) => null): CedarType | null {
   const properties = asObject(schema["properties"]);
   if (properties === null) return no("a free-form object has no type in Cedar");
   const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
-  const fields = new Map<string, { type: ArgType; required: boolean }>();
+  const fields = new Map<string, { type: CedarType; required: boolean }>();
   for (const [name, property] of Object.entries(properties)) {
     const inner = { ...at, path: `${at.path}.${name}`, depth: at.depth + 1 };
     if (!isPlain(name)) {
@@ -106,14 +106,14 @@ function record(schema: JsonObject, at: At, no: (why: string) => null): ArgType 
 }
 
 /** Alternatives that are all records become one, with what some of them lack as optional; alternatives of one type are that type. */
-function union(variants: readonly JsonObject[], at: At, no: (why: string) => null): ArgType | null {
+function union(variants: readonly JsonObject[], at: At, no: (why: string) => null): CedarType | null {
   const quiet: Untyped[] = [];
   const types = variants.map((v) => typeOf(v, { ...at, depth: at.depth + 1, untyped: quiet }));
   const [first] = types;
   if (first === null || first === undefined || types.some((t) => t === null)) return no("one of its alternatives has no type in Cedar");
   if (types.every((t) => t !== null && same(t, first))) return first;
   if (!types.every((t) => t?.kind === "record")) return no("its alternatives have different types");
-  const fields = new Map<string, { type: ArgType; required: boolean }>();
+  const fields = new Map<string, { type: CedarType; required: boolean }>();
   for (const t of types) {
     if (t?.kind !== "record") continue;
     for (const [name, field] of t.fields) {
@@ -128,7 +128,7 @@ function union(variants: readonly JsonObject[], at: At, no: (why: string) => nul
   return { kind: "record", fields };
 }
 
-function same(a: ArgType, b: ArgType): boolean {
+function same(a: CedarType, b: CedarType): boolean {
   if (a.kind === "set" && b.kind === "set") return same(a.of, b.of);
   if (a.kind !== "record" || b.kind !== "record") return a.kind === b.kind;
   if (a.fields.size !== b.fields.size) return false;
@@ -207,7 +207,7 @@ function resolve(given: Json | undefined, root: JsonObject): { readonly schema: 
 }
 
 /** The type as a Cedar schema in its JSON form writes it. */
-export function toSchemaType(type: ArgType): { readonly [key: string]: Json } {
+export function toSchemaType(type: CedarType): { readonly [key: string]: Json } {
   switch (type.kind) {
     case "string":
       return { type: "String" };
@@ -238,7 +238,7 @@ export class Unrepresentable extends Error {
 export type Need = { whole: boolean; readonly fields: Map<string, Need> };
 
 /** The values a slice can read, and no others. `inexact` are pointers to numbers whose text says more than they hold. */
-export function toCedar(value: Json, type: ArgType, need: Need, inexact: readonly string[], pointer = ""): CedarValue | null {
+export function toCedar(value: Json, type: CedarType, need: Need, inexact: readonly string[], pointer = ""): CedarValue | null {
   if (value === null) return null; // absent, as far as a policy can see
   switch (type.kind) {
     case "string":

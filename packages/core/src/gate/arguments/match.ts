@@ -6,15 +6,15 @@ import type { Target } from "../../vocab/index.ts";
 import { isCased, plainText, plainValue } from "./targets.ts";
 
 /** What a person wrote, ready to be looked into. */
-export type Request = Readonly<{ cased: string; folded: string; hosts: ReadonlySet<string> }>;
+export type MatchRequest = Readonly<{ cased: string; folded: string; hosts: ReadonlySet<string> }>;
 
-export function requestOf(words: readonly string[]): Request {
+export function requestOf(words: readonly string[]): MatchRequest {
   const cased = words.map(plainText).join("\n\n");
   const folded = cased.toLowerCase();
   return { cased, folded, hosts: new Set(linksIn(folded).flatMap((link) => hostOf(link) ?? [])) };
 }
 
-export function standsInRequest(request: Request, kind: Target["kind"], value: string): boolean {
+export function standsInRequest(request: MatchRequest, kind: Target["kind"], value: string): boolean {
   const plain = plainValue(value);
   if (plain === null || kind === "id" || isBare(plain)) return false;
   if (isCased({ kind })) return stands(request.cased, plain);
@@ -25,7 +25,7 @@ export function standsInRequest(request: Request, kind: Target["kind"], value: s
 }
 
 /** The name of a thing. One letter, or a number, is no name to be told by. */
-export const nameStandsIn = (request: Request, name: string): boolean => {
+export const nameStandsIn = (request: MatchRequest, name: string): boolean => {
   const plain = plainValue(name);
   return plain !== null && plain.length > 2 && !isBare(plain) && stands(request.folded, plain.toLowerCase());
 };

@@ -4,7 +4,7 @@
  */
 import { plainText } from "./targets.ts";
 
-export type Seen = Readonly<{
+export type SeenValues = Readonly<{
   add(text: string, labels: readonly string[]): void;
   under(value: string): readonly string[];
 }>;
@@ -13,7 +13,7 @@ export type Seen = Readonly<{
 const MOST_TOKENS = 100_000;
 const MAX_TOKEN = 120;
 
-export function seenIndex(most = MOST_TOKENS): Seen {
+export function seenIndex(most = MOST_TOKENS): SeenValues {
   const bits = new Map<string, number>();
   const tokens = new Map<string, number>();
   let beyond = 0;

@@ -5,7 +5,7 @@
  * G342 a policy that can never apply is refused, unless only a tool is missing that could still come (it is written ahead of its tools).
  */
 import { type Effect, type JsonObject, nearest } from "../../vocab/index.ts";
-import { type Parsed, type PolicyFile, type PolicyProblem, placed, problemAt } from "../problem.ts";
+import { type Parsed, type PolicyFile, type PolicyProblem, problemAt, problemText } from "../problem.ts";
 import type { CedarError, Engine, PolicyJson } from "./engine.ts";
 import { hasAt, readAt } from "./policy-text.ts";
 import { type HasTest, type Tested, testsIn } from "./presence.ts";
@@ -57,7 +57,7 @@ export function checkPolicies(
   ];
   const warnings = answer.validationWarnings.flatMap(({ policyId, error }) => {
     const found = byId.get(policyId);
-    return found === undefined || !isSound(policyId) || isImpossible(error) ? [] : [placed(found.parsed, error)];
+    return found === undefined || !isSound(policyId) || isImpossible(error) ? [] : [problemText(found.parsed, error)];
   });
   return { problems, warnings };
 }
@@ -162,7 +162,7 @@ function fromEngine(
 ): PolicyProblem {
   if (found === undefined) return { file: "", line: 1, column: 1, detail: error.message, hint: error.help ?? "" };
   const { parsed, tested } = found;
-  const problem = placed(parsed, error);
+  const problem = problemText(parsed, error);
   const action = /^unrecognized action `Action::"(.*)"`/.exec(problem.detail)?.[1];
   // the engine's own suggestion is often a word of another kind
   if (action !== undefined) return { ...problem, hint: nearest(action, actionNames(schema)) };

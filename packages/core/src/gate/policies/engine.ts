@@ -11,7 +11,7 @@ export type CedarValue =
 export type CedarRecord = { readonly [key: string]: CedarValue };
 export type CedarEntity = Readonly<{ uid: Uid; attrs: CedarRecord; parents: readonly Uid[] }>;
 
-export type Scope = Readonly<{
+export type EngineScope = Readonly<{
   op: string;
   entity?: unknown;
   entities?: readonly unknown[];
@@ -22,9 +22,9 @@ export type Scope = Readonly<{
 /** A policy in its JSON form. Conditions stay as the engine gave them: they are walked, never written. */
 export type PolicyJson = Readonly<{
   effect: "permit" | "forbid";
-  principal: Scope;
-  action: Scope;
-  resource: Scope;
+  principal: EngineScope;
+  action: EngineScope;
+  resource: EngineScope;
   conditions: readonly Readonly<{ kind: string; body: unknown }>[];
   annotations?: Readonly<Record<string, string | null>>;
 }>;
@@ -35,7 +35,7 @@ export type CedarError = Readonly<{
   sourceLocations?: readonly Readonly<{ start: number; end: number }>[];
 }>;
 
-export type Answer =
+export type EngineAnswer =
   | Readonly<{ type: "failure"; errors: readonly CedarError[] }>
   | Readonly<{
       type: "success";
@@ -48,7 +48,13 @@ export type Answer =
       };
     }>;
 
-export type Question = Readonly<{ principal: Uid; action: Uid; resource: Uid; context: CedarRecord; entities: readonly CedarEntity[] }>;
+export type EngineQuestion = Readonly<{
+  principal: Uid;
+  action: Uid;
+  resource: Uid;
+  context: CedarRecord;
+  entities: readonly CedarEntity[];
+}>;
 
 /** A set that the engine holds. Worth nothing to another engine; forgotten with its last reference. */
 export type Kept = Readonly<{ policies: Readonly<Record<string, PolicyJson>> }>;
@@ -69,5 +75,5 @@ export type Engine = Readonly<{
       }
   >;
   keep(policies: Kept["policies"]): Readonly<{ type: "success"; kept: Kept } | { type: "failure"; errors: readonly CedarError[] }>;
-  decide(kept: Kept, question: Question): Answer;
+  decide(kept: Kept, question: EngineQuestion): EngineAnswer;
 }>;

@@ -4,12 +4,12 @@
  */
 import type { Verdict } from "../../vocab/index.ts";
 import type { LoadedPolicy } from "../cedar.ts";
-import type { Engine, PolicyJson, Question } from "./engine.ts";
+import type { Engine, EngineQuestion, PolicyJson } from "./engine.ts";
 
 /** Of one policy, for one question: whether its scope and conditions hold; null when it errs. */
-export type Held = Readonly<{ policy: string; holds: boolean | null }>;
+export type PolicyHeld = Readonly<{ policy: string; holds: boolean | null }>;
 
-export type Part = Readonly<{
+export type PolicyPart = Readonly<{
   /** `overridden`: it matched, and something else decided. `not asked`: no policy was evaluated. */
   part: "decided" | "overridden" | "erred" | "did not apply" | "not asked";
   /** What decided instead of it. */
@@ -17,14 +17,19 @@ export type Part = Readonly<{
 }>;
 
 /** As a permit that stands alone: allowed exactly where it is satisfied. */
-export function holdsAlone(json: PolicyJson, question: Question, engine: Pick<Engine, "keep" | "decide">): boolean | null {
+export function holdsAlone(json: PolicyJson, question: EngineQuestion, engine: Pick<Engine, "keep" | "decide">): boolean | null {
   const kept = engine.keep({ alone: { ...json, effect: "permit" } });
   const answer = kept.type === "failure" ? kept : engine.decide(kept.kept, question);
   if (answer.type === "failure" || answer.response.diagnostics.errors.length > 0) return null;
   return answer.response.decision === "allow";
 }
 
-export function partOf(policy: LoadedPolicy, verdict: Verdict, held: readonly Held[], considered: readonly LoadedPolicy[]): Part {
+export function partOf(
+  policy: LoadedPolicy,
+  verdict: Verdict,
+  held: readonly PolicyHeld[],
+  considered: readonly LoadedPolicy[],
+): PolicyPart {
   const own = held.filter((one) => one.policy === policy.id);
   if (own.length === 0) return { part: "not asked", by: [] };
   if (own.some(({ holds }) => holds === null)) return { part: "erred", by: [] };

@@ -3,14 +3,14 @@
  * G9 every error has file, line, column, and what to do; several are reported at once.
  */
 import { count, PLAIN_TERMS, type UserGroups, unanswered } from "../../vocab/index.ts";
-import type { ArgType } from "../arguments/arg-types.ts";
+import type { CedarType } from "../arguments/arg-types.ts";
 import type { PolicySet } from "../cedar.ts";
-import { type Parsed, type PolicyFile, type PolicyProblem, placed } from "../problem.ts";
+import { type Parsed, type PolicyFile, type PolicyProblem, problemText } from "../problem.ts";
 import { strangeWords, whoThereIs } from "../strange-words.ts";
 import { checkPolicies, isCertain } from "./check.ts";
 import type { Engine } from "./engine.ts";
 import { tooDeep } from "./nesting.ts";
-import { annotationAt, bytesIn, dutiesOf, type Piece, pieces, placeAt } from "./policy-text.ts";
+import { annotationAt, dutiesOf, type PolicyPiece, pieces, placeAt, utf8Length } from "./policy-text.ts";
 import { isUnder } from "./reach.ts";
 import { readsOf, Unfollowed } from "./slice.ts";
 import { type Cast, vocabularyOf } from "./vocabulary.ts";
@@ -80,7 +80,7 @@ function understood(text: string, engine: Engine): ReturnType<Engine["parse"]> {
     const message = error instanceof Error ? error.message : String(error);
     const help = error instanceof Unfollowed ? error.hint : "write it in a simpler form";
     const big = error instanceof Unfollowed ? text.search(/\d{16,}/) : -1;
-    const start = bytesIn(text.slice(0, Math.max(0, big)));
+    const start = utf8Length(text.slice(0, Math.max(0, big)));
     return { type: "failure", errors: [{ message, help, sourceLocations: [{ start, end: start }] }] };
   }
 }
@@ -94,10 +94,10 @@ const miscounted = (file: PolicyFile, ours: number, theirs: number): PolicyProbl
   hint: "look for odd characters near comments and strings",
 });
 
-function parse(file: PolicyFile, piece: Piece, engine: Engine, problems: PolicyProblem[]): readonly Parsed[] {
+function parse(file: PolicyFile, piece: PolicyPiece, engine: Engine, problems: PolicyProblem[]): readonly Parsed[] {
   const answer = understood(piece.text, engine);
   if (answer.type === "failure") {
-    for (const error of answer.errors) problems.push(placed({ file, piece }, error));
+    for (const error of answer.errors) problems.push(problemText({ file, piece }, error));
     return [];
   }
   const { json } = answer;
@@ -132,7 +132,7 @@ function uniqueIds(parsed: readonly Parsed[], problems: PolicyProblem[]): void {
 const annotated = ({ piece }: Pick<Parsed, "piece">, name: string): number => piece.offset + annotationAt(piece.text, name);
 
 /** What is redacted must be a text that some tool under this policy takes. */
-function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyMap<string, ArgType>): readonly PolicyProblem[] {
+function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyMap<string, CedarType>): readonly PolicyProblem[] {
   const covered = cast.tools.filter((t) => isUnder(policy.json, t));
   return policy.duties.edits.flatMap(({ path }) => {
     if (covered.some((t) => typeAt(args.get(t.name), path)?.kind === "string")) return [];
@@ -147,8 +147,8 @@ function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyM
   });
 }
 
-function typeAt(type: ArgType | undefined, path: readonly string[]): ArgType | undefined {
-  return path.reduce<ArgType | undefined>((t, name) => (t?.kind === "record" ? t.fields.get(name)?.type : undefined), type);
+function typeAt(type: CedarType | undefined, path: readonly string[]): CedarType | undefined {
+  return path.reduce<CedarType | undefined>((t, name) => (t?.kind === "record" ? t.fields.get(name)?.type : undefined), type);
 }
 
 /** Cedar does not know who exists; we know agents and groups. People need be in none, so nobody has a list of them. A policy about nobody is most often a typing error. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { duration, nearest } from "../../vocab/index.ts";
 import { readGrant } from "../approvals.ts";
-import { annotationAt, bytesIn, characterAt, dutiesOf, pieces, placeAt } from "./policy-text.ts";
+import { annotationAt, characterAt, dutiesOf, pieces, placeAt, utf8Length } from "./policy-text.ts";
 
 test("G9 a policy ends where Cedar ends it, whatever stands in texts and comments", () => {
   const text =
@@ -19,7 +19,7 @@ test("G9 what is left at the end is a piece too, and blanks before it cost no mo
 
 test("G9 the engine counts bytes, people count characters", () => {
   const text = "é🙂x\nü!";
-  expect(bytesIn(text)).toBe(11);
+  expect(utf8Length(text)).toBe(11);
   expect([0, 2, 6, 7, 8, 10, 99].map((byte) => characterAt(text, byte))).toEqual([0, 1, 3, 4, 5, 6, 7]);
   expect(placeAt(text, 6)).toEqual({ line: 2, column: 2 });
 });

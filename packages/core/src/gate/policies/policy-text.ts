@@ -4,11 +4,11 @@
 import { type Ask, duration, type Edit, nearest, type PolicyId, policyId, type Terms } from "../../vocab/index.ts";
 import { readGrant } from "../approvals.ts";
 
-export type Piece = Readonly<{ text: string /** Of its first character in the file. */; offset: number }>;
+export type PolicyPiece = Readonly<{ text: string /** Of its first character in the file. */; offset: number }>;
 
 /** One piece per policy. A policy ends at a `;` that stands in no string and no comment; what is left at the end is a piece too. */
-export function pieces(text: string): readonly Piece[] {
-  const found: Piece[] = [];
+export function pieces(text: string): readonly PolicyPiece[] {
+  const found: PolicyPiece[] = [];
   let start = 0;
   for (let i = 0; i < text.length; i += 1) {
     if (text.startsWith("//", i)) i = lineEnd(text, i);
@@ -23,7 +23,7 @@ export function pieces(text: string): readonly Piece[] {
 }
 
 /** Without the comments and blanks before it, so that its place is where it begins. */
-function withoutLead({ text, offset }: Piece): Piece {
+function withoutLead({ text, offset }: PolicyPiece): PolicyPiece {
   const lead = /^(?:\s|\/\/[^\n\r]*(?:[\n\r]|$))*/.exec(text)?.[0].length ?? 0;
   return { text: text.slice(lead), offset: offset + lead };
 }
@@ -60,7 +60,7 @@ export function characterAt(text: string, byte: number): number {
   return text.length;
 }
 
-export function bytesIn(text: string): number {
+export function utf8Length(text: string): number {
   let bytes = 0;
   for (const character of text) bytes += byteLength(character);
   return bytes;

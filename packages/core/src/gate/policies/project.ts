@@ -107,7 +107,7 @@ export type Key = (asked: Asked) => string | null;
 type Part = (told: Told) => string | null;
 
 /** Worked out once per slice. It may say more than the slice reads, never less. */
-export function keyOf(prefix: string, reads: Reads, tools: ReadonlyMap<string, RecordType>): Key {
+export function sliceKey(prefix: string, reads: Reads, tools: ReadonlyMap<string, RecordType>): Key {
   const parts = partsOf(reads.context, tools);
   return ({ principal, resource, told }) => {
     let key = prefix;

@@ -1,6 +1,6 @@
 /** What a policy's scope covers, and what there is to read under it: the generated schema, walked. For messages; the validator decides. */
 import type { Json, Tool } from "../../vocab/index.ts";
-import type { ArgType } from "../arguments/arg-types.ts";
+import type { CedarType } from "../arguments/arg-types.ts";
 import type { PolicyJson, Uid } from "./engine.ts";
 import { type Chain, holds } from "./slice.ts";
 import type { Vocabulary } from "./vocabulary.ts";
@@ -49,7 +49,7 @@ function fieldsOf(all: Node, type: Node): Node {
 }
 
 /** Whether the way into a tool's arguments comes to something that can only be tested for. */
-export function isOpaque(type: ArgType | undefined, path: readonly string[]): boolean {
+export function isOpaque(type: CedarType | undefined, path: readonly string[]): boolean {
   let at = type;
   for (const name of path) {
     at = at?.kind === "record" ? at.fields.get(name)?.type : undefined;

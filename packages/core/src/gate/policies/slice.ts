@@ -4,7 +4,7 @@
  * A record used whole, or a bare `context`, means all of it.
  */
 import type { Need } from "../arguments/arg-types.ts";
-import type { PolicyJson, Scope, Uid } from "./engine.ts";
+import type { EngineScope, PolicyJson, Uid } from "./engine.ts";
 
 export type Member = Readonly<{ uid: Uid; parents: readonly Uid[] }>;
 
@@ -20,7 +20,7 @@ export type Reads = Readonly<{
 }>;
 
 /** Does this scope hold for somebody whose groups are all known? Scopes cannot err. */
-export function holds(scope: Scope, member: Member): boolean {
+export function holds(scope: EngineScope, member: Member): boolean {
   const isIn = (uid: Uid): boolean => equal(uid, member.uid) || member.parents.some((p) => equal(p, uid));
   switch (scope.op) {
     case "All":
@@ -48,7 +48,7 @@ function uidOf(given: unknown): Uid {
   return { type: uid.type, id: uid.id };
 }
 
-const ANY: Scope = { op: "All" };
+const ANY: EngineScope = { op: "All" };
 
 /** The policy without the scopes that are proven; null when they are proven false. */
 export function reduced(policy: PolicyJson, principal: Member, action: Member): PolicyJson | null {

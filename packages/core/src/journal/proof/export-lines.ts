@@ -50,12 +50,12 @@ const EntryLine = z.strictObject({
 });
 const BlobLine = z.strictObject({ kind: z.literal("blob"), address: Text, text: Text });
 const EndLine = z.strictObject({ kind: z.literal("end"), commits: Count, entries: Count, blobs: Count });
-export const Line = z.discriminatedUnion("kind", [Header, CommitLine, EntryLine, BlobLine, EndLine]);
-export type Line = z.infer<typeof Line>;
+export const ExportLine = z.discriminatedUnion("kind", [Header, CommitLine, EntryLine, BlobLine, EndLine]);
+export type ExportLine = z.infer<typeof ExportLine>;
 
-export const lineOf = (line: Readonly<Record<string, unknown>>): string => `${canonical(line)}\n`;
+export const exportLine = (line: Readonly<Record<string, unknown>>): string => `${canonical(line)}\n`;
 
-export const commitLine = ({ seen, ...c }: StoredCommit): string => lineOf({ kind: "commit", ...c, ...(seen === "" ? {} : { seen }) });
+export const commitLine = ({ seen, ...c }: StoredCommit): string => exportLine({ kind: "commit", ...c, ...(seen === "" ? {} : { seen }) });
 
 export type InclusionProof = Readonly<{ writer: WriterId; commit: number; path: readonly PathStep[] }>;
 
@@ -100,7 +100,7 @@ export function blobsMet() {
       for (const address of [...addresses].sort()) {
         const text = records.blob(address);
         if (text === null) addresses.delete(address);
-        else yield lineOf({ kind: "blob", address, text });
+        else yield exportLine({ kind: "blob", address, text });
       }
     },
   };

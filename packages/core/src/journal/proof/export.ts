@@ -12,11 +12,11 @@ import { type ProofPorts, readKeys } from "./checks.ts";
 import {
   blobsMet,
   commitLine,
+  exportLine,
   headOf,
   type InclusionProof,
   type KeyEntry,
   keyEntries,
-  lineOf,
   systemEvent,
   usedKeys,
 } from "./export-lines.ts";
@@ -41,7 +41,7 @@ export function* exportJournal(live: Records, checks: KeyChecks): Generator<stri
     }
   }
   yield* blobs.lines(records);
-  yield lineOf({ kind: "end", commits: commits.length, entries, blobs: blobs.count() });
+  yield exportLine({ kind: "end", commits: commits.length, entries, blobs: blobs.count() });
 }
 
 /**
@@ -84,7 +84,7 @@ export function* exportSession(live: Records, session: StreamId, ports: ProofPor
     yield entryLine(e, proofs.get(`${e.stream}:${e.seq}`) ?? null);
   }
   yield* blobs.lines(records);
-  yield lineOf({ kind: "end", commits: commits.length, entries: entries.length, blobs: blobs.count() });
+  yield exportLine({ kind: "end", commits: commits.length, entries: entries.length, blobs: blobs.count() });
 }
 
 /**
@@ -134,12 +134,12 @@ function withNamed(live: Records, commits: Map<WriterId, StoredCommit[]>): Reado
 
 /** `kind` says which line it is, so the kind of the event is `event` here. */
 const entryLine = ({ kind: event, ...e }: StoredEntry, proof: InclusionProof | null): string =>
-  lineOf({ ...e, event, kind: "entry", proof });
+  exportLine({ ...e, event, kind: "entry", proof });
 
 function header(what: "journal" | "session", stream: StreamId | null, ring: Keyring, head: Head | null, keys: readonly KeyEntry[]): string {
   const first = ring.roots[0];
   const root = first === undefined ? "" : (ring.keys.get(first)?.publicKey ?? "");
-  return lineOf({ kind: "header", format: FORMAT, what, stream, root, head: head === null ? null : headText(head), keys });
+  return exportLine({ kind: "header", format: FORMAT, what, stream, root, head: head === null ? null : headText(head), keys });
 }
 
 const touches = (r: Range, wanted: ReadonlySet<Seq> | undefined): boolean => {

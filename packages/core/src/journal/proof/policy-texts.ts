@@ -115,7 +115,7 @@ function eventOf(e: StoredEntry, { blob }: Pick<Records, "blob">): JournalEvent 
 }
 
 /** The text that the files of a set are listed in: its digest is the set's. */
-export const filesText = (files: readonly FileDigest[]): string => canonical(files);
+export const policyFileList = (files: readonly FileDigest[]): string => canonical(files);
 
 export function filesIn(text: string): readonly FileDigest[] | null {
   try {

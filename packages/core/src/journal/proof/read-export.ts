@@ -19,19 +19,19 @@ import type { Records } from "../port.ts";
 import { blobCheck, entryChain, keyBook, type ProofPorts, sealCheck, whyBadAlone, whyBadPayload, whyNotErased } from "./checks.ts";
 import {
   blobsMet,
+  ExportLine,
   type Header,
   headOf,
   type InclusionProof,
   type KeyEntry,
   keyEntries,
-  Line,
   systemEvent,
   usedKeys,
 } from "./export-lines.ts";
 import { foldKeys, type Keyring, NO_KEYS } from "./keys.ts";
 import { isPolicyStream, policyProof, type Textless } from "./policy-texts.ts";
 import { headText } from "./seal.ts";
-import { type Problem, verify } from "./verify.ts";
+import { type VerifyProblem, verify } from "./verify.ts";
 
 export type LineProblem = Readonly<{ line: number; reason: string }>;
 
@@ -106,17 +106,17 @@ function* linesOf(pieces: Iterable<string>): Generator<{ text: string; whole: bo
   if (rest !== "") yield { text: rest, whole: false };
 }
 
-function readLine(text: string): Line | string {
+function readLine(text: string): ExportLine | string {
   const json = readJson(text);
   if (json.kind === "not-json") return json.detail;
   if (canonical(json.value) !== text) return "the line is not canonical JSON";
-  const line = Line.safeParse(json.value);
+  const line = ExportLine.safeParse(json.value);
   return line.success ? line.data : `the line is malformed: ${line.error.issues[0]?.path.join(".") || "kind"}`;
 }
 
-const ORDER: Readonly<Record<Line["kind"], number>> = { header: 0, commit: 1, entry: 2, blob: 3, end: 4 };
+const ORDER: Readonly<Record<ExportLine["kind"], number>> = { header: 0, commit: 1, entry: 2, blob: 3, end: 4 };
 
-function place(file: File, line: number, read: Line): void {
+function place(file: File, line: number, read: ExportLine): void {
   const bad = (reason: string) => file.problems.push({ line, reason });
   if ((read.kind === "header") !== (line === 1)) return void bad("a header stands in the first line, and nowhere else");
   if (!file.torn) return void bad("nothing stands after the end line");
@@ -182,7 +182,7 @@ function checkJournal(file: File, records: Records, root: string, ports: ProofPo
   // by place, not by what a line says of itself: a missing one is found where another stands
   const entryLines = Map.groupBy(file.entries, (e) => e.entry.stream);
   const commitLines = Map.groupBy(file.commits, (c) => c.commit.writer);
-  const lineFor = (p: Problem): number =>
+  const lineFor = (p: VerifyProblem): number =>
     (p.kind === "entry" ? entryLines.get(p.stream)?.[p.seq - 1] : commitLines.get(p.writer)?.[p.commit - 1])?.line ?? file.lines;
   for (const p of result.problems) problems.push({ line: lineFor(p), reason: `${problemName(p)}: ${p.reason}` });
   return { problems, erased: result.counts.erased, textless: result.textless };
@@ -199,7 +199,7 @@ function headerRing(file: File, ports: ProofPorts, problems: LineProblem[]): Key
 }
 
 /** `entry 3 of s_…`, `commit 2 of w…`. */
-export const problemName = (p: Problem): string =>
+export const problemName = (p: VerifyProblem): string =>
   p.kind === "entry" ? `entry ${p.seq} of \`${p.stream}\`` : `commit ${p.commit} of \`${p.writer}\``;
 
 function whyBadRoot(root: string, ring: Keyring): LineProblem[] {

@@ -1,7 +1,7 @@
 /** From stored entries back to events, the chain checked on the way: the one reading path of every journal adapter (J3). */
 import { type Digest, type Entry, FaultError, type Hash, isFault, type Stamped, type StreamId, seq } from "../../vocab/index.ts";
 import { decodePayload, entryHash, type GetBlob, payloadHash, type StoredEntry } from "../codec.ts";
-import { type SessionSummary, summarise } from "../summary.ts";
+import { type SessionSummary, summariseSession } from "../summary.ts";
 import type { StreamHead } from "./seal.ts";
 
 export type UnsealPorts = Readonly<{ hash: Hash; getBlob: GetBlob }>;
@@ -63,6 +63,6 @@ export function summariseSealed(
 ): SessionSummary | null {
   return events.reduce((summary, { event }, i) => {
     const e = sealed[i];
-    return e === undefined ? summary : summarise(summary, { stream: e.stream, seq: e.seq, at: e.at, event });
+    return e === undefined ? summary : summariseSession(summary, { stream: e.stream, seq: e.seq, at: e.at, event });
   }, before);
 }

@@ -30,7 +30,7 @@ import { policyProof, type Textless } from "./policy-texts.ts";
 import type { Head, WriterHead } from "./seal.ts";
 import { parseSeen, type SeenPlace, seenName } from "./seen.ts";
 
-export type Problem =
+export type VerifyProblem =
   | Readonly<{ kind: "entry"; stream: StreamId; seq: Seq; reason: string }>
   | Readonly<{ kind: "commit"; writer: WriterId; commit: number; reason: string }>;
 
@@ -38,9 +38,9 @@ export type Verification = Readonly<{
   counts: Readonly<{ streams: number; entries: number; commits: number; writers: number; blobs: number; erased: number }>;
   head: Head;
   /** Null: everything is as it was written. */
-  firstBad: Problem | null;
+  firstBad: VerifyProblem | null;
   /** In order, entries before commits; at most MOST_PROBLEMS of each. */
-  problems: readonly Problem[];
+  problems: readonly VerifyProblem[];
   /** Sets that sessions name and whose texts were never stored: an older journal, or a gate in a program's own code. */
   textless: readonly Textless[];
   /** Entries whose erasure is on record while their payload is still stored: an erasure that was cut short. */
@@ -115,7 +115,7 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
   };
   if (walked.some(isAhead) || commits.isBehind()) commits.read(true);
 
-  const entryProblems: Problem[] = [];
+  const entryProblems: VerifyProblem[] = [];
   const leaves = new Map<StreamId, readonly Digest[]>();
   const badKeys = partial ? [] : commits.ring().bad;
   for (const { stream, found, chain } of walked) {
@@ -152,7 +152,7 @@ function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: H
   const seen = new Map<string, Sighting>();
   const claims = new Map<StreamId, Claim[]>();
   const sealed: Sealed[] = [];
-  const problems: Problem[] = [];
+  const problems: VerifyProblem[] = [];
   const bad = (writer: WriterId, commit: number, reason: string): void => {
     if (problems.length < MOST_PROBLEMS) problems.push({ kind: "commit", writer, commit, reason });
   };
@@ -218,7 +218,7 @@ type Sighting = SeenPlace & Readonly<{ by: Readonly<{ writer: WriterId; number: 
 function* missed(
   { seen, hashes }: Readonly<{ seen: ReadonlyMap<string, Sighting>; hashes: ReadonlyMap<WriterId, readonly Digest[]> }>,
   leaves: ReadonlyMap<StreamId, readonly Digest[]>,
-): Generator<Problem> {
+): Generator<VerifyProblem> {
   for (const one of seen.values()) {
     const found = (one.kind === "writer" ? hashes.get(one.name) : leaves.get(one.name))?.[one.number - 1];
     if (found === one.hash) continue;
@@ -230,12 +230,12 @@ function* missed(
 }
 
 /** By writer and number; of several about one commit, the one that was found first. */
-function byCommit(a: Problem, b: Problem): number {
+function byCommit(a: VerifyProblem, b: VerifyProblem): number {
   if (a.kind !== "commit" || b.kind !== "commit") return 0;
   return a.writer < b.writer ? -1 : a.writer > b.writer ? 1 : a.commit - b.commit;
 }
 
-function byEntry(a: Problem, b: Problem): number {
+function byEntry(a: VerifyProblem, b: VerifyProblem): number {
   if (a.kind !== "entry" || b.kind !== "entry") return 0;
   return a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : a.seq - b.seq;
 }

@@ -186,7 +186,7 @@ function settle(ground: Ground, call: CallId, outcome: Outcome): void {
 }
 
 /** Its turn ended first. */
-export function drop(ground: Ground): void {
+export function dropCall(ground: Ground): void {
   for (const call of ground.open) closeCall(ground, call, "dropped", {});
 }
 

@@ -6,10 +6,10 @@ import { DELEGATE, type Entry, type JournalEvent, type Principal, type Verdict }
 
 export const FACETS = ["webhook", "policy", "label", "person", "tool", "verdict", "kind", "agent"] as const; // the rarest first
 export type Facet = (typeof FACETS)[number];
-export type Sought = Readonly<Partial<Record<Facet, string>>>;
+export type FacetQuery = Readonly<Partial<Record<Facet, string>>>;
 
 export const facetTerm = (facet: Facet, value: string): string => `${facet}:${value}`;
-export const termsOf = (sought: Sought): readonly string[] =>
+export const termsOf = (sought: FacetQuery): readonly string[] =>
   FACETS.flatMap((facet) => {
     const value = sought[facet];
     return value === undefined ? [] : [facetTerm(facet, value)];

@@ -5,7 +5,7 @@
 import { type Entry, isSessionStream, type Millis, type SessionId } from "../../vocab/index.ts";
 import type { SessionSummary } from "../summary.ts";
 import { oneLine } from "./call-summary.ts";
-import { addCounts, type Counts, hourly, NOTHING_COUNTED, type UsageRow, usageIn } from "./usage.ts";
+import { addCounts, hourly, NOTHING_COUNTED, type UsageCounts, type UsageRow, usageIn } from "./usage.ts";
 
 export type RunningTurn = Readonly<{ session: SessionId; agent: string; turn: number; since: Millis; doing: string; waits: boolean }>;
 type Halts = readonly Readonly<{ scope: string }>[];
@@ -15,7 +15,7 @@ export type AgentRow = Readonly<{
   waiting: number;
   /** Turns that neither work nor wait for a person: a halt keeps them. */
   halted: number;
-  counts: Counts;
+  counts: UsageCounts;
   /** Of turns that ended in any way. */
   success: number | null;
   /** Of decisions on calls. */
@@ -123,8 +123,8 @@ export function fleetFold(agents: readonly string[], sessions: readonly Known[],
 type Open = Readonly<{ agent: string; turns: readonly RunningTurn[]; isHalted(turn: RunningTurn): boolean }>;
 
 function rowOf({ agent, turns, isHalted }: Open, rows: readonly UsageRow[], first: number): AgentRow {
-  const counts = rows.reduce<Counts>(addCounts, NOTHING_COUNTED);
-  const series = (of: (one: Counts) => number): readonly number[] => hourly(rows, first, FLEET_HOURS, of);
+  const counts = rows.reduce<UsageCounts>(addCounts, NOTHING_COUNTED);
+  const series = (of: (one: UsageCounts) => number): readonly number[] => hourly(rows, first, FLEET_HOURS, of);
   const [ended, ms] = [series((one) => one.turns), series((one) => one.activeMs)];
   return {
     agent,

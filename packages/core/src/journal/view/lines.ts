@@ -27,7 +27,7 @@ import {
   type Verdict,
 } from "../../vocab/index.ts";
 import { scheduleLine } from "./schedules.ts";
-import { count, countSet, duration, setText, shortened } from "./text-width.ts";
+import { count, countSet, durationText, setText, shortened } from "./text-width.ts";
 
 /** What colour says, words say too. */
 export type Tone = "plain" | "strong" | "dim" | "good" | "bad" | "warn" | "accent";
@@ -273,7 +273,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "turn.ended": {
         inTurn = false;
         waiting.clear();
-        const text = `turn ${e.turn} ended: ${e.ending}${e.detail === null ? "" : `, ${escapeHidden(e.detail)}`} (${count(e.iterations, "iteration")}, ${count(e.calls, "call")}, ${duration(e.activeMs)})`;
+        const text = `turn ${e.turn} ended: ${e.ending}${e.detail === null ? "" : `, ${escapeHidden(e.detail)}`} (${count(e.iterations, "iteration")}, ${count(e.calls, "call")}, ${durationText(e.activeMs)})`;
         return [{ ...line("■", e.ending === "completed" ? "good" : "warn", text), more: textLines(e.output) }];
       }
       case "key.certified":
@@ -426,7 +426,7 @@ function verdictText(verdict: Verdict): { readonly word: string; readonly why: s
 function ended(name: string, outcome: Outcome, ms: number): Line {
   const [mark, tone]: readonly [string, Tone] =
     outcome.kind === "done" ? ["←", "good"] : outcome.kind === "failed" ? ["✗", "bad"] : ["?", "warn"];
-  return live(mark, tone, `${name} ${outcomeText(outcome)} · ${duration(ms)}`);
+  return live(mark, tone, `${name} ${outcomeText(outcome)} · ${durationText(ms)}`);
 }
 
 function outcomeText(outcome: Outcome): string {

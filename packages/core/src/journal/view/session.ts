@@ -27,7 +27,7 @@ import {
   seq,
   totalTokens,
 } from "../../vocab/index.ts";
-import { type CallEvent, cardOf, drop, foldCall, propose } from "./calls.ts";
+import { type CallEvent, cardOf, dropCall, foldCall, propose } from "./calls.ts";
 import { MOST_SAID, type SaidItem, type SessionView, shownText, type TurnTotals } from "./items.ts";
 import { type Line, narrator } from "./lines.ts";
 import { foldQuestion, type QuestionEvent, withdraw } from "./questions.ts";
@@ -360,7 +360,7 @@ function ended(ground: Ground, e: Of<"turn.ended">): void {
   const { view, entry } = ground;
   const { ending, usage, lost, micros, iterations, calls, activeMs } = e;
   const totals = { usage, lost, micros, iterations, calls, activeMs };
-  drop(ground);
+  dropCall(ground);
   withdraw(ground, () => true);
   const last = view.turns.length - 1;
   const turn = view.turns[last];

@@ -42,7 +42,7 @@ export function age(ms: number): string {
   return `${Math.floor(seconds / 86_400)} d`;
 }
 
-export const duration = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`);
+export const durationText = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`);
 /** What a set of policies is made of. V380 every screen, command and entry counts it alike, and says what it counts. */
 export type SetCounts = Readonly<{ policies: number; tables: number; agents: number }>;
 

@@ -30,14 +30,14 @@ const COUNTS = {
   denials: 0,
   asks: 0,
 } as const;
-export type Counts = Readonly<Record<keyof typeof COUNTS, number>>;
-export const COUNTED = Object.freeze(Object.keys(COUNTS) as (keyof Counts)[]);
-export const NOTHING_COUNTED: Counts = Object.freeze({ ...COUNTS });
+export type UsageCounts = Readonly<Record<keyof typeof COUNTS, number>>;
+export const COUNTED = Object.freeze(Object.keys(COUNTS) as (keyof UsageCounts)[]);
+export const NOTHING_COUNTED: UsageCounts = Object.freeze({ ...COUNTS });
 /** `model` is empty for what is of no model. */
-export type UsageRow = Readonly<{ hour: number; agent: string; model: string }> & Counts;
+export type UsageRow = Readonly<{ hour: number; agent: string; model: string }> & UsageCounts;
 
-export const addCounts = (a: Counts, b: Partial<Counts>): Counts => {
-  const sum: Record<keyof Counts, number> = { ...a };
+export const addCounts = (a: UsageCounts, b: Partial<UsageCounts>): UsageCounts => {
+  const sum: Record<keyof UsageCounts, number> = { ...a };
   for (const name of COUNTED) sum[name] += b[name] ?? 0;
   return sum;
 };
@@ -47,7 +47,7 @@ type Asked = Extract<JournalEvent, { kind: "model.asked" }>;
 export function usageIn(
   { at, event: e }: Pick<Entry, "at" | "event">,
   asked: () => Asked | null,
-): Readonly<{ hour: number; model: string; counts: Partial<Counts> }> | null {
+): Readonly<{ hour: number; model: string; counts: Partial<UsageCounts> }> | null {
   const hour = hourOf(at);
   switch (e.kind) {
     case "turn.ended":
@@ -78,17 +78,17 @@ export function usageIn(
   }
 }
 
-function endedAs(ending: Extract<JournalEvent, { kind: "turn.ended" }>["ending"]): Partial<Counts> {
+function endedAs(ending: Extract<JournalEvent, { kind: "turn.ended" }>["ending"]): Partial<UsageCounts> {
   if (ending === "completed") return { completed: 1 };
   if (ending === "denied") return { denied: 1 };
   return ending === "cancelled" ? {} : { failed: 1 };
 }
 
-export type UsageSum = Readonly<{ name: string }> & Counts;
+export type UsageSum = Readonly<{ name: string }> & UsageCounts;
 
 /** Added up by what `nameOf` says of a row; the dearest first, then by name. */
 export function sumUsage(rows: Iterable<UsageRow>, nameOf: (row: UsageRow) => string | null): readonly UsageSum[] {
-  const sums = new Map<string, Counts>();
+  const sums = new Map<string, UsageCounts>();
   for (const row of rows) {
     const name = nameOf(row);
     if (name !== null) sums.set(name, addCounts(sums.get(name) ?? NOTHING_COUNTED, row));
@@ -103,7 +103,7 @@ export const dayOf = (hour: number, offsetMs: (at: number) => number): string =>
 };
 
 /** One number per hour, from `first` on; hours without a row are nothing. */
-export function hourly(rows: Iterable<UsageRow>, first: number, hours: number, of: (counts: Counts) => number): readonly number[] {
+export function hourly(rows: Iterable<UsageRow>, first: number, hours: number, of: (counts: UsageCounts) => number): readonly number[] {
   const series = new Array<number>(hours).fill(0);
   for (const row of rows) {
     const at = row.hour - first;

@@ -43,7 +43,7 @@ export type ContractedCall =
   | Readonly<{ kind: "refused"; action: Delegating; verdict: Extract<Verdict, { kind: "deny" }> }>;
 
 /** A call against its tool's contract; a delegation against the lineage and the budget of its session too. */
-export function contractOf(
+export function delegateContract(
   p: Pick<Ports, "tools" | "children">,
   s: State,
   t: Turn | null,
@@ -108,10 +108,17 @@ function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Mi
 // ── its beginning ──
 
 /** What opens it: in the parent's stream, and in its own. */
-export type Opening = Readonly<{ child: SessionId; events: readonly JournalEvent[]; begin: Begin }>;
+export type DelegateOpening = Readonly<{ child: SessionId; events: readonly JournalEvent[]; begin: Begin }>;
 
 /** Null when there is no budget left for it after all: others of the same reply were first, and it is decided again. */
-export function openingOf(p: Pick<Ports, "children" | "ids">, s: State, t: Turn, call: Call, action: Action, at: Millis): Opening | null {
+export function openingOf(
+  p: Pick<Ports, "children" | "ids">,
+  s: State,
+  t: Turn,
+  call: Call,
+  action: Action,
+  at: Millis,
+): DelegateOpening | null {
   if (action.kind !== "delegate") return null;
   const found = p.children.find(action.to);
   if (found === null) return null;

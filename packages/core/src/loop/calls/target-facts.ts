@@ -6,13 +6,13 @@ import {
   addressesIn,
   hostOf,
   linksIn,
+  type MatchRequest,
   MOST_LINKS,
   nameStandsIn,
-  type Request,
   requestOf,
   standsInRequest,
 } from "../../gate/arguments/match.ts";
-import { type Seen, seenIndex } from "../../gate/arguments/seen.ts";
+import { type SeenValues, seenIndex } from "../../gate/arguments/seen.ts";
 import { isCased, mustBeGiven, plainText, plainValue, valueDigest, valuesIn } from "../../gate/arguments/targets.ts";
 import type { Message } from "../../reason/port.ts";
 import {
@@ -41,15 +41,15 @@ type Call = Extract<Action, { kind: "call" }>;
 export type AimsOf = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => Aims;
 const NOTHING: Aims = Object.freeze({ targets: {}, outgoing: {} });
 
-type Index = { readonly tools: Digest; at: number; known: number; readonly seen: Seen };
+type Index = { readonly tools: Digest; at: number; known: number; readonly seen: SeenValues };
 /** What was seen in a conversation: it goes on with the state from one drive to the next, and ends with it. */
 const INDEXES = new WeakMap<readonly Message[], Index>();
 
 /** One per drive: what was seen is indexed as it comes, and only for agents with a tool that aims at something. */
 export function aiming(p: Needs): AimsOf {
-  const requests = new WeakMap<Turn, { readonly words: number; readonly request: Request }>();
+  const requests = new WeakMap<Turn, { readonly words: number; readonly request: MatchRequest }>();
 
-  function seenIn(s: State): Seen {
+  function seenIn(s: State): SeenValues {
     const kept = INDEXES.get(s.messages);
     const index: Index = kept?.tools === p.tools.digest ? kept : { tools: p.tools.digest, at: 0, known: 0, seen: seenIndex() }; // other tools have other labels
     if (index !== kept) INDEXES.set(s.messages, index);
@@ -65,7 +65,7 @@ export function aiming(p: Needs): AimsOf {
     return index.seen;
   }
 
-  function requestIn(t: Turn | null): Request {
+  function requestIn(t: Turn | null): MatchRequest {
     if (t === null) return NO_REQUEST;
     const known = requests.get(t);
     if (known?.words === t.words.length) return known.request;
@@ -90,7 +90,7 @@ export function aiming(p: Needs): AimsOf {
 const labelsOfTool = (p: Needs, s: State, tool: string): readonly string[] =>
   isKnowledgeTool(tool) ? [...s.labels] : (p.tools.find(tool)?.labels ?? [...s.labels]);
 
-const NO_REQUEST: Request = requestOf([]);
+const NO_REQUEST: MatchRequest = requestOf([]);
 const of = <T>(facts: T | null, arg: string): readonly (readonly [string, T])[] => (facts === null ? [] : [[arg, facts]]);
 
 type At = Readonly<{
@@ -100,8 +100,8 @@ type At = Readonly<{
   tool: Tool;
   action: Call;
   lately: Facts["lately"];
-  request: Request;
-  seen(): Seen;
+  request: MatchRequest;
+  seen(): SeenValues;
 }>;
 
 /** Null for an argument that need not be given, and was not or holds nothing. */

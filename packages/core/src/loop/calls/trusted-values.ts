@@ -1,6 +1,6 @@
 /** What a call that is done leaves behind for later decisions: values that are known from now on, and what things are called (G94, G96). */
 import { isCased, plainValue, valuesIn } from "../../gate/arguments/targets.ts";
-import type { JournalEvent, Json, Named, NamesOf, Outcome, Tool } from "../../vocab/index.ts";
+import type { JournalEvent, Json, NamedTool, NamesOf, Outcome, Tool } from "../../vocab/index.ts";
 import type { Call } from "../state.ts";
 
 const MOST_NAMES = 500;
@@ -23,7 +23,7 @@ export function learntFrom(tool: Tool, call: Call, outcome: Outcome): readonly J
 }
 
 /** The tool's own code: what it throws, or says that is no list of names, tells nothing. */
-function namesIn({ from }: NamesOf, output: Json): readonly Named[] {
+function namesIn({ from }: NamesOf, output: Json): readonly NamedTool[] {
   try {
     const told: unknown = from(output);
     if (!Array.isArray(told)) return [];

@@ -9,20 +9,20 @@ import { type Counter, type Lately, type Millis, millis } from "../../vocab/inde
 
 /** Whose: a session's action. */
 export type Whose = Readonly<{ session: string; action: string }>;
-export type Sought = Counter & Readonly<{ agent: string }>;
-export type Aside = Sought & Readonly<{ by: number }>;
+export type RateQuery = Counter & Readonly<{ agent: string }>;
+export type Aside = RateQuery & Readonly<{ by: number }>;
 
 export type CountsPort = Readonly<{
   /** From now on these are there to be read. */
   keep(names: readonly string[]): Promise<void>;
   areKept(names: readonly string[]): boolean;
   /** What a decision about this reads begins here; the action itself is not counted. */
-  reader(whose: Whose, now: Millis): (sought: Sought) => Lately;
+  reader(whose: Whose, now: Millis): (sought: RateQuery) => Lately;
   /** Set aside until it begins, or is let go. */
   setAside(whose: Whose, counts: readonly Aside[]): void;
   letGo(whose: Whose): void;
   /** Of one session: set aside for its actions, this one not counted. */
-  asideIn(whose: Whose, sought: Sought): number;
+  asideIn(whose: Whose, sought: RateQuery): number;
   /** True while nobody else has counted what this decision read. */
   isCurrent(whose: Whose): boolean;
   hasRead(whose: Whose): boolean;
@@ -34,7 +34,7 @@ export type CountsPort = Readonly<{
   leave(session: string): void;
 }>;
 
-type Reading = Readonly<{ sought: Sought; day: number; others: number }>;
+type Reading = Readonly<{ sought: RateQuery; day: number; others: number }>;
 type Session = { readonly aside: Map<string, readonly Aside[]>; readonly reads: Map<string, Map<string, Reading>> };
 
 const DAY_MS = 86_400_000;
@@ -59,7 +59,7 @@ export function countingTime(now: () => Millis, elapsed: () => number): () => Mi
   };
 }
 
-const keyOf = ({ name, agent, value }: Sought): string => `${name}\n${agent}\n${value}`;
+const keyOf = ({ name, agent, value }: RateQuery): string => `${name}\n${agent}\n${value}`;
 
 /** `elapsed`: milliseconds that really pass, also while the machine sleeps; without it the wall is believed. */
 export function countsOf(
@@ -100,9 +100,10 @@ export function countsOf(
     mine?.aside.delete(action);
   }
 
-  const others = (sought: Sought, at: Readonly<{ hour: number; day: number }>): Lately => journal.counted({ ...sought, ...at, not: owner });
+  const others = (sought: RateQuery, at: Readonly<{ hour: number; day: number }>): Lately =>
+    journal.counted({ ...sought, ...at, not: owner });
 
-  function read(whose: Whose, sought: Sought, at: Millis): Lately {
+  function read(whose: Whose, sought: RateQuery, at: Millis): Lately {
     if (!kept.has(sought.name)) throw new Error(`\`${sought.name}\` is not counted yet`);
     const span = spanOf(Math.min(at, now())); // a session's own time may be ahead, after a clock that was: the others' is not
     const key = keyOf(sought);

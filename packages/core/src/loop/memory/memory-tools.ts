@@ -2,9 +2,9 @@
  * The two tools, bound to the session that calls them: whose they are, what it carries, where in the journal it stands. Their model never says any of that (N10).
  */
 import { CONVENTIONS, recallArgs, scopeOfRecall, storeArgs } from "../../agents/agent-knowledge.ts";
-import { lineOf, shortened } from "../../knowledge/block.ts";
+import { lineOf, shortenedItem } from "../../knowledge/block.ts";
 import { conventions, folderIn } from "../../knowledge/conventions.ts";
-import { experience, idFrom, textOf } from "../../knowledge/item.ts";
+import { experience, idFrom, itemText } from "../../knowledge/item.ts";
 import type { Found, Search } from "../../knowledge/port.ts";
 import { termsIn } from "../../knowledge/terms.ts";
 import {
@@ -19,7 +19,7 @@ import {
   type ToolContext,
 } from "../../vocab/index.ts";
 import type { Cockpit } from "../effects.ts";
-import { shownText } from "../model/sanitise.ts";
+import { sanitisedText } from "../model/sanitise.ts";
 
 /** `startedAt`: the entry that says that it has started. Any other tool is what it was. */
 export function bound(c: Cockpit, tool: Tool, startedAt: () => Seq): Tool {
@@ -36,7 +36,7 @@ const recall =
   async (args, { signal }) => {
     const { query, limit, directory, scope } = recallArgs(args);
     const folder = directory === undefined ? null : folderIn(directory);
-    if (directory !== undefined && folder === null) throw new Error(`\`${shortened(directory)}\` is no folder of the project`);
+    if (directory !== undefined && folder === null) throw new Error(`\`${shortenedItem(directory)}\` is no folder of the project`);
     const search: Search = {
       agent: s.agent.name,
       scope: scopeOfRecall(scope, s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope),
@@ -57,7 +57,14 @@ const recall =
       s.at,
     );
     const lines = found.hits.map(({ item: { id, body, confidence, labels: own }, relevance }) =>
-      lineOf({ id, kind: body.kind, relevance, confidence, labels: own, text: shownText(textOf(body).slice(0, LONGEST_TOLD), "clean") }),
+      lineOf({
+        id,
+        kind: body.kind,
+        relevance,
+        confidence,
+        labels: own,
+        text: sanitisedText(itemText(body).slice(0, LONGEST_TOLD), "clean"),
+      }),
     );
     const trouble = found.trouble === null ? [] : [`(${found.trouble})`];
     return [...(lines.length === 0 ? [nothingSaid(query, directory, scope)] : lines), ...trouble].join("\n");
@@ -82,7 +89,7 @@ const store =
     const id = idFrom(p.hash, key);
     const origin = { agent: s.agent.name, labels: [...s.labels], from: { stream: s.session, seq: startedAt() }, at: s.at };
     const put = await p.knowledge.put(experience(id, fact, scope, origin), signal);
-    const said = `${JSON.stringify(textOf({ kind: "fact", ...fact }))} (confidence ${fact.confidence.toFixed(2)})`;
+    const said = `${JSON.stringify(itemText({ kind: "fact", ...fact }))} (confidence ${fact.confidence.toFixed(2)})`;
     if (put.kind === "forgotten") return `Not stored: ${id} was forgotten on request, and does not come back.`;
     const instead = put.kind === "stored" && put.superseded !== null ? ` It takes the place of ${put.superseded}.` : "";
     return `Stored ${said} as ${id}.${instead}`;

@@ -3,10 +3,10 @@
  * N6 decided as `recall` before each request, and journalled with what it brought: with the text, once a session, so that what was sent can be told from
  *    the journal alone. N9 what cannot be looked up is on record, and the turn goes on without.
  */
-import { blockOf, fitting, type Shown, shortened } from "../../knowledge/block.ts";
-import { textOf } from "../../knowledge/item.ts";
+import { blockOf, fittingItems, type Shown, shortenedItem } from "../../knowledge/block.ts";
+import { itemText } from "../../knowledge/item.ts";
 import type { Found, Search } from "../../knowledge/port.ts";
-import { LAST_MESSAGES, termsOf } from "../../knowledge/terms.ts";
+import { LAST_MESSAGES, searchTerms } from "../../knowledge/terms.ts";
 import { cut } from "../../observe/observe.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
 import {
@@ -20,14 +20,14 @@ import {
 } from "../../vocab/index.ts";
 import { requestTokens, roomFor } from "../limits/budgets.ts";
 import { counted, reserveOf } from "../model/conversation.ts";
-import { shownText } from "../model/sanitise.ts";
+import { sanitisedText } from "../model/sanitise.ts";
 import { RECALL_DUE, type State, type Turn } from "../state.ts";
 
 export const recallAction = (t: Turn): ActionId => actionId(`recall:${t.iterations + 1}`);
 
 export function searchFor(s: State): Search {
   const { scope, maxItems, threshold } = settingsOf(s);
-  const terms = termsOf(s.messages.slice(-LAST_MESSAGES).map(spoken));
+  const terms = searchTerms(s.messages.slice(-LAST_MESSAGES).map(spoken));
   const most = { memory: maxItems, knowledge: maxItems, all: 2 * maxItems };
   return {
     agent: s.agent.name,
@@ -54,7 +54,14 @@ export function recalledEvents(s: State, t: Turn, found: Found | Readonly<{ erro
   const hits = "error" in found ? [] : found.hits;
   const all = hits.map(({ item, relevance }): Shown => {
     const { id, body, confidence, labels } = item;
-    return { id, kind: body.kind, relevance: rounded(relevance), confidence, labels, text: shortened(shownText(textOf(body), "clean")) };
+    return {
+      id,
+      kind: body.kind,
+      relevance: rounded(relevance),
+      confidence,
+      labels,
+      text: shortenedItem(sanitisedText(itemText(body), "clean")),
+    };
   });
   const shown = fittingIn(s, t, all);
   const block = blockOf(shown);
@@ -73,7 +80,7 @@ export function recalledEvents(s: State, t: Turn, found: Found | Readonly<{ erro
 const LONGEST_CAUSE = 200;
 /** N81 what another system said is cleaned and shortened, on the record too. */
 const troubleOf = ({ trouble, cause }: Found): string | null =>
-  trouble === null || cause === undefined ? trouble : `${trouble}: ${[...shownText(cause, "clean")].slice(0, LONGEST_CAUSE).join("")}`;
+  trouble === null || cause === undefined ? trouble : `${trouble}: ${[...sanitisedText(cause, "clean")].slice(0, LONGEST_CAUSE).join("")}`;
 
 const rounded = (n: number): number => Math.round(n * 10_000) / 10_000;
 const tokensOf = (s: State, block: string): number => counted(s)(block) + PER_MESSAGE;
@@ -82,7 +89,7 @@ const tokensOf = (s: State, block: string): number => counted(s)(block) + PER_ME
 function fittingIn(s: State, t: Turn, all: readonly Shown[]): readonly Shown[] {
   const before = requestTokens(s);
   const room = Math.min(reserveOf(s), t.limits.contextTokens - before) - PER_MESSAGE;
-  const shown = room <= 0 ? [] : fitting(all, room, counted(s));
+  const shown = room <= 0 ? [] : fittingItems(all, room, counted(s));
   const block = blockOf(shown);
   if (block === null) return [];
   return roomFor(s, t, before + tokensOf(s, block), t.limits.outputTokens).short === null ? shown : [];

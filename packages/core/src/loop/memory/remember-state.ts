@@ -5,14 +5,14 @@
  */
 import { learningsOf } from "../../knowledge/learnings.ts";
 import { type Action, type ActionId, actionId, type Hash, LAST_SUMMARY, type SessionEvent } from "../../vocab/index.ts";
-import { shownText } from "../model/sanitise.ts";
+import { sanitisedText } from "../model/sanitise.ts";
 import { KEEP_DUE, type State, type Turn } from "../state.ts";
 
 /** Null: there is nothing to keep. */
 export function learntIn(s: State, t: Turn): string | null {
   if (s.agent.knowledge?.keepLearnings !== true) return null;
   const learnt = learningsOf(t.learnt);
-  return learnt === null ? null : shownText(learnt, "clean");
+  return learnt === null ? null : sanitisedText(learnt, "clean");
 }
 
 export const keepAction = (t: Turn): ActionId => actionId(`remember:${t.number}.${t.iterations}`);

@@ -5,7 +5,7 @@
  */
 
 import type { Message, ModelRequest, Words } from "../../reason/port.ts";
-import { type Count, PER_MESSAGE } from "../../reason/tokens.ts";
+import { PER_MESSAGE, type TokenCount } from "../../reason/tokens.ts";
 import {
   type Attachment,
   canonical,
@@ -27,8 +27,8 @@ import {
   type ToolSpec,
   type Usage,
 } from "../../vocab/index.ts";
-import { assistantMessage, noteMessage, tokensOf, toolMessageOf, userMessage } from "./conversation.ts";
-import { fields, hooksOf, isPromise, listed, play, type Ran, type Scene, textual } from "./middleware.ts";
+import { assistantMessage, messageTokens, noteMessage, toolMessageOf, userMessage } from "./conversation.ts";
+import { fields, hooksOf, isPromise, listed, type MiddlewareRun, play, type Scene, textual } from "./middleware.ts";
 
 /** A request as the conversation gives it: its tokens as counted, and what is set aside for it. */
 export type Plain = Readonly<{ request: ModelRequest; digest: Digest; tokens: number; reserved: Usage }>;
@@ -38,7 +38,7 @@ export type Ready = Plain & Readonly<{ events: readonly JournalEvent[] }>;
 /** What has to be set aside for a request of so many tokens and a reply of at most so many; null when it does not fit. */
 export type RoomFor = (tokens: number, most: number) => Usage | null;
 
-export type Preparing = Readonly<{ all: readonly Middleware[]; at: Scene; plain: Plain; roomFor: RoomFor; count: Count; hash: Hash }>;
+export type Preparing = Readonly<{ all: readonly Middleware[]; at: Scene; plain: Plain; roomFor: RoomFor; count: TokenCount; hash: Hash }>;
 /** `failed` events end the turn; they are recorded at once. */
 export type Prepared = Readonly<{ kind: "ready"; ready: Ready } | { kind: "failed"; events: readonly JournalEvent[] }>;
 
@@ -78,7 +78,7 @@ export function prepare({ all, at, plain, roomFor, count, hash }: Preparing): Pr
   return isPromise(ran) ? ran.then((r) => toPrepared(r, plain, hash)) : toPrepared(ran, plain, hash);
 }
 
-function toPrepared({ value, events, failed }: Ran<Draft>, plain: Plain, hash: Hash): Prepared {
+function toPrepared({ value, events, failed }: MiddlewareRun<Draft>, plain: Plain, hash: Hash): Prepared {
   if (failed) return { kind: "failed", events };
   if (value.sets.length === 0) return { kind: "ready", ready: { ...plain, events } };
   const digest = hash(canonical({ request: plain.digest, sets: value.sets })); // of all that is sent: the request as it was, and what was set instead
@@ -86,7 +86,7 @@ function toPrepared({ value, events, failed }: Ran<Draft>, plain: Plain, hash: H
   return { kind: "ready", ready: { request, digest, tokens, reserved, events } };
 }
 
-function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, count: Count) {
+function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, count: TokenCount) {
   const { request } = draft;
   const change = fields(given, ["system", "context", "messages", "dropTools", "temperature", "maxOutputTokens"]) as RequestChange;
   const set: Record<string, Json> = {};
@@ -141,7 +141,7 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, cou
   return { value, change: { kind: "request", set } as const };
 }
 
-const weigh = (texts: readonly string[], count: Count): number => texts.reduce((n, text) => n + count(text) + PER_MESSAGE, 0);
+const weigh = (texts: readonly string[], count: TokenCount): number => texts.reduce((n, text) => n + count(text) + PER_MESSAGE, 0);
 const weight = (messages: readonly Message[]): number => messages.reduce((n, m) => n + m.tokens, 0);
 
 function lower(given: number, most: number, least: number, name: string): number {
@@ -159,7 +159,7 @@ function toolsIn(names: readonly string[], offered: readonly ToolSpec[]): readon
 }
 
 /** Those it was shown as they are, the others as copies that nobody else holds. */
-function messagesIn(given: readonly RequestMessage[], shown: readonly Message[], count: Count): readonly Message[] {
+function messagesIn(given: readonly RequestMessage[], shown: readonly Message[], count: TokenCount): readonly Message[] {
   if (!Array.isArray(given)) throw new Error("`messages` is no list");
   const own = new Set<RequestMessage>(shown);
   const messages = given.map((m, i) => (own.has(m) ? (m as Message) : counted(messageIn(frozenCopy(m), i), count)));
@@ -168,7 +168,7 @@ function messagesIn(given: readonly RequestMessage[], shown: readonly Message[],
 }
 
 /** It comes from no entry. */
-const counted = (words: Words, count: Count): Message => ({ ...words, tokens: tokensOf(words, count), entry: seq(0) });
+const counted = (words: Words, count: TokenCount): Message => ({ ...words, tokens: messageTokens(words, count), entry: seq(0) });
 
 function messageIn(m: RequestMessage, index: number): Words {
   const role: unknown = (m as RequestMessage | null)?.role;

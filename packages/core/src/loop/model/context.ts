@@ -8,7 +8,7 @@ import { cut } from "../../observe/observe.ts";
 import type { ModelRequest } from "../../reason/port.ts";
 import { SUMMARY_SYSTEM, summaryText, transcript } from "../../reason/summary.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
-import { drop, droppable, mask, maskable, type Range, STEP, summable, sumUp } from "../../reason/window.ts";
+import { drop, droppable, type MessageRange, mask, maskable, STEP, summable, sumUp } from "../../reason/window.ts";
 import { type Compacting, canonical, type Hash, type SessionEvent } from "../../vocab/index.ts";
 import { type Room, roomFor } from "../limits/budgets.ts";
 import type { State, Turn } from "../state.ts";
@@ -57,7 +57,12 @@ export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summ
 }
 
 /** `after` is found by doing it: to a copy of the window, which is small. */
-export function compactedOf(s: State, how: Compacting, { first, last, upTo }: Range, by: Pick<Compacted, "summary" | "model">): Compacted {
+export function compactedOf(
+  s: State,
+  how: Compacting,
+  { first, last, upTo }: MessageRange,
+  by: Pick<Compacted, "summary" | "model">,
+): Compacted {
   const event: Compacted = { kind: "context.compacted", how, first, last, upTo, ...by, before: s.window.tokens, after: 0 };
   const trial = { ...s, window: { ...s.window, lines: new Map(s.window.lines) } };
   return { ...event, after: compacted(trial, event).window.tokens };
@@ -65,7 +70,7 @@ export function compactedOf(s: State, how: Compacting, { first, last, upTo }: Ra
 
 // ── the summary ──
 
-export type SummaryPlan = Readonly<{ range: Range; text: string; tokens: number; room: Room }>;
+export type SummaryPlan = Readonly<{ range: MessageRange; text: string; tokens: number; room: Room }>;
 
 /** What a summary would be made of; null when there is nothing to sum up, or neither tokens nor money for it. */
 export function summaryFor(s: State, t: Turn): SummaryPlan | null {

@@ -2,11 +2,11 @@
 import { cut, observeOutcome, observeRefusal } from "../../observe/observe.ts";
 import { fileTokens } from "../../reason/file-tokens.ts";
 import type { Message, Words } from "../../reason/port.ts";
-import { type Count, PER_MESSAGE } from "../../reason/tokens.ts";
+import { PER_MESSAGE, type TokenCount } from "../../reason/tokens.ts";
 import { widen } from "../../reason/window.ts";
 import type { Attachment, Observation, Part, ProposedCall, Seq, Verdict } from "../../vocab/index.ts";
 import { type Call, type Gated, isSettled, KEEP_DUE, nameOf, RECALL_DUE, type State, type Turn, UNDECIDED } from "../state.ts";
-import { shownOutcome, shownText } from "./sanitise.ts";
+import { sanitisedText, shownOutcome } from "./sanitise.ts";
 
 export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
 
@@ -34,8 +34,8 @@ export const reserveOf = (s: State): number =>
 export const takenOf = (s: State): number => overheadOf(s) + reserveOf(s);
 
 /** Counted once, and tied to the entry it comes from. */
-const stamped = (s: State, words: Words, entry: Seq): Message => ({ ...words, tokens: tokensOf(words, counted(s)), entry });
-export const counted = (s: State): Count => s.counters(s.agent.tokenizer);
+const stamped = (s: State, words: Words, entry: Seq): Message => ({ ...words, tokens: messageTokens(words, counted(s)), entry });
+export const counted = (s: State): TokenCount => s.counters(s.agent.tokenizer);
 
 /** Nothing may stand between a call and its results, or before the reply to a request that did not hold it. */
 export function hear(s: State, words: Words): State {
@@ -99,13 +99,13 @@ export function observation(c: Call, t: Turn): Observation {
   if (c.run.kind === "failed") {
     const tool = c.mending?.as.standIn ?? c.proposed.tool; // whatever was to run next has not failed
     const seen = observeOutcome(tool, shownOutcome({ kind: "failed", error: c.mending?.error ?? "" }, c.cleaned), limit);
-    return { ...seen, text: c.mending == null || c.mending.shown === null ? seen.text : shownText(c.mending.shown, c.cleaned) };
+    return { ...seen, text: c.mending == null || c.mending.shown === null ? seen.text : sanitisedText(c.mending.shown, c.cleaned) };
   }
   if (c.run.kind === "ended") {
     const seen = observeOutcome(nameOf(c), shownOutcome(c.run.outcome, c.cleaned), limit);
     const notes = [c.standIn === null ? null : `${c.standIn} stood in for ${c.proposed.tool}, which failed`, c.run.note];
     const said = notes.flatMap((note) => (note === null ? [] : [`[${note}] `])).join("");
-    return { ...seen, text: `${said}${c.shown === null ? seen.text : shownText(c.shown, c.cleaned)}` };
+    return { ...seen, text: `${said}${c.shown === null ? seen.text : sanitisedText(c.shown, c.cleaned)}` };
   }
   if (c.gated.kind === "denied") return observeRefusal(c.proposed.tool, c.gated.verdict);
   throw new Error(`call ${c.proposed.id} is not settled`);
@@ -139,7 +139,7 @@ function fairShare(sizes: readonly number[], room: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-function fitted(whole: string, tokens: number, most: number, count: Count): { readonly text: string; readonly tokens: number } {
+function fitted(whole: string, tokens: number, most: number, count: TokenCount): { readonly text: string; readonly tokens: number } {
   if (tokens <= most) return { text: whole, tokens };
   for (let chars = Math.floor((whole.length * most) / tokens); ; chars = Math.floor(chars * 0.8)) {
     const text = cut(whole, chars);
@@ -159,8 +159,8 @@ export const toolMessageOf = (result: Omit<Extract<Words, { role: "tool" }>, "ro
 });
 export const assistantMessage = (parts: readonly Part[]): Words => ({ role: "assistant", parts });
 
-export const tokensOf = (words: Words, count: Count): number =>
+export const messageTokens = (words: Words, count: TokenCount): number =>
   PER_MESSAGE +
   (words.role === "assistant" ? words.parts.reduce((n, p) => n + partTokens(p, count), 0) : count(words.text)) +
   (words.role === "user" ? (words.files ?? []).reduce((n, file) => n + fileTokens(file, count), 0) : 0);
-const partTokens = (p: Part, count: Count): number => count(p.text) + (p.kind === "call" ? count(p.tool) + PER_MESSAGE : 0);
+const partTokens = (p: Part, count: TokenCount): number => count(p.text) + (p.kind === "call" ? count(p.tool) + PER_MESSAGE : 0);

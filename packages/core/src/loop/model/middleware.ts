@@ -32,7 +32,7 @@ import { noteEvent } from "../calls/notes.ts";
 export type Scene = Omit<MiddlewareContext, "note"> & Readonly<{ call: CallId | null }>;
 
 /** What came of a stage: what the last one made of it, and the events that say so. `failed`: the last event says which one, and why. */
-export type Ran<V> = Readonly<{ value: V; events: readonly JournalEvent[]; failed: boolean }>;
+export type MiddlewareRun<V> = Readonly<{ value: V; events: readonly JournalEvent[]; failed: boolean }>;
 
 type Named<V, C> = Readonly<{ name: string; hook: (value: V, context: MiddlewareContext) => Hooked<C> }>;
 /** What is left of a value after a change; throws when the stage does not let it be changed so. Null: nothing changed. */
@@ -40,17 +40,17 @@ type Apply<V, C> = (value: V, given: C) => Readonly<{ value: V; change: Change; 
 type Stages<V, C> = Readonly<{ stage: Stage; at: Scene; hooks: readonly Named<V, C>[]; apply: Apply<V, C> }>;
 
 /** A promise only where a hook returned one. */
-export function play<V, C>({ stage, at, hooks, apply }: Stages<V, C>, start: V): Ran<V> | Promise<Ran<V>> {
+export function play<V, C>({ stage, at, hooks, apply }: Stages<V, C>, start: V): MiddlewareRun<V> | Promise<MiddlewareRun<V>> {
   const events: JournalEvent[] = [];
   const { call, ...scene } = at;
   let over = false;
   let value = start;
 
-  const end = (failed: boolean): Ran<V> => {
+  const end = (failed: boolean): MiddlewareRun<V> => {
     over = true; // what is noted later is nobody's
     return { value, events, failed };
   };
-  const fail = (name: string, error: unknown): Ran<V> => {
+  const fail = (name: string, error: unknown): MiddlewareRun<V> => {
     events.push({ kind: "middleware.failed", middleware: name, stage, call, error: messageOf(error).toWellFormed() });
     return end(true);
   };
@@ -65,7 +65,7 @@ export function play<V, C>({ stage, at, hooks, apply }: Stages<V, C>, start: V):
     events.push({ kind: "middleware.applied", middleware: name, stage, call, change: applied.change });
     return applied.last !== true;
   }
-  function from(first: number): Ran<V> | Promise<Ran<V>> {
+  function from(first: number): MiddlewareRun<V> | Promise<MiddlewareRun<V>> {
     for (const [i, { name, hook }] of hooks.entries()) {
       if (i < first) continue;
       try {
@@ -115,7 +115,11 @@ export const hooksOf = <H extends Exclude<keyof Middleware, "name">>(
 
 // ── the stages ──
 
-export const onUserMessage = (all: readonly Middleware[], at: Scene, text: string): Ran<string> | Promise<Ran<string>> =>
+export const onUserMessage = (
+  all: readonly Middleware[],
+  at: Scene,
+  text: string,
+): MiddlewareRun<string> | Promise<MiddlewareRun<string>> =>
   play(
     {
       stage: "user-message",
@@ -165,7 +169,7 @@ export function onResult(
   all: readonly Middleware[],
   at: Scene,
   result: Readonly<{ call: CallView; outcome: Outcome; text: string; limit: number }>,
-): Ran<string> | Promise<Ran<string>> {
+): MiddlewareRun<string> | Promise<MiddlewareRun<string>> {
   const { call, outcome, text, limit } = result;
   if (outcome.kind === "unknown") return { value: text, events: [], failed: false }; // that nobody can tell is the runtime's own word
   const hooks = hooksOf(all, "afterTool").map(({ name, hook }) => ({

@@ -31,7 +31,7 @@ export function withCleaned(p: Pick<Ports, "tools">, s: State, events: readonly 
 
 export const shownOutcome = (outcome: Outcome, markup: Markup | null): Outcome =>
   markup === null ? outcome : cleanOutcome(outcome, markup).outcome;
-export const shownText = (text: string, markup: Markup | null): string => (markup === null ? text : cleanText(text, markup).text);
+export const sanitisedText = (text: string, markup: Markup | null): string => (markup === null ? text : cleanText(text, markup).text);
 
 export type CleanHistory = Readonly<{ history: readonly Said[]; invisible: number; hidden: number }>;
 

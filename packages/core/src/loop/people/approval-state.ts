@@ -27,8 +27,8 @@ export function decided(s: State, t: Turn, e: Decided, at: number): void {
   if (call !== null) call.entry = s.seq;
   if (call !== null) noticeRepeat(s, t, call, e);
   if (call !== null && call.starts === 0) {
-    if (before?.kind === "allowed") count(s, t, call, -1);
-    if (after.kind === "allowed") count(s, t, call, 1);
+    if (before?.kind === "allowed") countVotes(s, t, call, -1);
+    if (after.kind === "allowed") countVotes(s, t, call, 1);
   }
   setGated(t, e.id, after);
   if (call !== null && after.kind === "denied") setBack(call);
@@ -214,7 +214,7 @@ function setGated(t: Turn, action: ActionId, gated: Gated): void {
 }
 
 /** A decided `allow` is counted at once, so that the next decision of the same reply already sees it. */
-export function count(s: State, t: Turn, call: Call, by: 1 | -1): void {
+export function countVotes(s: State, t: Turn, call: Call, by: 1 | -1): void {
   const tool = nameOf(call);
   s.counted += 1;
   t.allowedCalls.set(tool, (t.allowedCalls.get(tool) ?? 0) + by);

@@ -11,7 +11,7 @@ import { DELEGATE, type IntentId, type JournalEvent, type Limits, type Middlewar
 import { outcomeOf } from "../calls/delegate.ts";
 import { lateness } from "../calls/race.ts";
 import type { Cockpit, Landing } from "../effects.ts";
-import { isPromise, onResult, onUserMessage, type Ran } from "../model/middleware.ts";
+import { isPromise, type MiddlewareRun, onResult, onUserMessage } from "../model/middleware.ts";
 import { sceneOf } from "../model/prepared-request.ts";
 import { shownOutcome } from "../model/sanitise.ts";
 
@@ -57,7 +57,7 @@ export function ears(c: Listening): Ears {
     }
   }
 
-  const run = (event: Word | Late, { signal }: AbortController): Ran<string> | Promise<Ran<string>> => {
+  const run = (event: Word | Late, { signal }: AbortController): MiddlewareRun<string> | Promise<MiddlewareRun<string>> => {
     const at = { ...sceneOf(c, s.turn?.iterations ?? 0), signal };
     if (event.kind === "child.ended") return onDelegate(event, at);
     if (event.kind !== "act.late") return onUserMessage(p.middleware, at, textIn(event));
@@ -87,7 +87,7 @@ export function ears(c: Listening): Ears {
     admitted.kind === "event" ? c.consequences(admitted.event, one.intent.wish) : [refused(one, admitted.reason)];
 
   /** Judged again: while middleware took its time the turn may have ended. */
-  function became(one: Arrived, ran: Ran<string>, overtaken: string | null): readonly JournalEvent[] {
+  function became(one: Arrived, ran: MiddlewareRun<string>, overtaken: string | null): readonly JournalEvent[] {
     const admitted = judged(one);
     if (admitted.kind !== "event" || !isSeen(p.middleware, admitted.event)) return outright(one, admitted);
     if (overtaken !== null) return [refused(one, overtaken)];
@@ -163,17 +163,17 @@ function isSeen(all: readonly Middleware[], event: JournalEvent): event is Word 
 const textIn = (event: Word): string => (event.kind === "turn.started" ? event.input : event.text);
 const withText = (event: Word, text: string): Word => (event.kind === "turn.started" ? { ...event, input: text } : { ...event, text });
 
-const lastOf = ({ events }: Ran<string>) => {
+const lastOf = ({ events }: MiddlewareRun<string>) => {
   const last = events.at(-1);
   return last?.kind === "middleware.failed" ? last : null;
 };
-const whyFailed = (ran: Ran<string>): string => {
+const whyFailed = (ran: MiddlewareRun<string>): string => {
   const failed = lastOf(ran);
   return `middleware \`${failed?.middleware ?? ""}\` failed: ${messageOf(failed?.error ?? "")}`;
 };
 
 /** The event holds the words as rewritten, and beside it stands what they were. */
-function heard(event: Word | Late, ran: Ran<string>): readonly JournalEvent[] {
+function heard(event: Word | Late, ran: MiddlewareRun<string>): readonly JournalEvent[] {
   if (event.kind === "act.late" || event.kind === "child.ended") return [...ran.events, event];
   const failed = lastOf(ran);
   if (failed === null) return [withText(event, ran.value), ...ran.events];

@@ -18,7 +18,7 @@ import {
   type UserAct,
   type Wish,
 } from "../../vocab/index.ts";
-import { contractOf } from "../calls/delegate.ts";
+import { delegateContract } from "../calls/delegate.ts";
 import type { Ports } from "../ports.ts";
 import { actingFor, type Call, isDelegated, nameOf, type Question, type State } from "../state.ts";
 import { modelsOf } from "./conversation-settings.ts";
@@ -152,9 +152,9 @@ function editedDigest(
   args: JsonObject,
   toolDigest: (tool: Tool) => Digest,
 ): { digest: Digest; about: Resource } | { reason: string } {
-  const contracted = contractOf(p, s, s.turn, { ...call, edited: args }, toolDigest, p.clock.now());
+  const contracted = delegateContract(p, s, s.turn, { ...call, edited: args }, toolDigest, p.clock.now());
   if (contracted.kind === "refused") return { reason: contracted.verdict.reason };
-  const before = contractOf(p, s, s.turn, call, toolDigest, p.clock.now()).action;
+  const before = delegateContract(p, s, s.turn, call, toolDigest, p.clock.now()).action;
   if (before.kind === "delegate" && contracted.action.kind === "delegate" && before.to !== contracted.action.to)
     return { reason: OTHER_DELEGATE };
   const digest = actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, p.hash);

@@ -44,7 +44,7 @@ export const agentRoutes = {
     body: z.strictObject({
       input: s.text,
       files: s.attachments.exactOptional(),
-      session: s.sessionId.exactOptional(),
+      session: s.sessionIdSchema.exactOptional(),
       /** The caller's own name of the session; one is opened under it when there is none. */
       id: z.string().min(1).max(128).exactOptional(),
       labels: z.array(s.name).max(50).exactOptional(),

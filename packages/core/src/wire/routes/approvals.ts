@@ -14,7 +14,7 @@ export const approvalRoutes = {
   }),
   approval: get({
     path: "/approvals/{approval}",
-    params: z.strictObject({ approval: s.approvalId }),
+    params: z.strictObject({ approval: s.approvalIdSchema }),
     answers: as(s.questionView),
     act: { kind: "observe", on: "approval" },
     tag: "approvals",
@@ -22,8 +22,8 @@ export const approvalRoutes = {
   }),
   answer: post({
     path: "/approvals/{approval}/answer",
-    params: z.strictObject({ approval: s.approvalId }),
-    body: z.strictObject({ digest: s.digest, answer: s.answer }),
+    params: z.strictObject({ approval: s.approvalIdSchema }),
+    body: z.strictObject({ digest: s.digestSchema, answer: s.answer }),
     answers: as(s.became),
     status: 202,
     act: { kind: "approve", on: "approval" },
@@ -40,7 +40,7 @@ export const approvalRoutes = {
   }),
   revoke: post({
     path: "/grants/{grant}/revoke",
-    params: z.strictObject({ grant: s.grantId }),
+    params: z.strictObject({ grant: s.grantIdSchema }),
     body: z.strictObject({ reason: s.requiredReason }),
     answers: as(s.standingGrant),
     act: { kind: "approve", on: "grant" },

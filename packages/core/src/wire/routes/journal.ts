@@ -46,9 +46,9 @@ export const journalRoutes = {
         .strictObject({
           items: z.array(foundEntry).readonly(),
           /** Where to ask on from; null when there is nothing older. */
-          next: s.count.nullable(),
+          next: s.countSchema.nullable(),
           /** So many of the newest entries are not looked through yet: ask again. */
-          behind: s.count,
+          behind: s.countSchema,
         })
         .readonly(),
     ),
@@ -67,14 +67,14 @@ export const journalRoutes = {
   entryPolicies: get({
     path: "/sessions/{session}/entries/{seq}/policies",
     params: ofSession.extend({ seq: z.coerce.number().int().min(1) }),
-    answers: as(z.strictObject({ digest: s.digest.nullable(), files: s.digest.nullable() }).readonly()),
+    answers: as(z.strictObject({ digest: s.digestSchema.nullable(), files: s.digestSchema.nullable() }).readonly()),
     act: { kind: "read-journal", on: "session" },
     tag: "journal",
     says: "The digest of the policies that the session ran under at one of its entries, and of their files as they stood then: `/policies/sets/{digest}` has the texts of either.",
   }),
   journalEntry: get({
     path: "/journal/entries/{stream}/{seq}",
-    params: z.strictObject({ stream: s.streamId, seq: z.coerce.number().int().min(1) }),
+    params: z.strictObject({ stream: s.streamIdSchema, seq: z.coerce.number().int().min(1) }),
     answers: as(storedEntry),
     act: { kind: "read-journal", on: "project" },
     tag: "journal",
@@ -88,7 +88,7 @@ export const journalRoutes = {
       z
         .strictObject({
           rows: z.array(usageRow).readonly(),
-          behind: s.count,
+          behind: s.countSchema,
           /** There was more than is added up at once: the sums are too small. */
           cut: z.boolean(),
         })
@@ -100,7 +100,7 @@ export const journalRoutes = {
   }),
   export: get({
     path: "/journal/export",
-    query: z.strictObject({ session: s.sessionId.exactOptional() }),
+    query: z.strictObject({ session: s.sessionIdSchema.exactOptional() }),
     answers: inText("application/x-ndjson"),
     act: { kind: "read-journal", on: "project" },
     tag: "journal",

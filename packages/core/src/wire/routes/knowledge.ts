@@ -14,8 +14,8 @@ const knownItem = z
     text: z.string(),
     labels: z.array(z.string()).readonly(),
     verified: z.boolean(),
-    createdAt: s.millis,
-    uses: s.count,
+    createdAt: s.millisSchema,
+    uses: s.countSchema,
     /** Null where nothing was looked for. */
     relevance: z.number().nullable(),
   })

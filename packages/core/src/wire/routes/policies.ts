@@ -7,7 +7,7 @@ import { caseView, policyFile, policyFiles, policyHistoryRow, policyView, troubl
 export const policyRoutes = {
   policies: get({
     path: "/policies",
-    answers: as(z.strictObject({ digest: s.digest, policies: z.array(policyView).readonly() }).readonly()),
+    answers: as(z.strictObject({ digest: s.digestSchema, policies: z.array(policyView).readonly() }).readonly()),
     act: { kind: "observe", on: "policies" },
     tag: "policies",
     says: "The policies in force.",
@@ -64,7 +64,7 @@ export const policyRoutes = {
     answers: as(
       z
         .strictObject({
-          digest: s.digest,
+          digest: s.digestSchema,
           changes: z.array(z.strictObject({ path: z.string(), change: z.enum(["added", "changed", "removed"]) }).readonly()).readonly(),
         })
         .readonly(),
@@ -76,7 +76,7 @@ export const policyRoutes = {
   policyHistory: get({
     path: "/policies/history",
     query: z.strictObject({ before: whole.exactOptional(), limit: z.coerce.number().int().min(1).max(MOST_PAGE).default(50) }),
-    answers: as(z.strictObject({ rows: z.array(policyHistoryRow).readonly(), next: s.count.nullable() }).readonly()),
+    answers: as(z.strictObject({ rows: z.array(policyHistoryRow).readonly(), next: s.countSchema.nullable() }).readonly()),
     act: { kind: "observe", on: "policies" },
     tag: "policies",
     says: "The sets of policies that were loaded, applied or refused, newest first: since when, by whom, why, and which files changed.",
@@ -87,13 +87,13 @@ export const policyRoutes = {
     answers: as(
       z
         .strictObject({
-          digest: s.digest.nullable(),
-          files: s.digest,
-          at: s.count,
+          digest: s.digestSchema.nullable(),
+          files: s.digestSchema,
+          at: s.countSchema,
           by: z.string(),
-          texts: z.array(z.strictObject({ path: z.string(), digest: s.digest, text: z.string() }).readonly()).readonly(),
+          texts: z.array(z.strictObject({ path: z.string(), digest: s.digestSchema, text: z.string() }).readonly()).readonly(),
           /** Files that can be applied again: those below `policies/`. */
-          appliable: s.count,
+          appliable: s.countSchema,
         })
         .readonly(),
     ),

@@ -8,7 +8,7 @@ const scheduleName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const ofSchedule = z.strictObject({ schedule: scheduleName });
 const when = z.union([
   z.strictObject({ kind: z.literal("cron"), cron: z.string(), timezone: z.string() }).readonly(),
-  z.strictObject({ kind: z.literal("at"), at: s.millis }).readonly(),
+  z.strictObject({ kind: z.literal("at"), at: s.millisSchema }).readonly(),
 ]);
 const overlap = z.enum(["skip", "queue", "parallel"]);
 const missed = z.enum(["skip", "once", "all"]);
@@ -31,7 +31,7 @@ const spec: z.ZodType<ScheduleSpec> = z
     enabled: z.boolean(),
   })
   .readonly();
-const firing = z.strictObject({ dueAt: s.millis, session: s.sessionId }).readonly();
+const firing = z.strictObject({ dueAt: s.millisSchema, session: s.sessionIdSchema }).readonly();
 const states = ["active", "paused", "stopped", "done", "removed", "off"] as const;
 export const scheduleView = z
   .strictObject({
@@ -39,21 +39,24 @@ export const scheduleView = z
     state: z.enum(states),
     spec,
     from: z.string().nullable(),
-    nextAt: s.millis.nullable(),
+    nextAt: s.millisSchema.nullable(),
     /** The next three. */
-    upcoming: z.array(s.millis).max(3).readonly(),
-    open: z.array(s.sessionId).readonly(),
+    upcoming: z.array(s.millisSchema).max(3).readonly(),
+    open: z.array(s.sessionIdSchema).readonly(),
     queued: z.number(),
     retrying: z.number(),
     setAside: z.array(firing).readonly(),
     failures: z.number(),
     fired: z.number(),
-    last: z.strictObject({ at: s.millis, dueAt: s.millis, session: s.sessionId, ending: z.string().nullable() }).readonly().nullable(),
+    last: z
+      .strictObject({ at: s.millisSchema, dueAt: s.millisSchema, session: s.sessionIdSchema, ending: z.string().nullable() })
+      .readonly()
+      .nullable(),
     /** What the caller may do with it, as things stand. */
     may: z.strictObject({ edit: z.boolean(), run: z.boolean() }).readonly(),
   })
   .readonly();
-const happened = z.strictObject({ seq: z.number(), at: s.millis, event: s.scheduleEvent }).readonly();
+const happened = z.strictObject({ seq: z.number(), at: s.millisSchema, event: s.scheduleEvent }).readonly();
 const tag = "schedules";
 
 export const scheduleRoutes = {
@@ -130,7 +133,7 @@ export const scheduleRoutes = {
   runSchedule: post({
     path: "/schedules/{schedule}/run",
     params: ofSchedule,
-    answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionId })),
+    answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionIdSchema })),
     status: 202,
     act: { kind: "run-schedule", on: "schedule" },
     tag,
@@ -139,8 +142,8 @@ export const scheduleRoutes = {
   retrySchedule: post({
     path: "/schedules/{schedule}/retry",
     params: ofSchedule,
-    body: z.strictObject({ dueAt: s.millis.exactOptional() }),
-    answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionId })),
+    body: z.strictObject({ dueAt: s.millisSchema.exactOptional() }),
+    answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionIdSchema })),
     status: 202,
     act: { kind: "run-schedule", on: "schedule" },
     tag,
@@ -159,7 +162,7 @@ export const scheduleRoutes = {
     path: "/schedules/{schedule}/next",
     params: ofSchedule,
     query: z.strictObject({ most: z.coerce.number().int().min(1).max(100).default(5) }),
-    answers: as(z.strictObject({ schedule: scheduleName, next: z.array(s.millis).readonly() })),
+    answers: as(z.strictObject({ schedule: scheduleName, next: z.array(s.millisSchema).readonly() })),
     act: { kind: "observe", on: "schedule" },
     tag,
     says: "When it fires next.",

@@ -23,7 +23,7 @@ export const serverRoutes = {
   whoami: get({ path: "/me", answers: as(whoami), act: "self", tag: "server", says: "Who the caller is, and what its key is limited to." }),
   ticket: post({
     path: "/tickets",
-    answers: as(z.strictObject({ ticket: z.string(), expiresAt: s.millis }).readonly()),
+    answers: as(z.strictObject({ ticket: z.string(), expiresAt: s.millisSchema }).readonly()),
     status: 201,
     act: "self",
     asks: true,
@@ -32,7 +32,7 @@ export const serverRoutes = {
   }),
   metrics: get({
     path: "/metrics",
-    answers: as(z.strictObject({ at: s.millis, metrics: z.array(metric).readonly() }).readonly()),
+    answers: as(z.strictObject({ at: s.millisSchema, metrics: z.array(metric).readonly() }).readonly()),
     act: { kind: "list", on: "listing" },
     tag: "server",
     says: "Counters and gauges of the agents that the caller may see.",

@@ -44,7 +44,7 @@ export const sessionRoutes = {
     path: "/sessions/{session}/events",
     params: ofSession,
     query: z.strictObject({ after: whole.default(0), limit: paged.limit }),
-    answers: as(z.strictObject({ entries: z.array(s.entry).readonly(), next: s.count.nullable() }).readonly()),
+    answers: as(z.strictObject({ entries: z.array(s.entry).readonly(), next: s.countSchema.nullable() }).readonly()),
     act: { kind: "read-journal", on: "session" },
     tag: "sessions",
     says: "The entries of a session after a sequence number; `next` is where to ask on from, null at its end.",
@@ -101,7 +101,7 @@ export const sessionRoutes = {
   compact: post({
     path: "/sessions/{session}/compact",
     params: ofSession,
-    body: z.strictObject({ tokens: s.count.exactOptional() }),
+    body: z.strictObject({ tokens: s.countSchema.exactOptional() }),
     answers: as(s.became),
     status: 202,
     act: { kind: "steer", on: "session" },
@@ -121,7 +121,7 @@ export const sessionRoutes = {
   fork: post({
     path: "/sessions/{session}/fork",
     params: ofSession,
-    body: z.strictObject({ at: s.seq.exactOptional(), id: z.string().min(1).max(128).exactOptional() }),
+    body: z.strictObject({ at: s.seqSchema.exactOptional(), id: z.string().min(1).max(128).exactOptional() }),
     answers: as(s.sessionSummary),
     status: 201,
     act: { kind: "open", on: "session" },

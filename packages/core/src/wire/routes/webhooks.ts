@@ -6,17 +6,17 @@ import * as s from "../shapes.ts";
 const told = z
   .strictObject({
     /** Since the server was started. */
-    since: s.millis,
-    accepted: s.count,
+    since: s.millisSchema,
+    accepted: s.countSchema,
     /** They had come before. */
-    known: s.count,
+    known: s.countSchema,
     /** The filter did not let them through, or they only say hello. */
-    ignored: s.count,
+    ignored: s.countSchema,
     /** Signed as they have to be, and not taken all the same. */
-    refused: s.count,
+    refused: s.countSchema,
     /** Whoever sent them does not know the secret. */
-    unsigned: s.count,
-    unsignedAt: s.millis.nullable(),
+    unsigned: s.countSchema,
+    unsignedAt: s.millisSchema.nullable(),
   })
   .readonly();
 export const webhookView = z
@@ -30,18 +30,18 @@ export const webhookView = z
     from: z.string(),
     /** What a delivery must say, one line each. */
     filter: z.array(z.string()).readonly(),
-    maxBytes: s.count,
-    windowMs: s.count,
+    maxBytes: s.countSchema,
+    windowMs: s.countSchema,
     told,
   })
   .readonly();
 /** `delivery` is what its sender calls it. */
 export const deliveryView = z
   .strictObject({
-    at: s.millis,
+    at: s.millisSchema,
     what: z.enum(["accepted", "known", "ignored", "refused"]),
     delivery: z.string().nullable(),
-    session: s.sessionId.nullable(),
+    session: s.sessionIdSchema.nullable(),
     /** Why it was not taken. */
     detail: z.string(),
   })
@@ -61,7 +61,7 @@ export const webhookRoutes = {
     path: "/agents/{agent}/webhooks/{webhook}/deliveries",
     params: z.strictObject({ agent: s.name, webhook: s.name }),
     query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(20) }),
-    answers: as(z.strictObject({ items: z.array(deliveryView).readonly(), behind: s.count }).readonly()),
+    answers: as(z.strictObject({ items: z.array(deliveryView).readonly(), behind: s.countSchema }).readonly()),
     act: { kind: "observe", on: "agent" },
     tag,
     says: "The last deliveries of a webhook, newest first: those that opened a session, as the journal has them, and what else came since the server was started.",

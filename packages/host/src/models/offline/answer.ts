@@ -7,11 +7,12 @@
 import type { Json, JsonObject } from "@orgate/core";
 
 /** What may be taken, each once. */
-export type Sources = { texts: string[]; numbers: number[]; said: ReadonlySet<string>; results: readonly Json[] };
+export type AnswerSources = { texts: string[]; numbers: number[]; said: ReadonlySet<string>; results: readonly Json[] };
 
-export const answerBy = (schema: JsonObject, sources: Sources): Json => valueBy(schema, { root: schema, sources, name: null, depth: 0 });
+export const answerBy = (schema: JsonObject, sources: AnswerSources): Json =>
+  valueBy(schema, { root: schema, sources, name: null, depth: 0 });
 
-type At = Readonly<{ root: JsonObject; sources: Sources; name: string | null; depth: number }>;
+type At = Readonly<{ root: JsonObject; sources: AnswerSources; name: string | null; depth: number }>;
 const MAX_DEPTH = 12;
 
 function valueBy(given: Json, at: At): Json {
@@ -60,7 +61,7 @@ function choice(choices: readonly Json[], at: At): Json {
   return taken === null || taken === undefined ? null : valueBy(taken, deeper(at, at.name));
 }
 
-function isSaid(schema: JsonObject, { texts, numbers, said }: Sources): boolean {
+function isSaid(schema: JsonObject, { texts, numbers, said }: AnswerSources): boolean {
   const fixed = isList(schema.enum) ? schema.enum : schema.const === undefined ? [] : [schema.const];
   if (fixed.length > 0) return fixed.some((one) => said.has(String(one).toLowerCase()));
   const type = typeOf(schema);

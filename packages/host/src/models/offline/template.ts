@@ -6,14 +6,14 @@
  */
 import type { Json } from "@orgate/core";
 
-export type Look = (key: string) => Json;
+export type TemplateLookup = (key: string) => Json;
 
 const PLACE = /\{\{\s*([^{}]+?)\s*\}\}/g;
 const WHOLE = /^\{\{\s*([^{}]+?)\s*\}\}$/;
 const EACH = /^#each\s+(\S+)$/;
 
 /** A text that is one place and nothing else becomes the value itself, a number for one; within other words it becomes text. */
-export function fillJson(template: Json, look: Look): Json {
+export function fillJson(template: Json, look: TemplateLookup): Json {
   if (typeof template === "string") {
     const whole = WHOLE.exec(template)?.[1];
     return whole === undefined ? rendered(partsIn(template), look) : look(whole);
@@ -63,9 +63,9 @@ function partsIn(template: string): readonly Part[] {
   return top;
 }
 
-const rendered = (parts: readonly Part[], look: Look): string => parts.map((part) => textOf(part, look)).join("");
+const rendered = (parts: readonly Part[], look: TemplateLookup): string => parts.map((part) => textOf(part, look)).join("");
 
-function textOf(part: Part, look: Look): string {
+function textOf(part: Part, look: TemplateLookup): string {
   switch (part.kind) {
     case "text":
       return part.text;

@@ -17,15 +17,15 @@ import type { Env } from "../../node/env.ts";
 import { version } from "../../node/version.ts";
 import { orgateHome } from "../../store/keyring.ts";
 import type { SymbiOrigin } from "./project-symbi.ts";
-import type { Seen, SeenTool } from "./symbi-inputs.ts";
+import type { SeenTool, SymbiInputs } from "./symbi-inputs.ts";
 
 export type Made = Extract<Compiled, { kind: "compiled" }>;
 
 export type AgentMemory = Readonly<{
   read(text: string, file: string): SymbiFile | null;
   keepRead(text: string, symbi: SymbiFile): void;
-  compiled(origin: SymbiOrigin, seen: Seen): Made | null;
-  keepCompiled(origin: SymbiOrigin, seen: Seen, made: Made): void;
+  compiled(origin: SymbiOrigin, seen: SymbiInputs): Made | null;
+  keepCompiled(origin: SymbiOrigin, seen: SymbiInputs, made: Made): void;
 }>;
 
 /** Whose files have a say in what is made. */
@@ -49,7 +49,7 @@ export function agentMemory(remembered: Remembered = NOTHING_REMEMBERED): AgentM
     return known;
   };
   const readKey = (text: string, file: string) => sha256(JSON.stringify(["read", file, text]));
-  const compiledKey = ({ source: { symbi }, draft }: SymbiOrigin, { tools, ...rest }: Seen) =>
+  const compiledKey = ({ source: { symbi }, draft }: SymbiOrigin, { tools, ...rest }: SymbiInputs) =>
     sha256(JSON.stringify(["compiled", symbi.file, symbi.text, draft.name, tools.map(digestOf), rest]));
   return {
     read: (text, file) => opened(remembered.find(readKey(text, file)), symbiFrom),

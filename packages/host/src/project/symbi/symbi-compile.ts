@@ -2,9 +2,9 @@
 import { argTypes, mustBeGiven } from "@orgate/core/gate";
 import { type Compiled, compilePolicies, type ToolShape, type UnknownTools } from "@orgate/core/symbi";
 import type { SymbiOrigin } from "./project-symbi.ts";
-import type { Seen, SeenTool } from "./symbi-inputs.ts";
+import type { SeenTool, SymbiInputs } from "./symbi-inputs.ts";
 
-export const compileAgent = ({ source: { symbi }, draft }: SymbiOrigin, { tools, users }: Seen, unknown?: UnknownTools): Compiled =>
+export const compileAgent = ({ source: { symbi }, draft }: SymbiOrigin, { tools, users }: SymbiInputs, unknown?: UnknownTools): Compiled =>
   compilePolicies(symbi, draft, { tools: tools.map(shapeOf), userGroups: users, ...(unknown === undefined ? {} : { unknown }) });
 
 /** As policies see a tool. */

@@ -19,7 +19,7 @@ import {
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type Draft, draftAt, draftedIn } from "../../files/file-overlay.ts";
 import { readTextFile } from "../../files/text-file.ts";
-import { fileBad, labelled, projectFiles } from "../../guard/modules.ts";
+import { fileBad, labelled, projectFilesIn } from "../../guard/modules.ts";
 import { type PriceList, pricesFor } from "../../models/agent-prices.ts";
 import { standIn } from "../../toolclad/unusable-tool.ts";
 import { defineTelling } from "../agent-settings.ts";
@@ -46,20 +46,20 @@ export async function readSymbiFiles(
   root: string,
   patterns: readonly string[],
   drafts: readonly Draft[] = [],
-  memory: ReadBefore = NEVER_READ,
+  memory: CachedSymbi = NEVER_READ,
 ): Promise<readonly ReadSource[]> {
   const folder = realpathSync(root);
-  const files = [...new Set([...projectFiles(folder, patterns, "agents"), ...draftedIn(folder, patterns, drafts)])].sort();
+  const files = [...new Set([...projectFilesIn(folder, patterns, "agents"), ...draftedIn(folder, patterns, drafts)])].sort();
   const reads: ReadSource[] = [];
   for (const path of files) reads.push(await readOne(folder, path, drafts, memory));
   return reads;
 }
 
 /** What a text was found to say, and a place to keep it. */
-export type ReadBefore = Readonly<{ read(text: string, file: string): SymbiFile | null; keepRead(text: string, symbi: SymbiFile): void }>;
-const NEVER_READ: ReadBefore = { read: () => null, keepRead: () => {} };
+export type CachedSymbi = Readonly<{ read(text: string, file: string): SymbiFile | null; keepRead(text: string, symbi: SymbiFile): void }>;
+const NEVER_READ: CachedSymbi = { read: () => null, keepRead: () => {} };
 
-async function readOne(root: string, path: string, drafts: readonly Draft[], memory: ReadBefore): Promise<ReadSource> {
+async function readOne(root: string, path: string, drafts: readonly Draft[], memory: CachedSymbi): Promise<ReadSource> {
   const file = labelled(root, path);
   const trouble = (detail: string, hint: string): ReadSource => ({
     kind: "problems",

@@ -4,7 +4,7 @@ import type { Config } from "../../config/config.ts";
 
 export type SeenTool = Pick<Tool, "name" | "effects" | "inputSchema" | "outgoing" | "resourceTypes"> &
   Readonly<{ targets: readonly string[] }>;
-export type Seen = Readonly<{ tools: readonly SeenTool[]; users: Config["groups"]["users"] }>;
+export type SymbiInputs = Readonly<{ tools: readonly SeenTool[]; users: Config["groups"]["users"] }>;
 
 const seen = new WeakMap<Tool, SeenTool>();
 
@@ -16,7 +16,7 @@ function seenTool(tool: Tool): SeenTool {
   return made;
 }
 
-export const seenBy = ({ tools }: Pick<Agent, "tools">, { users }: Pick<Config["groups"], "users">): Seen => ({
+export const seenBy = ({ tools }: Pick<Agent, "tools">, { users }: Pick<Config["groups"], "users">): SymbiInputs => ({
   tools: tools.map(seenTool),
   users,
 });

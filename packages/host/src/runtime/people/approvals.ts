@@ -46,7 +46,7 @@ import { readGrant, refusalFor, survivesAll, tooWide, type WidestGrant } from "@
 import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import type { Person } from "../../store/keyring.ts";
 import { checkPerson } from "../../store/open-read-only.ts";
-import type { Place } from "../compose.ts";
+import type { OpenProjectStore } from "../compose.ts";
 import { resolvedSince } from "./resolved-since.ts";
 
 export type QuestionView = Readonly<{
@@ -227,7 +227,7 @@ export function grantWish(scope: GrantWish["scope"], lifetime: string, asks: rea
 
 // orders to all sessions
 
-export type Acting = Readonly<{ place: Pick<Place, "keyring" | "orders">; gate: Pick<Gate, "decideFor">; person: Person }>;
+export type Acting = Readonly<{ place: Pick<OpenProjectStore, "keyring" | "orders">; gate: Pick<Gate, "decideFor">; person: Person }>;
 
 /** Their key counts in this project, and they have it. */
 export async function known({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
@@ -306,10 +306,10 @@ export async function revokeGrant(acting: Acting, grant: GrantId, reason: string
 
 /** With what it covers, in words. */
 export type ListedGrant = StandingGrant & Readonly<{ says: string }>;
-export type Standing = Readonly<{ grants: readonly ListedGrant[]; halts: readonly StandingHalt[] }>;
+export type ApprovalStanding = Readonly<{ grants: readonly ListedGrant[]; halts: readonly StandingHalt[] }>;
 
 /** All grants and halts in force, for whoever only looks. */
-export async function standingOrders(journal: Pick<Journal, "read">, now: Millis): Promise<Standing> {
+export async function standingOrders(journal: Pick<Journal, "read">, now: Millis): Promise<ApprovalStanding> {
   const orders: OpenOrders = ordersOf(
     { read: journal.read, append: () => Promise.reject(new Error("this is for looking only")) },
     () => now,
@@ -318,7 +318,7 @@ export async function standingOrders(journal: Pick<Journal, "read">, now: Millis
   return inForce(orders, now);
 }
 
-export function inForce(orders: Pick<OpenOrders, "now">, now: Millis): Standing {
+export function inForce(orders: Pick<OpenOrders, "now">, now: Millis): ApprovalStanding {
   const { grants, halts } = orders.now();
   const standing = [...grants.values()].filter((g) => g.until === null || now < g.until);
   return { grants: standing.map((g) => ({ ...g, says: grantText(g) })), halts: [...halts.values()] };

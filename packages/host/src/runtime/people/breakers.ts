@@ -6,7 +6,7 @@
 import { type Agent, breakerSubject, FaultError, type Millis, millis, seq, toolsOf } from "@orgate/core";
 import { BREAKER, BREAKERS, type BreakerState, foldBreaker, type Journal, type StandingBreaker } from "@orgate/core/journal";
 import { nearestWord } from "@orgate/core/vocab";
-import type { Place } from "../compose.ts";
+import type { OpenProjectStore } from "../compose.ts";
 import { type Acting, demandReason, known, mayAct } from "./approvals.ts";
 
 /** `state` as it is now: an open one whose time is up lets calls try, whether or not anybody has written that down. */
@@ -19,12 +19,12 @@ export async function readBreakers(journal: Pick<Journal, "read" | "streams">, n
   const all: BreakerView[] = [];
   for (const { stream, seq: last } of await journal.streams(BREAKERS)) {
     const one = foldBreaker(null, await journal.read(stream, seq(last - 1), PAGE)); // the last change says it all
-    if (one !== null) all.push(viewOf(one, now));
+    if (one !== null) all.push(breakerView(one, now));
   }
   return all.sort((a, b) => (a.breaker < b.breaker ? -1 : 1));
 }
 
-export const viewOf = (one: StandingBreaker, now: Millis): BreakerView => ({
+export const breakerView = (one: StandingBreaker, now: Millis): BreakerView => ({
   ...one,
   written: one.state,
   state: one.state === "open" && one.until !== null && now >= one.until ? "half-open" : one.state,
@@ -62,7 +62,7 @@ export function unknownBreaker(
 
 /** Throws `not-permitted` and `usage`. */
 export async function setBreaker(
-  acting: Omit<Acting, "place"> & Readonly<{ place: Pick<Place, "keyring" | "orders" | "breakers"> }>,
+  acting: Omit<Acting, "place"> & Readonly<{ place: Pick<OpenProjectStore, "keyring" | "orders" | "breakers"> }>,
   breaker: string,
   { to, forMs, reason }: SetBreaker,
   now: Millis,

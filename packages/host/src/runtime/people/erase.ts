@@ -6,13 +6,13 @@ import type { SessionSummary } from "@orgate/core/journal";
 import { eraseAnswers } from "../../store/idempotency-keys.ts";
 import type { Erased } from "../../store/journal.ts";
 import { appendBehind } from "../../store/stream-end.ts";
-import { NODE, type Place } from "../compose.ts";
+import { NODE, type OpenProjectStore } from "../compose.ts";
 
 export type Erasure = Readonly<{ session: SessionId; first: Seq; last: Seq; by: Principal; reason: string }> &
   Readonly<{ /** Also while an approval request in it is open: the request goes with it. */ anyway?: boolean }>;
 
 /** The session can no longer resume. Throws `session-held` while somebody drives it. */
-export async function eraseEntries(place: Place, { session, anyway = false, ...of }: Erasure): Promise<Erased> {
+export async function eraseEntries(place: OpenProjectStore, { session, anyway = false, ...of }: Erasure): Promise<Erased> {
   const { journal } = place.store;
   const hold = await journal.take(session); // refused while its holder lives; nobody takes it meanwhile
   try {

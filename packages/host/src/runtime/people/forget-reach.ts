@@ -31,14 +31,14 @@ export type Affected = Readonly<{
 }>;
 
 /** What goes with it: whatever is erased takes along what was stored from there, and that what it was recalled in. */
-export type Reach = Readonly<{ ids: readonly KnowledgeId[]; sessions: readonly Affected[] }>;
+export type ForgetReach = Readonly<{ ids: readonly KnowledgeId[]; sessions: readonly Affected[] }>;
 
 /** N72 what a session that had read it has stored may say it again, and its place in the journal is gone: it goes too. */
 export async function reachOf(
   journal: Reading,
   store: Pick<KnowledgeStore, "get" | "list">,
   named: readonly KnowledgeId[],
-): Promise<Reach> {
+): Promise<ForgetReach> {
   const before = await forgottenBefore(journal, new Set(named));
   for (let ids: readonly KnowledgeId[] = [...new Set([...named, ...before.ids])]; ; ) {
     const items = ids.flatMap((id) => store.get(id) ?? []);

@@ -25,7 +25,7 @@ import { openPlace } from "../compose.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
 import { eraseEntries } from "./erase.ts";
 import { affectedBy, reachOf } from "./forget-reach.ts";
-import { addDocuments, type Editor, embedMissing, forgetItems, importItems } from "./knowledge.ts";
+import { addDocuments, embedMissing, forgetItems, importItems, type KnowledgeEditor } from "./knowledge.ts";
 
 const POLICIES = `@id("think") permit(principal, action in [Action::"model", Action::"respond"], resource);
 @id("look-up") permit(principal, action == Action::"recall", resource in Scope::"project");
@@ -122,7 +122,7 @@ async function stage({ says, tools = [send, page], knowledge = true, embedding, 
   made.push({ folder, runtime });
   const ana = personsAt(join(folder, "home")).create("ana");
   await runtime.place.keyring.certifyPerson("ana", ana.key.publicKey);
-  const editor: Editor = { place: runtime.place, gate, person: ana, now: () => millis(Date.now()) };
+  const editor: KnowledgeEditor = { place: runtime.place, gate, person: ana, now: () => millis(Date.now()) };
   return {
     folder,
     directory,
@@ -404,7 +404,7 @@ test("N76 what is put on record is put behind what is there, and that is not rea
       return page;
     },
   };
-  const counting: Editor = { ...editor, place: { ...runtime.place, store: { ...store, journal } } };
+  const counting: KnowledgeEditor = { ...editor, place: { ...runtime.place, store: { ...store, journal } } };
   const documents = Array.from({ length: 160 }, (_, i) => ({ path: `d${i}.txt`, directory: null, text: `text ${i}` }));
   await addDocuments(counting, { scope: "project", agent: null, labels: [], verified: true }, { documents });
   expect(await runtime.place.store.journal.read(KNOWLEDGE, seq(0), 10)).toHaveLength(4);

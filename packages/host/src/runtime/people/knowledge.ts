@@ -23,15 +23,15 @@ import {
   type SessionId,
   type StoredItem,
 } from "@orgate/core";
-import { documentKind, idFrom, LONGEST_EMBEDDED, piecesOf, readLine, textOf } from "@orgate/core/knowledge";
+import { documentKind, idFrom, itemText, LONGEST_EMBEDDED, piecesOf, readLine } from "@orgate/core/knowledge";
 import { sha256 } from "../../node/crypto.ts";
 import { appendBehind } from "../../store/stream-end.ts";
-import type { Place } from "../compose.ts";
+import type { OpenProjectStore } from "../compose.ts";
 import { type Acting, known, mayAct } from "./approvals.ts";
 import { eraseEntries } from "./erase.ts";
 import { type Affected, erasureReason, reachOf } from "./forget-reach.ts";
 
-export type Editor = Omit<Acting, "place"> & Readonly<{ place: Place; now: () => Millis }>;
+export type KnowledgeEditor = Omit<Acting, "place"> & Readonly<{ place: OpenProjectStore; now: () => Millis }>;
 
 /** Whose it is to be, and what it carries. */
 export type Placing = Readonly<{ scope: Scope; agent: string | null; labels: readonly Label[]; verified: boolean }>;
@@ -43,7 +43,7 @@ const BATCH = 50;
 
 /** `gone`: documents that were there and are not any more. `told` after each of them. */
 export async function addDocuments(
-  editor: Editor,
+  editor: KnowledgeEditor,
   placing: Placing,
   { documents, gone = [] }: Readonly<{ documents: readonly DocumentText[]; gone?: readonly string[] }>,
   told: (done: number) => void = () => {},
@@ -110,7 +110,7 @@ export async function embedMissing(
     const some = store.unembedded(embedder.model, EMBED_BATCH);
     if (some.length === 0) return done;
     const vectors = await embedder.embed(
-      some.map(({ body }) => textOf(body).slice(0, LONGEST_EMBEDDED)),
+      some.map(({ body }) => itemText(body).slice(0, LONGEST_EMBEDDED)),
       signal,
     );
     const why = store.embed(new Map(some.map(({ id }, i) => [id, vectors[i] ?? new Float32Array()])), embedder.model);
@@ -125,7 +125,7 @@ export type Imported = Readonly<{ stored: number; known: number; forgotten: numb
 
 /** Checked whole before anything is stored. What somebody else wrote is `untrusted`, and nobody here stands for it, unless whoever imports it says so. */
 export async function importItems(
-  editor: Editor,
+  editor: KnowledgeEditor,
   file: Readonly<{ name: string; text: string }>,
   trusted: boolean,
   told: (done: number) => void = () => {},
@@ -181,7 +181,7 @@ export type ForgottenHere = Readonly<{ gone: number; clean: boolean; sessions: r
 export type Left = Readonly<{ session: SessionId; why: string }>;
 
 /** Throws `usage` where an id was never there. N79 whoever may not is told before anything is looked through. */
-export async function forgetItems(editor: Editor, { ids: named, reason, erase }: Forgetting): Promise<ForgottenHere> {
+export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason, erase }: Forgetting): Promise<ForgottenHere> {
   const store = editor.place.knowledgeStore();
   const itemsOf = (ids: readonly KnowledgeId[]) => ids.flatMap((id) => store.get(id) ?? []);
   const mayForget = async (items: readonly StoredItem[]): Promise<Principal> => {
@@ -211,7 +211,7 @@ export async function forgetItems(editor: Editor, { ids: named, reason, erase }:
 
 /** N80 one that somebody drives, or that another waits for, keeps none of the others. */
 async function eraseAll(
-  { place }: Editor,
+  { place }: KnowledgeEditor,
   sessions: readonly Affected[],
   { by, reason, clean }: Readonly<{ by: Principal; reason: string; clean: boolean }>,
 ): Promise<Omit<ForgottenHere, "gone">> {
@@ -232,10 +232,10 @@ const TOMBSTONES = 500;
 
 // ── leave, and the record ──
 
-async function permitted(editor: Editor, scope: Scope, what: string): Promise<Principal> {
+async function permitted(editor: KnowledgeEditor, scope: Scope, what: string): Promise<Principal> {
   mayAct(editor.gate, editor.person, { kind: "edit-knowledge", scope }, `${what} (${scope})`);
   return known(editor, what);
 }
 
-const append = ({ place, now }: Editor, event: JournalEvent): Promise<Seq> =>
+const append = ({ place, now }: KnowledgeEditor, event: JournalEvent): Promise<Seq> =>
   appendBehind(place.store.journal, KNOWLEDGE, { at: now(), event });

@@ -5,7 +5,7 @@
  */
 import { FaultError, isFault, KNOWN, type Millis, SET_NAME, seq } from "@orgate/core";
 import { plainValue } from "@orgate/core/gate";
-import type { Place } from "../compose.ts";
+import type { OpenProjectStore } from "../compose.ts";
 import { type Acting, known, mayAct } from "./approvals.ts";
 
 export type KnownEntry = Readonly<{ set: string; value: string; why: string }>;
@@ -16,7 +16,7 @@ const MAX_VALUE = 2_000;
 
 /** Throws `not-permitted` and `usage`. */
 export async function editKnown(
-  acting: Omit<Acting, "place"> & Readonly<{ place: Pick<Place, "keyring" | "orders" | "store"> }>,
+  acting: Omit<Acting, "place"> & Readonly<{ place: Pick<OpenProjectStore, "keyring" | "orders" | "store"> }>,
   kind: "known.added" | "known.removed",
   { set, value: given, why }: KnownEntry,
   now: () => Millis,

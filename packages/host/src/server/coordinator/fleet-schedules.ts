@@ -5,19 +5,19 @@ import { NODE } from "../../runtime/compose.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { bookOf } from "../../schedules/index.ts";
-import { viewOf } from "../../schedules/operations.ts";
+import { scheduleView } from "../../schedules/operations.ts";
 import { observing } from "../routes/schedules.ts";
 import type { Voices } from "./caller-access.ts";
 
 const calendar = openCalendar();
 
 /** W144 how many there are, and whether there is more. */
-export async function listSchedules({ place }: Pick<Runtime, "place">, voices: Voices, most: number): Promise<JsonObject> {
+export async function schedulesForOperator({ place }: Pick<Runtime, "place">, voices: Voices, most: number): Promise<JsonObject> {
   const book = bookOf(place);
   await book.refresh();
   const seen = [...book.all().values()]
     .filter(({ state }) => state !== "removed")
-    .map((s) => viewOf(s, calendar, NODE.clock.now()))
+    .map((s) => scheduleView(s, calendar, NODE.clock.now()))
     .filter((one) => voices.refuses(observing(one)) === null)
     .sort((a, b) => (a.nextAt ?? Number.MAX_SAFE_INTEGER) - (b.nextAt ?? Number.MAX_SAFE_INTEGER) || (a.schedule < b.schedule ? -1 : 1));
   const schedules = seen.slice(0, most).map(({ schedule, state, spec, nextAt, last, failures }) => ({

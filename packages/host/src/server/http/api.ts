@@ -8,13 +8,13 @@ import { IDEMPOTENCY_KEY, type Route, type RouteName, type RouteRequest, unreada
 import type * as z from "zod";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type Access, type Act, act, type Caller, endedNow, strict } from "../identity/access.ts";
-import { type About, actOf, refusedAs } from "../identity/acts.ts";
+import { type AboutAct, actOf, refusedAs } from "../identity/acts.ts";
 import { leftOut } from "../identity/auth-deciding.ts";
-import { type Answer, refusal } from "./http-response.ts";
+import { type HttpAnswer, refusal } from "./http-response.ts";
 import type { Once, OnceKey } from "./idempotency.ts";
-import { type Bounds, readBody } from "./limits.ts";
-import { type Found, routerOf } from "./router.ts";
-import type { Api, Asked } from "./server.ts";
+import { readBody, type ServerLimits } from "./limits.ts";
+import { type FoundRoute, routerOf } from "./router.ts";
+import type { Api, AskedRequest } from "./server.ts";
 
 /** What one handler gets. */
 export type Call<K extends RouteName> = RouteRequest<K> &
@@ -28,10 +28,10 @@ export type Call<K extends RouteName> = RouteRequest<K> &
     gone: AbortSignal;
     header(name: string): string | null;
   }>;
-export type Handlers = { readonly [K in RouteName]?: (call: Call<K>) => Promise<Answer> };
+export type Handlers = { readonly [K in RouteName]?: (call: Call<K>) => Promise<HttpAnswer> };
 
-export type ApiNeed = Readonly<{ runtime: Runtime; access: Access; handlers: Handlers; once: Once; bounds: Bounds }>;
-type AnyHandler = (call: Call<RouteName>) => Promise<Answer>;
+export type ApiNeed = Readonly<{ runtime: Runtime; access: Access; handlers: Handlers; once: Once; bounds: ServerLimits }>;
+type AnyHandler = (call: Call<RouteName>) => Promise<HttpAnswer>;
 
 /** Routes whose body may carry files. */
 const WITH_FILES: ReadonlySet<RouteName> = new Set(["execute", "say", "steer", "uiChat"]);
@@ -56,7 +56,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
   };
 
   /** W185. A stream breaks off with the access; what took its time is not told to whoever counts no more. */
-  function whileGood(caller: Caller, answer: Answer): Answer {
+  function whileGood(caller: Caller, answer: HttpAnswer): HttpAnswer {
     const gone = (why: string) => refusal(wireProblem("unauthenticated", why, "sign in again, or show another key"));
     const why = endedNow(access, caller);
     if (why !== null) throw gone(why);
@@ -80,7 +80,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
   async function decided<T>(
     caller: Caller | null,
     { act: on }: Route,
-    call: Omit<About, "user">,
+    call: Omit<AboutAct, "user">,
     work: () => Promise<T>,
     gone?: () => Promise<T | null>,
   ): Promise<T> {
@@ -102,7 +102,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
     return work();
   }
 
-  async function decoded(asked: Asked, { name, route, params }: Omit<Matched, "kind">): Promise<RouteRequest<RouteName>> {
+  async function decoded(asked: AskedRequest, { name, route, params }: Omit<Matched, "kind">): Promise<RouteRequest<RouteName>> {
     const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
       const found = schema.safeParse(value);
       if (found.success) return found.data;
@@ -115,7 +115,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
     return { params: path, query, body } as RouteRequest<RouteName>;
   }
 
-  function callOf(asked: Asked, caller: Caller | null, request: RouteRequest<RouteName>): Call<RouteName> {
+  function callOf(asked: AskedRequest, caller: Caller | null, request: RouteRequest<RouteName>): Call<RouteName> {
     const may = (wanted: Act): boolean => caller !== null && access.mayDo(caller, wanted) === null;
     const header = (name: string): string | null => {
       const value = asked.message.headers[name];
@@ -138,12 +138,12 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
   }
 
   async function doneOnce(
-    asked: Asked,
+    asked: AskedRequest,
     route: RouteName,
     of: Route,
     call: Call<RouteName>,
     handler: AnyHandler,
-  ): Promise<{ status: number; answer: Answer }> {
+  ): Promise<{ status: number; answer: HttpAnswer }> {
     const { params, query, body, caller, may, sees, gone, header } = call;
     const key = asked.message.headers[IDEMPOTENCY_KEY];
     const { principal, scope } = caller;
@@ -165,8 +165,8 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
   }
 }
 
-type Matched = Extract<Found, { kind: "route" }>;
-function mustFind(found: Found): Matched {
+type Matched = Extract<FoundRoute, { kind: "route" }>;
+function mustFind(found: FoundRoute): Matched {
   switch (found.kind) {
     case "route":
       return found;
@@ -187,7 +187,7 @@ function queryOf(query: URLSearchParams): Readonly<Record<string, string>> {
   return Object.fromEntries(query);
 }
 
-async function jsonBody({ message }: Asked, most: number): Promise<unknown> {
+async function jsonBody({ message }: AskedRequest, most: number): Promise<unknown> {
   const read = await readBody(message, most);
   if (read.kind === "refused") throw refusal(read.problem);
   if (read.bytes.length === 0) return undefined;

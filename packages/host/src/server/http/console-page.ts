@@ -10,8 +10,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Answer } from "./http-response.ts";
-import type { Page } from "./server.ts";
+import type { HttpAnswer } from "./http-response.ts";
+import type { ServedPage } from "./server.ts";
 
 /** In a checkout the console is built beside; in a package it lies within. */
 export const consoleFolder = (): string =>
@@ -47,7 +47,7 @@ const HASHED = /^\/assets\/.+-[\w-]{8}\.\w+$/;
 type File = Readonly<{ path: string; mediaType: string; packed: readonly ("br" | "gz")[] }>;
 type Build = Readonly<{ of: number; files: ReadonlyMap<string, File> }>;
 
-export function consolePage(folder: string = consoleFolder()): Page {
+export function consolePage(folder: string = consoleFolder()): ServedPage {
   let build: Build | null = null;
   const bytes = new Map<string, Buffer>();
   /** A build may come, or be replaced, while the server runs. */
@@ -64,7 +64,7 @@ export function consolePage(folder: string = consoleFolder()): Page {
     bytes.set(path, found);
     return found;
   };
-  const answer: Page["answer"] = async ({ method, path }, message) => {
+  const answer: ServedPage["answer"] = async ({ method, path }, message) => {
     if ((method !== "GET" && method !== "HEAD") || OTHERS.test(path)) return null;
     const now = current();
     const wanted = now?.files.get(path);
@@ -78,7 +78,7 @@ export function consolePage(folder: string = consoleFolder()): Page {
 
 const takesPages = ({ headers }: IncomingMessage): boolean => (headers.accept ?? "").includes("text/html");
 
-function given(file: File, path: string, { headers }: IncomingMessage, read: (path: string) => Buffer): Answer {
+function given(file: File, path: string, { headers }: IncomingMessage, read: (path: string) => Buffer): HttpAnswer {
   const taken = String(headers["accept-encoding"] ?? "");
   const how = file.packed.find((name) => new RegExp(`\\b${name === "gz" ? "gzip" : name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?\\b)`).test(taken));
   return {
@@ -109,7 +109,7 @@ function filesIn(folder: string): ReadonlyMap<string, File> {
 }
 
 const STYLE = "body{font:16px/1.5 system-ui,sans-serif;margin:4rem auto;max-width:40rem;padding:0 1rem;color-scheme:light dark}";
-const NOT_BUILT: Answer = {
+const NOT_BUILT: HttpAnswer = {
   kind: "text",
   mediaType: "text/html; charset=utf-8",
   headers: {

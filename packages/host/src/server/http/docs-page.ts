@@ -1,12 +1,12 @@
 /** `/docs`: the one table of routes as a page. No script, nothing from elsewhere. */
 import { API, ROUTE_NAMES, ROUTES, type Route } from "@orgate/core/wire";
 import { pageText, STYLE, sourceOf } from "./page-style.ts";
-import type { Page } from "./server.ts";
+import type { ServedPage } from "./server.ts";
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 const shown = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 
-export function docsPage(version: string): Page {
+export function docsPage(version: string): ServedPage {
   const headers = {
     "content-security-policy": `default-src 'none'; style-src ${sourceOf(STYLE)}; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
   };

@@ -11,7 +11,7 @@ import { programWarnings } from "../../toolclad/program-warnings.ts";
 import { errorText, type Log } from "./logs.ts";
 
 export type Check = Readonly<{ name: string; ok: boolean; detail: string }>;
-export type Probes = Readonly<{
+export type HealthChecks = Readonly<{
   live(): Promise<readonly Check[]>;
   ready(): Promise<readonly Check[]>;
   /** W687 Something failed: what the last check of writing said counts no more. */
@@ -30,7 +30,7 @@ export type ProbesNeed = Readonly<{
   freshMs?: number;
 }>;
 
-export function probesOf({ runtime, isLeaving, log, patienceMs = 2_000, freshMs = 5_000 }: ProbesNeed): Probes {
+export function openHealthChecks({ runtime, isLeaving, log, patienceMs = 2_000, freshMs = 5_000 }: ProbesNeed): HealthChecks {
   const { store } = runtime.place;
   let wrote: { readonly at: number; readonly check: Promise<Check> } | null = null;
 

@@ -23,7 +23,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze(
 /** Resolves when there is room for more, and when the reader has gone; never rejects. */
 export type Sink = Readonly<{ write(text: string): Promise<void> }>;
 
-export type Answer = Readonly<
+export type HttpAnswer = Readonly<
   /** `passing`: what stands now, and will be told otherwise later: under an idempotency key it is not kept. */
   | { kind: "json"; value: unknown; status?: number; headers?: Readonly<Record<string, string>>; passing?: boolean }
   | { kind: "text"; mediaType: string; text: string; headers?: Readonly<Record<string, string | readonly string[]>> }
@@ -34,7 +34,7 @@ export type Answer = Readonly<
 
 type To = Readonly<{ response: ServerResponse; request: string }>;
 
-export async function give({ response, request }: To, answer: Answer, status: number): Promise<void> {
+export async function give({ response, request }: To, answer: HttpAnswer, status: number): Promise<void> {
   const headers = { ...SECURITY_HEADERS, "x-request-id": request, ...answer.headers };
   switch (answer.kind) {
     case "json":

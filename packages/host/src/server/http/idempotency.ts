@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { type IntentId, intentId } from "@orgate/core";
 import { idempotencyKey, type RouteName, wireProblem } from "@orgate/core/wire";
-import type { Scope } from "../identity/access.ts";
+import type { AccessScope } from "../identity/access.ts";
 import { refusal } from "./http-response.ts";
 
 /** `status` is null while there is no last word. */
@@ -24,9 +24,9 @@ export type Keys = Readonly<{
   close(): void;
 }>;
 
-export type Given = Readonly<{
+export type GivenAnswer = Readonly<{
   user: string;
-  scope: Pick<Scope, "agents" | "actions">;
+  scope: Pick<AccessScope, "agents" | "actions">;
   route: RouteName;
   key: string | undefined;
   request: unknown;
@@ -34,8 +34,8 @@ export type Given = Readonly<{
 export type Replied = Readonly<{ status: number; value: unknown; passing: boolean }>;
 export type Once = Readonly<{
   /** What was answered under this key before; null where nothing was. */
-  kept(given: Given): Promise<Replied | null>;
-  done(given: Given, work: (key: OnceKey) => Promise<Replied>): Promise<Replied>;
+  kept(given: GivenAnswer): Promise<Replied | null>;
+  done(given: GivenAnswer, work: (key: OnceKey) => Promise<Replied>): Promise<Replied>;
 }>;
 export type OnceKey = Readonly<{
   /** For the wish that the request is. */
@@ -92,7 +92,7 @@ export function onceOf(keys: Keys, now: () => number): Once {
   };
 }
 
-function readKey({ user, scope: { agents, actions }, route, key, request }: Given): Readonly<{ id: string; digest: string }> {
+function readKey({ user, scope: { agents, actions }, route, key, request }: GivenAnswer): Readonly<{ id: string; digest: string }> {
   const read = idempotencyKey.safeParse(key);
   if (!read.success)
     throw refusal(

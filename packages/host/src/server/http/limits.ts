@@ -10,7 +10,7 @@ import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import { type Problem, wireProblem } from "@orgate/core/wire";
 
-export type Bounds = Readonly<{
+export type ServerLimits = Readonly<{
   connections: number;
   connectionsPerAddress: number;
   /** Headers have to be there by then. */
@@ -30,7 +30,7 @@ export type Bounds = Readonly<{
   strangersPerSecond: number;
 }>;
 
-export const BOUNDS: Bounds = Object.freeze({
+export const BOUNDS: ServerLimits = Object.freeze({
   connections: 4_096,
   connectionsPerAddress: 2_048,
   headersMs: 10_000,
@@ -125,10 +125,10 @@ function wholeOf(address: string): readonly string[] {
   return [...(before ?? []), ...(tail === undefined ? [] : Array.from({ length: missing }, () => "0")), ...(after ?? [])];
 }
 
-export type Door = Readonly<{ enter(address: string): boolean; leave(address: string): void; inside(): number }>;
+export type DoorLimits = Readonly<{ enter(address: string): boolean; leave(address: string): void; inside(): number }>;
 
 /** Counts who is inside. */
-export function doorOf({ connections, connectionsPerAddress }: Pick<Bounds, "connections" | "connectionsPerAddress">): Door {
+export function doorOf({ connections, connectionsPerAddress }: Pick<ServerLimits, "connections" | "connectionsPerAddress">): DoorLimits {
   const byAddress = new Map<string, number>();
   let all = 0;
   return {

@@ -1,7 +1,7 @@
 /** From a method and a path to the route of the one table, and its parameters as text. */
 import { API, type Method, ROUTE_NAMES, ROUTES, type Route, type RouteName } from "@orgate/core/wire";
 
-export type Found = Readonly<
+export type FoundRoute = Readonly<
   | { kind: "route"; name: RouteName; route: Route; params: Readonly<Record<string, string>> }
   /** The path is there, and not with this method. */
   | { kind: "other-method"; allow: readonly Method[] }
@@ -10,7 +10,7 @@ export type Found = Readonly<
 
 type Compiled = Readonly<{ name: RouteName; route: Route; parts: readonly string[] }>;
 
-export function routerOf(): (method: string, path: string) => Found {
+export function routerOf(): (method: string, path: string) => FoundRoute {
   const bySize = new Map<number, Compiled[]>();
   for (const name of ROUTE_NAMES) {
     const route: Route = ROUTES[name];

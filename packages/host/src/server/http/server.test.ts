@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { raw, type Serving, type ServingOptions, serving } from "../fixtures/serving.ts";
 import { latch } from "../fixtures/stand.ts";
 import { rateOf } from "./limits.ts";
-import type { Talks } from "./server.ts";
+import type { SocketTalks } from "./server.ts";
 
 const open: Serving[] = [];
 afterEach(async () => {
@@ -133,7 +133,7 @@ test("W71 live and ready tell of the journal, without saying where it lies; a jo
   const at = await serve();
   expect(await (await at.get("/readyz", null)).json()).toMatchObject({ status: "ok" });
   await at.runtime.place.store.close();
-  const { probesOf } = await import("./health-checks.ts");
+  const { openHealthChecks: probesOf } = await import("./health-checks.ts");
   const { NO_LOG } = await import("./logs.ts");
   const fresh = probesOf({ runtime: at.runtime, isLeaving: () => false, log: NO_LOG });
   const checks = await fresh.ready();
@@ -201,7 +201,7 @@ test("W76 a port in use, a host that is none: a line and what to do", async () =
 });
 
 /** Answers what it hears, as long as it is there. */
-const echo: Talks = {
+const echo: SocketTalks = {
   "/ws/v1": (_, __, duplex) => ({
     hear: (text) => void duplex.send(text),
     gone: () => {},

@@ -15,30 +15,36 @@ import { FaultError } from "@orgate/core";
 import { API, CLOSE, MOST_FRAME_BYTES, type Problem, type RouteName, wireProblem } from "@orgate/core/wire";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Access, type Asking, type Caller, isChatKey, isProblem, strict } from "../identity/access.ts";
-import type { Check, Probes } from "./health-checks.ts";
-import { type Answer, give, isRefusal, problemIn, rawProblem, refusal, refuse } from "./http-response.ts";
-import { type Bounds, doorOf, rateOf, sourceBehind } from "./limits.ts";
+import type { Check, HealthChecks } from "./health-checks.ts";
+import { give, type HttpAnswer, isRefusal, problemIn, rawProblem, refusal, refuse } from "./http-response.ts";
+import { doorOf, rateOf, type ServerLimits, sourceBehind } from "./limits.ts";
 import { errorText, type Log } from "./logs.ts";
 
 /** Answers what the one table of routes knows. */
-export type Api = (asked: Asked) => Promise<Answered>;
-export type Asked = Readonly<{ asking: Asking; message: IncomingMessage; caller(): Promise<Caller>; request: string; gone: AbortSignal }>;
+export type Api = (asked: AskedRequest) => Promise<HandledRequest>;
+export type AskedRequest = Readonly<{
+  asking: Asking;
+  message: IncomingMessage;
+  caller(): Promise<Caller>;
+  request: string;
+  gone: AbortSignal;
+}>;
 /** `route` is what logs and metrics count it under. Throws refusals and faults. */
-export type Answered = Readonly<{ route: RouteName; status: number; answer: Answer; caller: Caller | null }>;
+export type HandledRequest = Readonly<{ route: RouteName; status: number; answer: HttpAnswer; caller: Caller | null }>;
 
 /** A page beside the API: the description, sign-in, the console. */
-export type Page = Readonly<{
+export type ServedPage = Readonly<{
   /** What it answers: `GET /docs`. Each has its row in the matrix of who may do what (W194). */
   ways: readonly string[];
-  answer(asking: Asking, message: IncomingMessage): Promise<Readonly<{ status: number; answer: Answer }> | null>;
+  answer(asking: Asking, message: IncomingMessage): Promise<Readonly<{ status: number; answer: HttpAnswer }> | null>;
 }>;
 /** For anybody, whatever the rest does. */
 export const PROBES = ["/livez", "/readyz"] as const;
 
 /** One WebSocket, as whoever talks over it sees it; and as the server sees whoever talks. */
 export type SocketDuplex = Readonly<{ send(text: string): Promise<void>; close(code: number, reason: string): void }>;
-export type Talk = Readonly<{ hear(text: string): void; gone(): void; leave(problem: Problem, again: boolean, code?: number): void }>;
-export type Talks = Readonly<Record<string, (caller: Caller, id: string, duplex: SocketDuplex) => Talk>>;
+export type SocketTalk = Readonly<{ hear(text: string): void; gone(): void; leave(problem: Problem, again: boolean, code?: number): void }>;
+export type SocketTalks = Readonly<Record<string, (caller: Caller, id: string, duplex: SocketDuplex) => SocketTalk>>;
 
 export type ServerOptions = Readonly<{
   host: string;
@@ -49,10 +55,10 @@ export type ServerOptions = Readonly<{
   proxies?: readonly string[];
   access: Access;
   api: Api;
-  pages: readonly Page[];
-  talks: Talks;
-  probes: Probes;
-  bounds: Bounds;
+  pages: readonly ServedPage[];
+  talks: SocketTalks;
+  probes: HealthChecks;
+  bounds: ServerLimits;
   log: Log;
   /** Hears of each request once it was answered. */
   counted(request: Readonly<{ route: string; method: string; status: number; ms: number }>): void;
@@ -77,7 +83,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const halts = rateOf(bounds.burst, bounds.perSecond);
   const strangers = rateOf(bounds.strangersBurst, bounds.strangersPerSecond);
   const sourceOf = sourceBehind(options.proxies ?? []);
-  const open = new Map<WebSocket, Readonly<{ talk: Talk }> & { alive: boolean }>();
+  const open = new Map<WebSocket, Readonly<{ talk: SocketTalk }> & { alive: boolean }>();
   let leaving = false;
   let isOurs: (host: string | undefined) => boolean = () => false;
 
@@ -187,7 +193,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   }
 
-  async function probe({ method, path }: Asking): Promise<Readonly<{ route: string; status: number; answer: Answer }> | null> {
+  async function probe({ method, path }: Asking): Promise<Readonly<{ route: string; status: number; answer: HttpAnswer }> | null> {
     if (method !== "GET" || !PROBES.some((one) => one === path)) return null;
     const checks: readonly Check[] = path === "/livez" ? await probes.live() : await probes.ready();
     const ok = checks.every((check) => check.ok);
@@ -224,7 +230,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     sockets.handleUpgrade(message, socket, head, (ws) => accept(ws, asking.path, caller, talk));
   }
 
-  function accept(ws: WebSocket, path: string, caller: Caller, begin: Talks[string]): void {
+  function accept(ws: WebSocket, path: string, caller: Caller, begin: SocketTalks[string]): void {
     const id = randomUUID();
     const talk = begin(caller, id, duplexOf(ws));
     const one = { talk, alive: true };

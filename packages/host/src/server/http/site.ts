@@ -8,17 +8,17 @@ import { consolePage } from "./console-page.ts";
 import { docsPage } from "./docs-page.ts";
 import { refusal } from "./http-response.ts";
 import { readBody } from "./limits.ts";
-import type { Page } from "./server.ts";
+import type { ServedPage } from "./server.ts";
 
 const MOST_LINK = 1_000;
 
-export const sitePages = (identity: Identity, origins: () => readonly string[], version: string): readonly Page[] => [
+export const sitePages = (identity: Identity, origins: () => readonly string[], version: string): readonly ServedPage[] => [
   docsPage(version),
   consolePage(),
   signingPage(identity, origins),
 ];
 
-function signingPage(identity: Identity, origins: () => readonly string[]): Page {
+function signingPage(identity: Identity, origins: () => readonly string[]): ServedPage {
   const signing = pagesOf({ ...identity, origins, now: () => millis(Date.now()) });
   return {
     ways: [`GET ${SIGN_IN_PATH}`, `POST ${SIGN_IN_PATH}`, `POST ${SIGN_OUT_PATH}`],

@@ -10,9 +10,9 @@ import { type ActName, type ActOn, type Problem, wireProblem } from "@orgate/cor
 import type { Person } from "../../store/keyring.ts";
 
 /** What a key or a sign-in is limited to; null: whatever the policies let the person see and do. */
-export type Scope = Readonly<{ agents: readonly string[] | null; actions: readonly string[] | null; expiresAt: Millis | null }>;
+export type AccessScope = Readonly<{ agents: readonly string[] | null; actions: readonly string[] | null; expiresAt: Millis | null }>;
 /** `person` signs what they ask of sessions. */
-export type Caller = Readonly<{ principal: Principal; person: Person; scope: Scope }>;
+export type Caller = Readonly<{ principal: Principal; person: Person; scope: AccessScope }>;
 
 /** A request as identity sees it. No body: nobody is known by what they say. */
 export type Asking = Readonly<{

@@ -14,7 +14,7 @@ import { refusal } from "../http/http-response.ts";
 import { type Act, act, requesterOf } from "./access.ts";
 
 /** `user` asks. */
-export type About = Readonly<{ params: unknown; body: unknown; user: string }>;
+export type AboutAct = Readonly<{ params: unknown; body: unknown; user: string }>;
 
 const textIn = (from: unknown, name: string): string | null => {
   if (typeof from !== "object" || from === null || !Object.hasOwn(from, name)) return null;
@@ -29,7 +29,7 @@ function answering(kind: RouteAct["kind"], body: unknown): RouteAct["kind"] {
   return given === "deny" || given === "withdraw" ? given : kind;
 }
 
-export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, body, user }: About): Promise<Act> {
+export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, body, user }: AboutAct): Promise<Act> {
   switch (on) {
     case "listing":
     case "policies":

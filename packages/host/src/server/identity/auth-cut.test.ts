@@ -4,7 +4,7 @@ import { millis } from "@orgate/core";
 import { CLOSE, frameText } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { accessBook, readToken } from "../../identity/access-book.ts";
-import { openPlace, type Place, secretPort } from "../../runtime/compose.ts";
+import { type OpenProjectStore, openPlace, secretPort } from "../../runtime/compose.ts";
 import { withKey } from "../fixtures/door.ts";
 import { type Dialled, type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";
@@ -39,7 +39,7 @@ async function quiet({ dial }: Guarded, headers: Readonly<Record<string, string>
 }
 
 /** In another process, as far as the journal can tell: its writes are noticed by the server by itself. */
-async function elsewhere({ stand }: Guarded, work: (place: Place) => Promise<unknown>): Promise<void> {
+async function elsewhere({ stand }: Guarded, work: (place: OpenProjectStore) => Promise<unknown>): Promise<void> {
   const place = await openPlace({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
   await work(place);
   await place.close();

@@ -1,6 +1,6 @@
 import { ACT_NAMES, type ActOn } from "@orgate/core/wire";
 import { expect, test } from "vitest";
-import { type Act, act, type Scope } from "./access.ts";
+import { type AccessScope, type Act, act } from "./access.ts";
 import { outOfScope, userActFor } from "./auth-deciding.ts";
 
 const ON: readonly ActOn[] = [
@@ -16,7 +16,7 @@ const ON: readonly ActOn[] = [
   "schedule",
   "project",
 ];
-const limited = (limits: Partial<Scope>): Scope => ({ agents: null, actions: null, expiresAt: null, ...limits });
+const limited = (limits: Partial<AccessScope>): AccessScope => ({ agents: null, actions: null, expiresAt: null, ...limits });
 
 test("W106 access to agents covers what is theirs, and nothing that is nobody's", () => {
   const scope = limited({ agents: ["clerk"] });

@@ -5,21 +5,21 @@
  * W107 access that is limited to actions does these alone; lists need `observe`.
  */
 import type { Looked, UserAct } from "@orgate/core";
-import type { Act, Scope } from "./access.ts";
+import type { AccessScope, Act } from "./access.ts";
 
 /** Why its limits leave this out; null when they do not. */
-export function outOfScope({ agents, actions }: Scope, act: Act): string | null {
+export function outOfScope({ agents, actions }: AccessScope, act: Act): string | null {
   const left = leftOut({ actions }, act.kind);
   if (left !== null) return left;
   if (agents === null || act.on === "listing") return null; // what is listed is looked at one by one
-  const agent = agentOf(act);
+  const agent = agentResource(act);
   return agent !== null && agents.includes(agent)
     ? null
     : `this access is limited to ${agents.length === 1 ? "agent" : "agents"} ${listed(agents)}`;
 }
 
 /** Why its limits leave out this action, whatever it is done to. */
-export function leftOut({ actions }: Pick<Scope, "actions">, kind: Act["kind"]): string | null {
+export function leftOut({ actions }: Pick<AccessScope, "actions">, kind: Act["kind"]): string | null {
   const needed = kind === "list" ? "observe" : kind;
   const isCovered = actions === null || actions.includes(needed) || (kind === "deny" && actions.includes("approve")); // Q367
   return isCovered ? null : `this access is limited to ${listed(actions)}`;
@@ -28,7 +28,7 @@ export function leftOut({ actions }: Pick<Scope, "actions">, kind: Act["kind"]):
 const listed = (names: readonly string[]): string => (names.length === 0 ? "nothing" : names.map((n) => `\`${n}\``).join(", "));
 
 /** Whose it is. To halt one agent is to do something to that agent. */
-export function agentOf({ on, agent, id }: Act): string | null {
+export function agentResource({ on, agent, id }: Act): string | null {
   if (on === "work") return id?.startsWith("agent:") === true ? id.slice("agent:".length) : null;
   return agent;
 }

@@ -6,11 +6,11 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 
-export type Found = "right" | "wrong" | "later";
+export type SecretCheck = "right" | "wrong" | "later";
 
 export type Guessing = Readonly<{
   /** `check` is asked unless this very token was found right before. `id` names the key that it claims to be. */
-  check(token: string, id: string, check: () => Promise<boolean>): Promise<Found>;
+  check(token: string, id: string, check: () => Promise<boolean>): Promise<SecretCheck>;
 }>;
 
 export type GuessingOptions = Readonly<{ atOnce?: number /** For one key. */; waiting?: number }>;

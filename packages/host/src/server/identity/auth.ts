@@ -13,17 +13,17 @@ import { refusalFor } from "@orgate/core/gate";
 import type { Access as Given } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
 import { type AccessBook, accessBook, keyWithdrawn, LINK_MS, readToken, SIGN_IN_MS, whyLapsed } from "../../identity/access-book.ts";
-import { type Place, secretPort } from "../../runtime/compose.ts";
+import { type OpenProjectStore, secretPort } from "../../runtime/compose.ts";
 import type { Person } from "../../store/keyring.ts";
 import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "../http/auth-site.ts";
-import { type Access, type Act, type Asking, type Caller, isChatKey, type Scope } from "./access.ts";
-import { agentOf, outOfScope, userActFor } from "./auth-deciding.ts";
+import { type Access, type AccessScope, type Act, type Asking, type Caller, isChatKey } from "./access.ts";
+import { agentResource, outOfScope, userActFor } from "./auth-deciding.ts";
 import { type Guessing, type GuessingOptions, guessing } from "./auth-guessing.ts";
 import { type Tickets, tickets } from "./auth-tickets.ts";
 import { operatorsOf } from "./operators.ts";
 
 export type IdentityOptions = Readonly<{
-  place: Pick<Place, "store" | "keyring">;
+  place: Pick<OpenProjectStore, "store" | "keyring">;
   /** `.orgate` of the project. */
   directory: string;
   gate: Pick<Gate, "decideFor">;
@@ -41,7 +41,7 @@ export type Ticket = Readonly<{ ticket: string; expiresAt: Millis }>;
 type Watcher = Readonly<{ caller: Caller; ended(why: string): void }>;
 /** Of one timer. */
 const LONGEST_MS = 2 ** 31 - 1;
-const UNLIMITED: Scope = { agents: null, actions: null, expiresAt: null };
+const UNLIMITED: AccessScope = { agents: null, actions: null, expiresAt: null };
 
 export type Identity = Access &
   Readonly<{
@@ -97,7 +97,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   await look();
   const stopWatching = place.store.inbox.watchChanges(() => void look().catch(() => {}));
 
-  function admit(person: Person, scope: Scope, access: Given["access"] | null): Caller {
+  function admit(person: Person, scope: AccessScope, access: Given["access"] | null): Caller {
     const caller: Caller = Object.freeze({ principal: { kind: "user", id: person.name }, person, scope });
     callers.set(caller, { access });
     return caller;
@@ -317,9 +317,9 @@ const unknown = (): Problem => wireProblem("unauthenticated", "nobody is known b
 
 /** W108. */
 const SPEAKS: ReadonlySet<Act["kind"]> = new Set(["run", "open", "say", "steer", "approve", "deny", "withdraw"]);
-function throughDesk({ agents, actions }: Scope, act: Act, desks: readonly string[]): string | null {
+function throughDesk({ agents, actions }: AccessScope, act: Act, desks: readonly string[]): string | null {
   if ((agents === null && actions === null) || !SPEAKS.has(act.kind)) return null;
-  const agent = agentOf(act);
+  const agent = agentResource(act);
   return agent !== null && desks.includes(agent) ? `\`${agent}\` acts for whoever speaks with it, and this access is limited` : null;
 }
 

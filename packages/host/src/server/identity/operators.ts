@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { FaultError, isFault, type KeyId } from "@orgate/core";
-import type { Place } from "../../runtime/compose.ts";
+import type { OpenProjectStore } from "../../runtime/compose.ts";
 import type { Person } from "../../store/keyring.ts";
 import { personsAt } from "../../store/open-read-only.ts";
 
@@ -29,7 +29,10 @@ export function heldKeys(directory: string, name: string): readonly KeyId[] {
   return persons.names().includes(name) ? [persons.open(name).key.id] : [];
 }
 
-export function operatorsOf(directory: string, keyring: Pick<Place["keyring"], "refresh" | "ring" | "certifyPerson">): Operators {
+export function operatorsOf(
+  directory: string,
+  keyring: Pick<OpenProjectStore["keyring"], "refresh" | "ring" | "certifyPerson">,
+): Operators {
   const persons = operatorsAt(directory);
   const opened = new Map<string, Person>();
   const opening = new Map<string, Promise<Person>>();

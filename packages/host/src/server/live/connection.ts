@@ -25,7 +25,7 @@ import { problemIn } from "../http/http-response.ts";
 import { allowance, type Rates } from "../http/rate-limit.ts";
 import type { Caller } from "../identity/access.ts";
 import { absent } from "../identity/acts.ts";
-import type { Fanout, Told } from "./fanout.ts";
+import type { Fanout, FanoutEntry } from "./fanout.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
 import { sightOf } from "./visibility.ts";
 
@@ -146,7 +146,7 @@ export function openConnection(ports: ConnectionPorts, caller: Caller, id: strin
   }
 
   /** What is told counts as told only once the other end had room for it. */
-  async function pass(one: Subscription, told: Told): Promise<void> {
+  async function pass(one: Subscription, told: FanoutEntry): Promise<void> {
     const name = one.frame.id;
     switch (told.kind) {
       case "batch":

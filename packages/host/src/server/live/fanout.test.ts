@@ -2,7 +2,7 @@ import { isFault, type StreamId } from "@orgate/core";
 import { S1, S2 } from "@orgate/core/testing";
 import { expect, test } from "vitest";
 import { type Ground, openGround, settle } from "../fixtures/crank.ts";
-import type { Follow, Told } from "./fanout.ts";
+import type { FanoutEntry, Follow } from "./fanout.ts";
 
 const everything: Follow = { to: { kind: "all" }, after: 0, previews: true, sees: () => true, signal: new AbortController().signal };
 const ofS1 = { ...everything, to: { kind: "session", session: S1 } } as const;
@@ -14,15 +14,15 @@ async function opened(bounds?: Parameters<typeof openGround>[0]): Promise<Ground
   return ground;
 }
 
-const next = async (told: AsyncGenerator<Told>): Promise<Told> => {
+const next = async (told: AsyncGenerator<FanoutEntry>): Promise<FanoutEntry> => {
   const { value } = await told.next();
   if (value === undefined) throw new Error("nothing more is told");
   return value;
 };
-type Batch = Extract<Told, { kind: "batch" }>;
+type Batch = Extract<FanoutEntry, { kind: "batch" }>;
 
 /** Everything up to the mark that all was told. */
-async function caughtUp(told: AsyncGenerator<Told>): Promise<readonly Batch[]> {
+async function caughtUp(told: AsyncGenerator<FanoutEntry>): Promise<readonly Batch[]> {
   const batches: Batch[] = [];
   for (;;) {
     const one = await next(told);

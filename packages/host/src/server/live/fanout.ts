@@ -12,7 +12,7 @@ import type { Written } from "@orgate/core/journal";
 import { type Following, MOST_ENTRIES } from "@orgate/core/wire";
 import { listener, openEar, type Subscribe, type Words } from "../../runtime/subscribe.ts";
 
-export type Told =
+export type FanoutEntry =
   /** What lies between `after` and `to`; `items` are frames' items as text. */
   | Readonly<{ kind: "batch"; after: number; to: number; items: readonly string[] }>
   | Readonly<{ kind: "words"; words: Words }>
@@ -32,7 +32,7 @@ export type Follow = Readonly<{
 }>;
 
 export type Fanout = Readonly<{
-  follow(follow: Follow): AsyncGenerator<Told>;
+  follow(follow: Follow): AsyncGenerator<FanoutEntry>;
   /** For metrics. */
   held(): Readonly<{ followers: number; entries: number; bytes: number }>;
   close(): void;
@@ -42,14 +42,14 @@ type Places = Pick<Journal, "read" | "session" | "tail" | "position">;
 /** `text` is the entry, or the whole item where there is none to be had. */
 type Held = Readonly<{ position: number | null; stream: StreamId; seq: number; text: string; isEntry: boolean; closes: boolean }>;
 
-export type Bounds = Readonly<{ entries: number; bytes: number; batchBytes: number }>;
-const BOUNDS: Bounds = { entries: 4_096, bytes: 16 * 1024 * 1024, batchBytes: 1024 * 1024 };
+export type FanoutLimits = Readonly<{ entries: number; bytes: number; batchBytes: number }>;
+const BOUNDS: FanoutLimits = { entries: 4_096, bytes: 16 * 1024 * 1024, batchBytes: 1024 * 1024 };
 
-export function openFanout(journal: Places, subscribe: Subscribe, bounds: Bounds = BOUNDS): Fanout {
+export function openFanout(journal: Places, subscribe: Subscribe, bounds: FanoutLimits = BOUNDS): Fanout {
   let front: Front | null = null;
   let followers = 0;
 
-  async function* follow(wanted: Follow): AsyncGenerator<Told> {
+  async function* follow(wanted: Follow): AsyncGenerator<FanoutEntry> {
     front ??= openFront(journal, subscribe, bounds);
     const mine = front;
     followers += 1;
@@ -89,7 +89,7 @@ type Front = Readonly<{
 
 type Watcher = Readonly<{ stream: StreamId | null; previews: boolean; ring(): void }>;
 
-function openFront(journal: Places, subscribe: Subscribe, bounds: Bounds): Front {
+function openFront(journal: Places, subscribe: Subscribe, bounds: FanoutLimits): Front {
   const over = new AbortController();
   const ear = openEar();
   const watchers = new Map<StreamId | null, Set<Watcher>>();
@@ -200,7 +200,13 @@ type Look = Readonly<{
   wasClosed: boolean;
 }>;
 
-async function* ofSession(journal: Places, front: Front, session: SessionId, wanted: Follow, bounds: Bounds): AsyncGenerator<Told> {
+async function* ofSession(
+  journal: Places,
+  front: Front,
+  session: SessionId,
+  wanted: Follow,
+  bounds: FanoutLimits,
+): AsyncGenerator<FanoutEntry> {
   const summary = await journal.session(session);
   if (summary === null) throw new FaultError({ kind: "session-unknown", session });
   const start = startAt(wanted.after, summary.seq, `session \`${session}\``);
@@ -213,7 +219,7 @@ async function* ofSession(journal: Places, front: Front, session: SessionId, wan
   yield* tell(front, { session, start, look, placeOf: (one) => one.seq, wasClosed: summary.state === "closed" }, wanted, bounds);
 }
 
-async function* ofAll(journal: Places, front: Front, wanted: Follow, bounds: Bounds): AsyncGenerator<Told> {
+async function* ofAll(journal: Places, front: Front, wanted: Follow, bounds: FanoutLimits): AsyncGenerator<FanoutEntry> {
   const start = startAt(wanted.after, await journal.position(), "the journal");
   const look = async (at: number): Promise<readonly Held[]> => front.after(at) ?? (await journal.tail(at, MOST_ENTRIES)).map(heldOf);
   yield* tell(front, { session: null, start, look, placeOf: (one) => one.position ?? 0, wasClosed: false }, wanted, bounds);
@@ -226,7 +232,7 @@ function startAt(after: number | "now", last: number, what: string): number {
   throw new FaultError({ kind: "usage", detail: `${what} ends at ${last}, not at ${after}`, hint: "begin again from 0, or from `now`" });
 }
 
-async function* tell(front: Front, from: Look, { previews, sees, signal }: Follow, bounds: Bounds): AsyncGenerator<Told> {
+async function* tell(front: Front, from: Look, { previews, sees, signal }: Follow, bounds: FanoutLimits): AsyncGenerator<FanoutEntry> {
   const { session, look, placeOf, wasClosed } = from;
   const fresh = listener();
   const bell = openBell(signal);

@@ -21,7 +21,7 @@ import { settledRequest } from "../../runtime/people/settled-request.ts";
 import { type Access, type Act, act, type Caller } from "../identity/access.ts";
 import { absent, refusedAs, settledRefusal } from "../identity/acts.ts";
 import type { Floor } from "../session-driver.ts";
-import type { About, Whose } from "./visibility.ts";
+import type { AboutStream, Whose } from "./visibility.ts";
 
 export type RequestPorts = Readonly<{
   access: Pick<Access, "mayDo">;
@@ -126,7 +126,7 @@ async function sent(ports: RequestPorts, caller: Caller, { kind, id, session }: 
   return { kind: "done", id, session, entry };
 }
 
-async function mustBe({ whose }: RequestPorts, session: SessionId): Promise<About> {
+async function mustBe({ whose }: RequestPorts, session: SessionId): Promise<AboutStream> {
   const about = await whose(session);
   if (about === null) throw new FaultError({ kind: "session-unknown", session });
   return about;

@@ -2,13 +2,13 @@
 import { millis } from "@orgate/core";
 import { type Following, UI_STREAM_HEADERS } from "@orgate/core/wire";
 import type { Handlers } from "../http/api.ts";
-import type { Answer } from "../http/http-response.ts";
+import type { HttpAnswer } from "../http/http-response.ts";
 import { errorText, type Log } from "../http/logs.ts";
-import type { Talks } from "../http/server.ts";
+import type { SocketTalks } from "../http/server.ts";
 import type { Access, Caller } from "../identity/access.ts";
 import { toolOf } from "../identity/acts.ts";
 import { openOwn } from "../opening.ts";
-import { agentOf, type Front } from "../routes/front.ts";
+import { agentNamed, type Front } from "../routes/front.ts";
 import { openChat } from "./chat.ts";
 import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
 import { type Fanout, openFanout } from "./fanout.ts";
@@ -16,7 +16,7 @@ import { EVENT_STREAM, lastEventId, streamEvents } from "./sse.ts";
 import { openUiChat } from "./ui-chat.ts";
 import { sightOf } from "./visibility.ts";
 
-export type Sockets = Readonly<{ talks: Talks; handlers: Handlers; fanout: Fanout }>;
+export type Sockets = Readonly<{ talks: SocketTalks; handlers: Handlers; fanout: Fanout }>;
 
 /** Whom `/ws/chat` talks to. */
 const DESK = "coordinator";
@@ -38,14 +38,14 @@ export function socketsOf(front: Front, access: Access, log: Log): Sockets {
     unforeseen: (error) => log("error", "socket.failed", { error: errorText(error) }),
   };
   const talking = { ...ports, subscribe: runtime.subscribe, agent: DESK };
-  const talks: Talks = {
+  const talks: SocketTalks = {
     "/ws/v1": (caller, id, duplex) => openConnection(ports, caller, id, duplex),
-    ...(agentOf(front, DESK) === null
+    ...(agentNamed(front, DESK) === null
       ? {}
-      : ({ "/ws/chat": (caller, id, duplex) => openChat(talking, caller, id, duplex, RATES) } satisfies Talks)),
+      : ({ "/ws/chat": (caller, id, duplex) => openChat(talking, caller, id, duplex, RATES) } satisfies SocketTalks)),
   };
 
-  const events = (to: Following, after: number | "now", caller: Caller): Answer => ({
+  const events = (to: Following, after: number | "now", caller: Caller): HttpAnswer => ({
     kind: "stream",
     mediaType: EVENT_STREAM,
     write: (sink, gone) => streamEvents(fanout, { to, after, previews: true, sees: sightOf(access, caller, whose), signal: gone }, sink),

@@ -5,7 +5,7 @@
 import { isFault } from "@orgate/core";
 import { frameText, type Problem, wireProblem } from "@orgate/core/wire";
 import { problemIn, type Sink } from "../http/http-response.ts";
-import type { Fanout, Follow, Told } from "./fanout.ts";
+import type { Fanout, FanoutEntry, Follow } from "./fanout.ts";
 
 export const EVENT_STREAM = "text/event-stream";
 /** The name that frames have where there is but one subscription. */
@@ -35,7 +35,7 @@ export async function streamEvents(fanout: Fanout, follow: Follow, sink: Sink, k
   }
 }
 
-export function eventOf(told: Told): string {
+export function eventOf(told: FanoutEntry): string {
   switch (told.kind) {
     case "batch": {
       const { after, to, items } = told;

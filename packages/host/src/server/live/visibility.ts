@@ -3,14 +3,14 @@ import { isSessionStream, type Journal, type SessionId, type StreamId } from "@o
 import { type Access, act, type Caller, requesterOf } from "../identity/access.ts";
 
 /** Whose a session is: what the policies are asked about it. */
-export type About = Readonly<{ agent: string; requester: string }>;
-export type Whose = (session: SessionId) => Promise<About | null>;
+export type AboutStream = Readonly<{ agent: string; requester: string }>;
+export type Whose = (session: SessionId) => Promise<AboutStream | null>;
 
 const MOST_KNOWN = 10_000;
 
 /** A session's agent and person stay the same: looked up once, and forgotten with the oldest. */
 export function whoseOf(journal: Pick<Journal, "session">): Whose {
-  const known = new Map<SessionId, About>();
+  const known = new Map<SessionId, AboutStream>();
   return async (session) => {
     const found = known.get(session);
     if (found !== undefined) return found;

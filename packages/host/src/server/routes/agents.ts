@@ -6,14 +6,14 @@ import type { Call, Handlers } from "../http/api.ts";
 import { type Act, act } from "../identity/access.ts";
 import { aboutSession } from "../identity/acts.ts";
 import { openFor, spokenIn } from "../opening.ts";
-import { agentOf, type Front } from "./front.ts";
-import { json, type Page, page, pageOf, pair, passing } from "./paging.ts";
+import { agentNamed, type Front } from "./front.ts";
+import { json, type ListPage, page, pageOf, pair, passing } from "./paging.ts";
 import { firstResult, membersTold, newestTurns, type ResultView, resultOf, type TurnView, waitingResult } from "./turns.ts";
 
 export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
   const { runtime, floor } = front;
   const mustBe = (name: string): Agent => {
-    const agent = agentOf(front, name);
+    const agent = agentNamed(front, name);
     if (agent === null) throw new FaultError({ kind: "agent-missing", agent: name, known: [] }); // who may not see them is not told of them
     return agent;
   };
@@ -69,7 +69,7 @@ async function withLimits(
     throw unfit("limits can be given for the first turn of a session only", "leave `limits` out, or open another session");
   }
   const { input, files = [], limits = {} } = body;
-  mustLower(agentOf(front, params.agent)?.limits ?? {}, limits);
+  mustLower(agentNamed(front, params.agent)?.limits ?? {}, limits);
   const run = runtime.run(params.agent, input, { session, files, limits, principal: caller.principal });
   const result = await run.result.catch((error: unknown) => {
     if (isFault(error, "session-busy")) return null; // sent again: it is under way
@@ -167,7 +167,7 @@ async function countOf<T>(
 }
 
 /** Newest session first; within one its newest turn. */
-async function historyOf({ runtime, cursors }: Front, agent: string, query: Page, may: (act: Act) => boolean) {
+async function historyOf({ runtime, cursors }: Front, agent: string, query: ListPage, may: (act: Act) => boolean) {
   const sessions = new Map<SessionId, SessionSummary>();
   /** A session that may not be seen is a row that is not shown: looking past them is bounded like looking at them. */
   type Row = Readonly<{ turn: TurnView | null; of: SessionSummary }>;

@@ -4,7 +4,7 @@ import type { Config } from "../../config/config.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { ScheduleDesk } from "../../schedules/operations.ts";
 import type { ViewsAside } from "../../store/views-worker.ts";
-import type { Probes } from "../http/health-checks.ts";
+import type { HealthChecks } from "../http/health-checks.ts";
 import type { Lanes } from "../http/lanes.ts";
 import type { Metrics } from "../http/metrics.ts";
 import type { Whose } from "../live/visibility.ts";
@@ -18,7 +18,7 @@ export type Front = Readonly<{
   schedules: ScheduleDesk;
   /** Of webhooks. */
   deliveries: Deliveries;
-  probes: Probes;
+  probes: HealthChecks;
   metrics: Metrics;
   /** Looked up beside the journal. */
   views: ViewsAside;
@@ -36,5 +36,5 @@ export type Front = Readonly<{
   whose: Whose;
 }>;
 
-export const agentOf = ({ runtime }: Pick<Front, "runtime">, name: string): Agent | null =>
+export const agentNamed = ({ runtime }: Pick<Front, "runtime">, name: string): Agent | null =>
   runtime.inspect.agents.find((one) => one.name === name) ?? null;

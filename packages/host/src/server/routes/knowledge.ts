@@ -1,5 +1,5 @@
 import type { KnowledgeId, StoredItem } from "@orgate/core";
-import { termsIn, textOf } from "@orgate/core/knowledge";
+import { itemText, termsIn } from "@orgate/core/knowledge";
 import { millis } from "@orgate/core/vocab";
 import type { Handlers } from "../http/api.ts";
 import type { Front } from "./front.ts";
@@ -17,7 +17,7 @@ export function knowledgeHandlers({ runtime, now }: Front): Pick<Handlers, "know
     kind: item.body.kind,
     scope: item.scope,
     agent: item.agent,
-    text: textOf(item.body).slice(0, MOST_TEXT).toWellFormed(),
+    text: itemText(item.body).slice(0, MOST_TEXT).toWellFormed(),
     labels: item.labels,
     verified: item.verified,
     createdAt: item.created,

@@ -5,17 +5,17 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { wireProblem } from "@orgate/core/wire";
-import type { Answer } from "../http/http-response.ts";
+import type { HttpAnswer } from "../http/http-response.ts";
 import { refusal } from "../http/http-response.ts";
 
-export type Page = Readonly<{ limit: number; cursor?: string | undefined }>;
-export const json = (value: unknown): Answer => ({ kind: "json", value });
-export const passing = (value: unknown): Answer => ({ kind: "json", value, passing: true });
+export type ListPage = Readonly<{ limit: number; cursor?: string | undefined }>;
+export const json = (value: unknown): HttpAnswer => ({ kind: "json", value });
+export const passing = (value: unknown): HttpAnswer => ({ kind: "json", value, passing: true });
 
 /** Most rows looked at for one page: who may see little is told where to ask on, and holds nobody up. */
 const MOST_LOOKED = 5_000;
 
-export type Source<T> = Readonly<{
+export type PageSource<T> = Readonly<{
   /** Rows after this place; a short page is the last. */
   read(after: string | null, most: number): Promise<readonly T[]>;
   place(row: T): string;
@@ -26,8 +26,8 @@ export type Cursors = Readonly<{ seal(place: string): string; open(cursor: strin
 
 export async function page<T>(
   { seal, open }: Cursors,
-  { limit, cursor }: Page,
-  { read, place, shows }: Source<T>,
+  { limit, cursor }: ListPage,
+  { read, place, shows }: PageSource<T>,
 ): Promise<{ items: readonly T[]; next: string | null }> {
   const items: T[] = [];
   let after = cursor === undefined ? null : open(cursor);
@@ -46,7 +46,7 @@ export async function page<T>(
 }
 
 /** Of a list that is there as a whole. */
-export async function pageOf<T>(cursors: Cursors, asked: Page, rows: readonly T[], shows: (row: T) => boolean) {
+export async function pageOf<T>(cursors: Cursors, asked: ListPage, rows: readonly T[], shows: (row: T) => boolean) {
   const { items, next } = await page(cursors, asked, {
     read: async (after, most) => {
       const from = whole(after);

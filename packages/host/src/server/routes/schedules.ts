@@ -4,13 +4,13 @@ import { type RouteRequest, wireProblem } from "@orgate/core/wire";
 import { projectSchedule } from "../../config/schedule-schema.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { specOf } from "../../schedules/declaring.ts";
-import type { ScheduleDesk, ScheduleView, Wanted } from "../../schedules/operations.ts";
+import type { ScheduleDesk, ScheduleView, WantedSchedule } from "../../schedules/operations.ts";
 import type { Handlers } from "../http/api.ts";
 import { refusal } from "../http/http-response.ts";
 import type { OnceKey } from "../http/idempotency.ts";
 import { type Act, act } from "../identity/access.ts";
 import type { Front } from "./front.ts";
-import { json, page, type Source, whole } from "./paging.ts";
+import { json, type PageSource, page, whole } from "./paging.ts";
 
 type Names =
   | "schedules"
@@ -75,7 +75,7 @@ export function scheduleHandlers({
 }
 
 /** The same for the same key: asked again, it is the one that there is. */
-const wantedBy = ({ intent, again }: Pick<OnceKey, "intent" | "again">): Wanted => ({
+const wantedBy = ({ intent, again }: Pick<OnceKey, "intent" | "again">): WantedSchedule => ({
   session: sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`),
   again,
 });
@@ -97,7 +97,7 @@ function inOrder(
   all: readonly StandingSchedule[],
   { agent, state, text, order }: Sought,
   stateOf: ScheduleDesk["stateOf"],
-): Omit<Source<StandingSchedule>, "shows"> {
+): Omit<PageSource<StandingSchedule>, "shows"> {
   const place = (one: StandingSchedule): string => (order === "name" ? one.schedule : `${need(one)} ${one.schedule}`);
   const rows = all
     .filter(

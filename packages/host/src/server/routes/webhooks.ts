@@ -4,7 +4,7 @@ import type { Filter, Webhook } from "../../schedules/declaring.ts";
 import type { Handlers } from "../http/api.ts";
 import { refusal } from "../http/http-response.ts";
 import { act } from "../identity/access.ts";
-import type { Delivery } from "../webhooks/deliveries.ts";
+import type { WebhookDelivery } from "../webhooks/deliveries.ts";
 import type { Front } from "./front.ts";
 import { json, pageOf } from "./paging.ts";
 
@@ -15,9 +15,9 @@ export function webhookHandlers({ deliveries: book, runtime, views, cursors, who
   const { journal } = runtime.place.store;
 
   /** Those that opened a session, from whichever server, as far as they are looked up yet. */
-  async function recorded(webhook: string, most: number): Promise<Readonly<{ items: readonly Delivery[]; behind: number }>> {
+  async function recorded(webhook: string, most: number): Promise<Readonly<{ items: readonly WebhookDelivery[]; behind: number }>> {
     const { positions, behind } = await views.find({ webhook }, Number.MAX_SAFE_INTEGER, most);
-    const items: Delivery[] = [];
+    const items: WebhookDelivery[] = [];
     for (const position of positions)
       for (const written of await journal.tail(position - 1, 1)) {
         if (written.kind !== "entry" || written.entry.event.kind !== "session.opened") continue; // erased
@@ -41,7 +41,7 @@ export function webhookHandlers({ deliveries: book, runtime, views, cursors, who
       const known = new Set(items.map(({ session }) => session));
       const rest = book.last(webhook).filter(({ session }) => session === null || !known.has(session));
       const newest = [...items, ...rest].sort((a, b) => b.at - a.at).slice(0, query.limit);
-      const seen: Delivery[] = [];
+      const seen: WebhookDelivery[] = [];
       for (const one of newest) {
         const of = one.session === null ? null : await whose(one.session);
         const shows = one.session !== null && of !== null && may(act("observe", "session", { session: one.session, ...of }));

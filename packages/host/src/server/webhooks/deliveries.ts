@@ -7,24 +7,24 @@
 import { type Millis, millis, type SessionId } from "@orgate/core";
 import type { Webhook } from "../../schedules/declaring.ts";
 
-export type Delivery = Readonly<{
+export type WebhookDelivery = Readonly<{
   at: Millis;
   what: "accepted" | "known" | "ignored" | "refused";
   delivery: string | null;
   session: SessionId | null;
   detail: string;
 }>;
-type Counted = Readonly<Record<Delivery["what"] | "unsigned", number>>;
-export type Told = Counted & Readonly<{ since: Millis; unsignedAt: Millis | null }>;
+type Counted = Readonly<Record<WebhookDelivery["what"] | "unsigned", number>>;
+export type DeliveryReport = Counted & Readonly<{ since: Millis; unsignedAt: Millis | null }>;
 
 export type Deliveries = Readonly<{
   hooks: readonly Webhook[];
-  came(webhook: string, delivery: Omit<Delivery, "at">): void;
+  came(webhook: string, delivery: Omit<WebhookDelivery, "at">): void;
   /** Somebody knocked who does not know the secret. */
   unsigned(webhook: string): void;
-  told(webhook: string): Told;
+  told(webhook: string): DeliveryReport;
   /** Newest first. */
-  last(webhook: string): readonly Delivery[];
+  last(webhook: string): readonly WebhookDelivery[];
 }>;
 
 const MOST_KEPT = 20;
@@ -32,9 +32,9 @@ const NONE: Counted = Object.freeze({ accepted: 0, known: 0, ignored: 0, refused
 
 export function openDeliveries(hooks: readonly Webhook[], now: () => number): Deliveries {
   const since = millis(now());
-  const told = new Map<string, Told>();
-  const last = new Map<string, readonly Delivery[]>();
-  const of = (webhook: string): Told => told.get(webhook) ?? { ...NONE, since, unsignedAt: null };
+  const told = new Map<string, DeliveryReport>();
+  const last = new Map<string, readonly WebhookDelivery[]>();
+  const of = (webhook: string): DeliveryReport => told.get(webhook) ?? { ...NONE, since, unsignedAt: null };
   return {
     hooks,
     came(webhook, delivery) {

@@ -29,10 +29,10 @@ import { wireProblem } from "@orgate/core/wire";
 import type { Filter, Webhook } from "../../schedules/declaring.ts";
 import type { Beginning } from "../../schedules/scheduler.ts";
 import type { HookSecrets } from "../../schedules/webhook-secrets.ts";
-import { type Answer, problemIn, refusal } from "../http/http-response.ts";
-import { type Bounds, rateOf, readBody } from "../http/limits.ts";
+import { type HttpAnswer, problemIn, refusal } from "../http/http-response.ts";
+import { rateOf, readBody, type ServerLimits } from "../http/limits.ts";
 import type { Log } from "../http/logs.ts";
-import type { Page } from "../http/server.ts";
+import type { ServedPage } from "../http/server.ts";
 import type { Asking } from "../identity/access.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { checkSigned, showsSignature } from "./webhook-signing.ts";
@@ -45,15 +45,15 @@ export type WebhookPorts = Readonly<{
   newSession(): SessionId;
   wake(session: SessionId): void;
   now(): Millis;
-  bounds: Pick<Bounds, "strangersBurst" | "strangersPerSecond" | "burst" | "perSecond">;
+  bounds: Pick<ServerLimits, "strangersBurst" | "strangersPerSecond" | "burst" | "perSecond">;
   log: Log;
 }>;
 
-type Reply = Readonly<{ status: number; answer: Answer }>;
+type Reply = Readonly<{ status: number; answer: HttpAnswer }>;
 type Outcome = "accepted" | "known" | "ignored";
 
 /** Answers at the paths of these webhooks, and nowhere else. */
-export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks" | "came" | "unsigned">, ports: WebhookPorts): Page {
+export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks" | "came" | "unsigned">, ports: WebhookPorts): ServedPage {
   const byPath = new Map(hooks.map((hook) => [hook.path, hook]));
   const strangers = rateOf(ports.bounds.strangersBurst, ports.bounds.strangersPerSecond);
   const deliveries = rateOf(ports.bounds.burst, ports.bounds.perSecond);

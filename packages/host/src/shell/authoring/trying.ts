@@ -268,7 +268,7 @@ const mightLetShell = ({ loading }: Loaded, file: string): readonly Finding[] =>
 const MOST_LINES = 40;
 
 /** One line each, what is permitted first. */
-export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string[] {
+export function triedChanges(fit: Extract<Tried, { kind: "fit" }>): readonly string[] {
   const { sides } = fit;
   if (sides === null) return ["the project has no policies: nothing would run"];
   if (sides.before === null) return ["the project does not load as it is: nothing to compare with"];

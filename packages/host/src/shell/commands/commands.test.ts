@@ -3,7 +3,7 @@ import { plain } from "../../terminal/paint.ts";
 import { width } from "../../terminal/visible.ts";
 import type { Shell } from "../shell.ts";
 import { commandIn, SHELL_COMMANDS } from "./commands.ts";
-import { GROUPS } from "./groups.ts";
+import { COMMAND_GROUPS } from "./groups.ts";
 
 async function helped(rest: string, columns: number): Promise<readonly string[]> {
   const lines: string[] = [];
@@ -15,7 +15,7 @@ async function helped(rest: string, columns: number): Promise<readonly string[]>
 }
 
 test("S187 every command is in one group; help of all is one screen, of a group says what each is for, and nothing is wider than the screen", async () => {
-  expect(GROUPS.flatMap(({ commands }) => commands).sort()).toEqual(SHELL_COMMANDS.map(({ name }) => name).sort());
+  expect(COMMAND_GROUPS.flatMap(({ commands }) => commands).sort()).toEqual(SHELL_COMMANDS.map(({ name }) => name).sort());
   const all = await helped("", 80);
   expect(all.length).toBeLessThanOrEqual(20);
   for (const { name } of SHELL_COMMANDS) expect(all.join(" ")).toContain(`/${name}`);

@@ -7,11 +7,11 @@
  */
 import { nearestWord } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
-import { type Look, wrapped } from "../ui/screen.ts";
+import { type ScreenLook, wrappedLines } from "../ui/screen.ts";
 import { AUTHOR_COMMANDS } from "./author.ts";
 import type { ShellCommand } from "./command.ts";
 import { FLEET_COMMANDS } from "./fleet.ts";
-import { GROUPS } from "./groups.ts";
+import { COMMAND_GROUPS } from "./groups.ts";
 import { KEEP_COMMANDS } from "./keep.ts";
 import { ORCHESTRATE_COMMANDS } from "./orchestrate.ts";
 import { PEOPLE_COMMANDS } from "./people.ts";
@@ -23,11 +23,11 @@ const HELP: ShellCommand = {
   usage: "[COMMAND | GROUP | all]",
   takes: ["command"],
   summary: "what there is, or one command in full",
-  more: [`Groups: ${GROUPS.map(({ name }) => name).join(", ")}.`],
+  more: [`Groups: ${COMMAND_GROUPS.map(({ name }) => name).join(", ")}.`],
   async run(rest, { face, say }) {
     const asked = rest.replace(/^\//, "").toLowerCase();
     const command = SHELL_COMMANDS.find(({ name }) => name === asked);
-    const groups = asked === "all" ? GROUPS : GROUPS.filter(({ name }) => isMeant(name, asked));
+    const groups = asked === "all" ? COMMAND_GROUPS : COMMAND_GROUPS.filter(({ name }) => isMeant(name, asked));
     if (asked === "") face.print(overview(face.look()));
     else if (command !== undefined || groups.length > 0)
       face.print([
@@ -81,14 +81,14 @@ export function commandIn(text: string): Read {
     : { kind: "command", command, rest: rest.trim() };
 }
 
-type Group = (typeof GROUPS)[number];
+type Group = (typeof COMMAND_GROUPS)[number];
 const LEFT = 16;
-function overview(look: Look): readonly string[] {
+function overview(look: ScreenLook): readonly string[] {
   const rest = " ".repeat(LEFT);
   return [
     "",
-    ...GROUPS.flatMap(({ name, commands }) =>
-      wrapped(commands.map((one) => `/${one}`).join(" "), look, {
+    ...COMMAND_GROUPS.flatMap(({ name, commands }) =>
+      wrappedLines(commands.map((one) => `/${one}`).join(" "), look, {
         first: look.paint("accent", name.padEnd(LEFT)),
         rest,
         indent: LEFT,
@@ -98,27 +98,27 @@ function overview(look: Look): readonly string[] {
     ...[
       "`/help COMMAND` says all of one, `/help GROUP` what each of a group is for, `/help all` of all",
       "@agent message tells one agent · Tab completes · Alt-Enter breaks the line · Ctrl-R searches · Esc cancels · Ctrl-C twice leaves",
-    ].flatMap((line) => wrapped(line, look, undefined, "dim")),
+    ].flatMap((line) => wrappedLines(line, look, undefined, "dim")),
   ];
 }
 
 const NARROW = 70;
-function helpOfGroup({ name: group, about, commands }: Group, look: Look): readonly string[] {
+function helpOfGroup({ name: group, about, commands }: Group, look: ScreenLook): readonly string[] {
   const { paint, columns } = look;
   const indent = columns < NARROW ? 4 : 34;
   return [
     "",
-    ...wrapped(`${group}: ${about}`, look, undefined, "strong"),
+    ...wrappedLines(`${group}: ${about}`, look, undefined, "strong"),
     ...SHELL_COMMANDS.filter(({ name }) => commands.includes(name)).flatMap(({ name, usage, summary }) => {
       const left = `/${name}${usage === "" ? "" : ` ${usage}`}`;
       const rest = " ".repeat(indent);
-      if (left.length < indent) return wrapped(summary, look, { first: paint("accent", left.padEnd(indent)), rest, indent });
-      return [...wrapped(left, look, undefined, "accent"), ...wrapped(summary, look, { first: rest, rest, indent })];
+      if (left.length < indent) return wrappedLines(summary, look, { first: paint("accent", left.padEnd(indent)), rest, indent });
+      return [...wrappedLines(left, look, undefined, "accent"), ...wrappedLines(summary, look, { first: rest, rest, indent })];
     }),
   ];
 }
-const helpOf = ({ name, usage, summary, more }: ShellCommand, look: Look): readonly string[] => [
+const helpOf = ({ name, usage, summary, more }: ShellCommand, look: ScreenLook): readonly string[] => [
   "",
-  ...wrapped(`/${name}${usage === "" ? "" : ` ${usage}`}`, look),
-  ...[summary, ...more].flatMap((line) => wrapped(line, look, { first: "  ", rest: "  ", indent: 2 })),
+  ...wrappedLines(`/${name}${usage === "" ? "" : ` ${usage}`}`, look),
+  ...[summary, ...more].flatMap((line) => wrappedLines(line, look, { first: "  ", rest: "  ", indent: 2 })),
 ];

@@ -5,7 +5,7 @@ import { visible } from "../../terminal/visible.ts";
 import { haltWords } from "../server-state.ts";
 import type { Shell } from "../shell.ts";
 import { monitor } from "../ui/monitor.ts";
-import { wrapped } from "../ui/screen.ts";
+import { wrappedLines } from "../ui/screen.ts";
 import { fitted } from "../ui/tables.ts";
 import type { ShellCommand } from "./command.ts";
 
@@ -39,7 +39,7 @@ async function audit(rest: string, shell: Shell): Promise<void> {
   shell.face.print(
     reply.entries.flatMap((entry) =>
       tell(entry).flatMap((line) =>
-        wrapped(
+        wrappedLines(
           `${line.mark} ${line.text}`,
           look,
           { first: look.paint("dim", `${String(entry.seq).padStart(5)} `), rest: "      ", indent: 6 },

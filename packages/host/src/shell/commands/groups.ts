@@ -1,5 +1,5 @@
 /** Which commands belong together, in the order in which a newcomer needs them. S187 every command is in one group. */
-export const GROUPS: readonly Readonly<{ name: string; about: string; commands: readonly string[] }>[] = [
+export const COMMAND_GROUPS: readonly Readonly<{ name: string; about: string; commands: readonly string[] }>[] = [
   {
     name: "conversation",
     about: "what is said, to whom, and what the model is shown of it",

@@ -6,7 +6,7 @@ import type { RouteOutput } from "@orgate/core/wire";
 import { age, count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../shell.ts";
-import { wrapped } from "../ui/screen.ts";
+import { wrappedLines } from "../ui/screen.ts";
 import { fitted } from "../ui/tables.ts";
 import type { ShellCommand } from "./command.ts";
 
@@ -52,7 +52,7 @@ async function logs(rest: string, shell: Shell): Promise<void> {
     const { stream, at } = item.entry;
     const place = `${new Date(at).toISOString().slice(11, 19)} ${stream.slice(-6)} `;
     return tell(item.entry).flatMap((line) =>
-      wrapped(
+      wrappedLines(
         `${line.mark} ${line.text}`,
         look,
         { first: look.paint("dim", place), rest: " ".repeat(place.length), indent: place.length },

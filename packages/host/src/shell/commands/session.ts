@@ -1,12 +1,12 @@
 /** Commands about the conversation, and with whom it is. */
-import { count, duration, tokensText } from "@orgate/core/journal/view";
+import { count, durationText, tokensText } from "@orgate/core/journal/view";
 import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { age, type Cell } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import { haltWords } from "../server-state.ts";
 import type { Shell } from "../shell.ts";
-import { type Look, money } from "../ui/screen.ts";
+import { money, type ScreenLook } from "../ui/screen.ts";
 import { fitted } from "../ui/tables.ts";
 import { THEMES, themeIn } from "../ui/themes.ts";
 import type { ShellCommand } from "./command.ts";
@@ -59,7 +59,7 @@ function stateCell({ state, halted }: Summary): Cell {
   return { text: state, tone: state === "waiting" ? "warn" : state === "running" ? "accent" : state === "closed" ? "dim" : "plain" };
 }
 
-export function sessionTable(items: readonly Summary[], now: number, look: Pick<Look, "paint" | "columns">): readonly string[] {
+export function sessionTable(items: readonly Summary[], now: number, look: Pick<ScreenLook, "paint" | "columns">): readonly string[] {
   if (items.length === 0) return ["no sessions yet"];
   return fitted(
     ["session", "state", "agent", "age", "turns", "ending", "id", "title"],
@@ -115,7 +115,7 @@ async function figures(_: string, shell: Shell): Promise<void> {
   const { totals, turn, turns, model } = talk.view;
   const { input, output, cached } = totals.usage;
   shell.face.print([
-    `${count(turn, "turn")} · ${count(totals.iterations, "iteration")} · ${count(totals.calls, "call")} · ${duration(totals.activeMs)} at work${turns.at(-1)?.endedAt === null ? "; calls and time of the turn in progress count when it ends" : ""}`,
+    `${count(turn, "turn")} · ${count(totals.iterations, "iteration")} · ${count(totals.calls, "call")} · ${durationText(totals.activeMs)} at work${turns.at(-1)?.endedAt === null ? "; calls and time of the turn in progress count when it ends" : ""}`,
     `${tokensText(totals)}: ${input} in (${cached} from the cache), ${output} out`,
     totals.micros === null ? `what ${model} costs is not known: \`orgate.toml\` may say its price` : `cost ${money(totals.micros)}`,
   ]);

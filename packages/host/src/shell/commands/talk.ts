@@ -1,7 +1,7 @@
 /** Commands that talk to agents, and about what they are shown. */
 import { count } from "@orgate/core/journal/view";
 import { visible } from "../../terminal/visible.ts";
-import type { Talk } from "../conversations.ts";
+import type { Conversation } from "../conversations.ts";
 import type { Shell } from "../shell.ts";
 import { thousands } from "../ui/frame.ts";
 import type { ShellCommand } from "./command.ts";
@@ -102,7 +102,7 @@ async function model(rest: string, shell: Shell): Promise<void> {
   const done = await shell.asked(shell.reach.client.call("chooseModel", { params: { session: talk.session }, body: { model: one } }));
   if (done !== null) shell.say(`from the next turn on: ${visible(one)}`);
 }
-const chosenIn = (talk: Talk | null): string | null => talk?.chosenModel() ?? null;
+const chosenIn = (talk: Conversation | null): string | null => talk?.chosenModel() ?? null;
 
 async function context(_: string, shell: Shell): Promise<void> {
   const { contextTokens: tokens, contextLimit } = shell.footer();

@@ -11,7 +11,7 @@ import type { AskHidden } from "../../identity/secrets.ts";
 import type { Given } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { visibleLines } from "../../terminal/visible.ts";
-import { type Reach, reachAt } from "../connection.ts";
+import { reachAt, type ServerConnection } from "../connection.ts";
 import { type FromServer, type Setup, type ToServer, textOf } from "./local-server-frames.ts";
 
 export type Ran = Readonly<{ code: number; text: string }>;
@@ -20,7 +20,7 @@ type Waiting = Readonly<{ done(ran: Ran): void; failed(error: Error): void }>;
 /** So long it may take to leave; the journal has whatever had not landed by then. */
 const LEAVING_MS = 5_000;
 
-export async function openHere(given: Given, screen: Screen, ask: AskHidden): Promise<Reach> {
+export async function openHere(given: Given, screen: Screen, ask: AskHidden): Promise<ServerConnection> {
   const isColoured = screen.paint("strong", "x") !== "x";
   const workerData: Setup = { here: textOf(given), columns: screen.columns, isColoured };
   // runs from source and compiled alike: the thread's file has the extension that this one has

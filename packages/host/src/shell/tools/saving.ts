@@ -66,15 +66,17 @@ export function shelfOf(config: Config): Shelf {
  * S174 `people`: it changes what people may do, or nobody can tell: policies ask about that each time, and no grant covers it.
  * S210 `used`: a tool that agents have already becomes another one: the same.
  */
-export type Shown = Readonly<{ before?: string; newly: readonly string[]; people: boolean; used: boolean }>;
-export type Looked = Readonly<{ kind: "fit"; shown: Shown; tried: Extract<Tried, { kind: "fit" }> } | Extract<Tried, { kind: "unfit" }>>;
+export type ShownArtifact = Readonly<{ before?: string; newly: readonly string[]; people: boolean; used: boolean }>;
+export type Looked = Readonly<
+  { kind: "fit"; shown: ShownArtifact; tried: Extract<Tried, { kind: "fit" }> } | Extract<Tried, { kind: "unfit" }>
+>;
 
 export async function lookAt(config: Config, env: Env, shelf: Shelf, artifact: Artifact): Promise<Looked> {
   const why = shelf.whyNot(artifact.path);
   if (why !== null)
     return { kind: "unfit", problems: [{ file: artifact.path, line: 1, column: 1, detail: why, hint: "choose another place" }] };
   const before = shelf.read(artifact.path);
-  const { changesOf, isAboutPeople, isUsed, tryArtifact } = await import("../authoring/trying.ts"); // where something is authored, and not before
+  const { triedChanges: changesOf, isAboutPeople, isUsed, tryArtifact } = await import("../authoring/trying.ts"); // where something is authored, and not before
   const tried = await tryArtifact(config, artifact, env);
   if (tried.kind === "unfit") return tried;
   const shown = { newly: changesOf(tried), people: isAboutPeople(tried), used: isUsed(tried) };
@@ -84,7 +86,7 @@ export async function lookAt(config: Config, env: Env, shelf: Shelf, artifact: A
 export type Saved = Readonly<{ edit: FileEdit; tried: Extract<Tried, { kind: "fit" }> }>;
 
 /** `shown` is what the person said yes to. */
-export async function save(config: Config, env: Env, artifact: Artifact, shown: Shown): Promise<Saved> {
+export async function save(config: Config, env: Env, artifact: Artifact, shown: ShownArtifact): Promise<Saved> {
   const shelf = shelfOf(config);
   const before = shown.before ?? null;
   const { path, content } = artifact;
@@ -122,7 +124,7 @@ export const problemLines = (
     .join("\n");
 
 /** Which policies of which surface an artifact is about, for `edit-policy`. */
-export function surfaceOf(path: string): string {
+export function artifactSurface(path: string): string {
   const [folder, ...rest] = path.split("/");
   if (folder !== "policies") return "every";
   const below = rest.slice(0, -1);

@@ -33,7 +33,7 @@ import { orgateHome } from "../../store/keyring.ts";
 import { hostRunning } from "../../toolclad/running/running.ts";
 import { fileTools } from "../../tools/file-tools.ts";
 import { type ArtifactKind, MAX_ARTIFACT, SHELL } from "../authoring/artifact.ts";
-import { lookAt, problemLines, save, shelfOf, surfaceOf } from "./saving.ts";
+import { artifactSurface, lookAt, problemLines, save, shelfOf } from "./saving.ts";
 
 export type ShellTools = Readonly<{
   /** For agents to name. */
@@ -182,7 +182,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
       if (agent !== SHELL) throw new Error("only the shell's own agent saves artifacts");
       if (surface !== "shell")
         throw new Error("artifacts are saved in a conversation with the shell itself: policies/shell/ decides there");
-      const why = voices.refuses(act("edit-policy", "policies", { id: surfaceOf(at) }));
+      const why = voices.refuses(act("edit-policy", "policies", { id: artifactSurface(at) }));
       if (why !== null) throw new Error(`\`${voices.speaker.principal.id}\` may not change what decides: ${why}`);
       if (newly === undefined) throw new Error("nobody was shown what it changes: propose it again");
       const { edit, tried } = await save(

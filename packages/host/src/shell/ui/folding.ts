@@ -19,7 +19,7 @@ function hangOf(line: string, columns: number): number {
 }
 
 /** With its colours, which take no room: they go on over a break. */
-export function folded(line: string, columns: number): readonly string[] {
+export function foldLines(line: string, columns: number): readonly string[] {
   const bare = line.replace(COLOUR, "");
   if (width(bare) <= columns) return [line];
   const hang = hangOf(bare, columns);

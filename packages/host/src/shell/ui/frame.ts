@@ -12,7 +12,7 @@ import type { Completion } from "./complete.ts";
 import type { Editor, Line } from "./editor.ts";
 import type { Region } from "./live-region.ts";
 import { isRead, type Panel } from "./panel.ts";
-import { isForLater, itemLines, type Look, money, streamingLines, waitingWords } from "./screen.ts";
+import { isForLater, itemLines, money, type ScreenLook, streamingLines, waitingWords } from "./screen.ts";
 
 export type Footer = Readonly<{
   /** `local`, or the server's name. */
@@ -51,7 +51,7 @@ export type Picture = Readonly<{
 const MOST_LINE_ROWS = 8;
 
 /** `next`: where the next page of what the panel asks about begins; null: that was the last. */
-export function regionOf(picture: Picture, look: Look, rows: number): Region & Pick<Paged, "next"> {
+export function regionOf(picture: Picture, look: ScreenLook, rows: number): Region & Pick<Paged, "next"> {
   const { rows: drawn, cursor, next } = drawnIn(picture, look, rows);
   return { rows: drawn.map((row) => within(row, look.columns)), cursor, next };
 }
@@ -62,7 +62,7 @@ function within(row: string, columns: number): string {
 }
 const COLOURS = /\u001b\[[0-9;]*m/g;
 
-function drawnIn(picture: Picture, look: Look, rows: number): Region & Pick<Paged, "next"> {
+function drawnIn(picture: Picture, look: ScreenLook, rows: number): Region & Pick<Paged, "next"> {
   const most = Math.max(rows - 1, 4);
   const below = [...completionRows(picture.completion, look), ...hintRows(picture.hint, look), footerRow(picture.footer, look)].slice(
     -(most - 1),
@@ -87,7 +87,7 @@ function drawnIn(picture: Picture, look: Look, rows: number): Region & Pick<Page
 }
 const NO_PANEL: Paged = { rows: [], next: null };
 
-function liveRows({ view, settled }: Picture["talks"][number], look: Look, most: number): readonly string[] {
+function liveRows({ view, settled }: Picture["talks"][number], look: ScreenLook, most: number): readonly string[] {
   if (most === 0) return [];
   const isShown = (item: ViewItem): boolean => !isForLater(item) && !(item.kind === "question" && item.state === "open"); // that one is the panel's
   const items = view.items.slice(settled).flatMap((item) => (isShown(item) ? itemLines(item, look) : []));
@@ -114,7 +114,7 @@ const characters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 /** As many rows as are shown, around the one that the cursor is in. */
 export function lineRows(
   { line, search }: Pick<Editor, "line" | "search">,
-  { columns, paint }: Look,
+  { columns, paint }: ScreenLook,
   most: number,
   prompt: string,
 ): Readonly<{ rows: readonly string[]; cursor: Readonly<{ row: number; column: number }> }> {
@@ -157,7 +157,7 @@ function laidOut(
 }
 
 /** S119 which keys answer is never what is left out. S360 what would change is shown whole, a page at a time: what it newly permits first, then its difference. */
-function panelRows(panel: Panel, now: number, look: Look, most: number): Paged {
+function panelRows(panel: Panel, now: number, look: ScreenLook, most: number): Paged {
   const { asked, focus, writing, armedAt, granting = null, from = 0 } = panel;
   const { agent, item, edit } = asked;
   const { paint, columns } = look;
@@ -226,7 +226,7 @@ function grantKey(asks: Panel["asked"]["item"]["asks"]): string {
 }
 
 /** Every row of it: nothing is cut, long lines are folded. */
-function editRows(edit: NonNullable<Panel["asked"]["edit"]>, { paint, columns }: Look): readonly string[] {
+function editRows(edit: NonNullable<Panel["asked"]["edit"]>, { paint, columns }: ScreenLook): readonly string[] {
   const newly = edit.newly.flatMap((line) =>
     wrapped(line, columns, (row) => paint(line.startsWith("newly permits") ? "warn" : "dim", row)),
   );
@@ -240,7 +240,7 @@ function editRows(edit: NonNullable<Panel["asked"]["edit"]>, { paint, columns }:
 }
 const DIFF = { added: ["+", "good"], removed: ["-", "bad"], same: [" ", "dim"] } as const;
 
-const completionRows = (completion: Completion | null, { paint, columns }: Look): readonly string[] =>
+const completionRows = (completion: Completion | null, { paint, columns }: ScreenLook): readonly string[] =>
   completion === null
     ? []
     : completion.offers.map(({ word, about }, i) => {
@@ -250,10 +250,10 @@ const completionRows = (completion: Completion | null, { paint, columns }: Look)
         );
         return paint(i === completion.chosen ? "accent" : "dim", text);
       });
-const hintRows = (hint: string, { paint, columns }: Look): readonly string[] =>
+const hintRows = (hint: string, { paint, columns }: ScreenLook): readonly string[] =>
   hint === "" ? [] : [paint("dim", shortened(`  ${hint}`, columns - 1))];
 
-export function footerRow(footer: Footer, { paint, columns }: Look): string {
+export function footerRow(footer: Footer, { paint, columns }: ScreenLook): string {
   const { where, state, addressee, model, contextTokens, contextLimit, micros, waiting, halts, isRunning, phase } = footer;
   if (state === "starting") return paint("dim", "  starting");
   const parts = [

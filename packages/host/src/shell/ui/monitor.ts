@@ -8,7 +8,7 @@ import { HALT, millis } from "@orgate/core/vocab";
 import { age } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../shell.ts";
-import { type Look, money } from "./screen.ts";
+import { money, type ScreenLook } from "./screen.ts";
 import { fitted } from "./tables.ts";
 
 const HOUR_MS = 3_600_000;
@@ -17,7 +17,7 @@ const HOURS = 24;
 function fleetRows(
   { agents, running, waiting, halted: kept }: FleetView,
   halted: ReadonlyMap<string, string>,
-  { paint, columns }: Look,
+  { paint, columns }: ScreenLook,
   now: number,
 ): readonly string[] {
   const percent = (rate: number | null): string => (rate === null ? "-" : `${Math.round(rate * 100)} %`);
@@ -57,7 +57,7 @@ export async function monitor(_: string, shell: Shell): Promise<void> {
   const halted = (): ReadonlyMap<string, string> =>
     new Map(shell.agents().flatMap(({ name }) => (haltOf(orders, name) === null ? [] : [[name, haltOf(orders, name)?.reason ?? ""]])));
   const fold = fleetFold(names, [...running.items, ...waiting.items], usage?.rows ?? []);
-  const rows = (look: Look): readonly string[] =>
+  const rows = (look: ScreenLook): readonly string[] =>
     fleetRows(fold.view(millis(Date.now()), [...orders.halts.values()]), halted(), look, Date.now());
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
   const isDrawn = shell.face.show({

@@ -2,7 +2,7 @@ import type { QuestionItem } from "@orgate/core/journal/view";
 import { actionId, approvalId, digest, millis, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import type { Key } from "./keys.ts";
-import { type Asked, boundTo, type Panel, panelFor, press, QUIET_MS } from "./panel.ts";
+import { type AskedApproval, boundTo, type Panel, panelFor, press, QUIET_MS } from "./panel.ts";
 
 const item = (n: number): QuestionItem => ({
   kind: "question",
@@ -24,7 +24,7 @@ const item = (n: number): QuestionItem => ({
   state: "open",
   answers: [],
 });
-const asked = (n: number): Asked => ({ session: sessionId("s_00000001"), agent: "clerk", item: item(n), edit: null });
+const asked = (n: number): AskedApproval => ({ session: sessionId("s_00000001"), agent: "clerk", item: item(n), edit: null });
 const opened = (lastKeyAt: number, isLineEmpty = true): Panel => {
   const panel = panelFor(null, [asked(1)], { now: 1_000, lastKeyAt, isLineEmpty });
   if (panel === null) throw new Error("it did not open");

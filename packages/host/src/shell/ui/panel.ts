@@ -13,14 +13,14 @@ import type { ApprovalId, Digest, GrantWish, SessionId } from "@orgate/core/voca
 import type { Key } from "./keys.ts";
 
 /** `item`: what of a question is shown, and what an answer is bound to. `edit`: what would change in a file, where it says so. */
-export type Asked = Readonly<{
+export type AskedApproval = Readonly<{
   session: SessionId;
   agent: string;
   item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks" | "quorum">;
   edit: EditView | null;
 }>;
 export type Panel = Readonly<{
-  asked: Asked;
+  asked: AskedApproval;
   /** A key that comes sooner is no answer. */
   armedAt: number;
   focus: "panel" | "line";
@@ -50,7 +50,7 @@ export const QUIET_MS = 400;
 const CHOICES: Readonly<Record<string, Choice>> = { y: "approve", e: "edit", g: "grant", n: "deny", "?": "why" };
 
 /** `drawnAt`: when it was first on screen. */
-const openPanel = (asked: Asked, drawnAt: number, lastKeyAt: number, isLineEmpty: boolean): Panel => ({
+const openPanel = (asked: AskedApproval, drawnAt: number, lastKeyAt: number, isLineEmpty: boolean): Panel => ({
   asked,
   armedAt: Math.max(drawnAt, lastKeyAt) + QUIET_MS,
   focus: isLineEmpty ? "panel" : "line",
@@ -63,7 +63,7 @@ export const rearmed = (panel: Panel, now: number): Panel => ({ ...panel, armedA
 /** The first that is open; null closes. One that was put aside is not shown again unless there is no other. */
 export function panelFor(
   current: Panel | null,
-  open: readonly Asked[],
+  open: readonly AskedApproval[],
   at: Readonly<{ now: number; lastKeyAt: number; isLineEmpty: boolean }>,
 ): Panel | null {
   const shown = current?.asked.item;

@@ -13,7 +13,7 @@ import type { Paint } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Face, Shell } from "../shell.ts";
 import { inert } from "./escape.ts";
-import { diffLine, type Look } from "./screen.ts";
+import { diffLine, type ScreenLook } from "./screen.ts";
 import { paintOf, type Theme } from "./themes.ts";
 
 export type PlainFace = Readonly<{
@@ -56,7 +56,7 @@ export function openPlainFace(
     const addressee = shell?.addressee() ?? null;
     prompt(`${addressee === null ? "" : `@${visible(addressee)}`}> `);
   }
-  let look: Look = { columns, paint: paintOf(theme, own), showThinking: false };
+  let look: ScreenLook = { columns, paint: paintOf(theme, own), showThinking: false };
   const asked = new Set<string>();
   let shell: Shell | null = null;
   let quiet = (): void => {};

@@ -3,10 +3,10 @@ import { VIEW_CASES } from "@orgate/core/testing";
 import { ENDINGS, millis, NO_USAGE, seq, sessionId } from "@orgate/core/vocab";
 import { describe, expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
-import { itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
+import { itemLines, type ScreenLook, settledUpTo, wrappedLines } from "./screen.ts";
 
 const VIEWED = sessionId("s_viewed00001");
-const LOOK: Look = { columns: 80, paint: plain, showThinking: true };
+const LOOK: ScreenLook = { columns: 80, paint: plain, showThinking: true };
 
 test("S212 of a message of many rows the beginning is shown, and how many more there are", () => {
   const said = (rows: number) => {
@@ -70,7 +70,7 @@ test.each([
   ["日本語日本語", 8, ["日本語日", "本語"]],
   ["  kept indent", 8, ["  kept", "indent"]],
 ])("S25 %j in %i columns", (text, columns, rows) => {
-  expect(wrapped(text, { columns, paint: plain })).toEqual(rows);
+  expect(wrappedLines(text, { columns, paint: plain })).toEqual(rows);
 });
 
 test("S122 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help", () => {
@@ -109,7 +109,7 @@ test("S122 a turn that stopped early says why and what to do; one that said noth
 
 test("S186 what goes on of a point in a list goes on below its words", () => {
   const look = { ...LOOK, columns: 30 };
-  expect(wrapped("I can\n- author an agent NAME that reads notes\n10. ask before it saves anything", look)).toEqual([
+  expect(wrappedLines("I can\n- author an agent NAME that reads notes\n10. ask before it saves anything", look)).toEqual([
     "I can",
     "- author an agent NAME that",
     "  reads notes",

@@ -13,7 +13,7 @@ import {
   type CallItem,
   count,
   type DiffLine,
-  duration,
+  durationText,
   type EndedItem,
   type QuestionItem,
   quorumText,
@@ -29,7 +29,7 @@ import { visible } from "../../terminal/visible.ts";
 import { isCalledOff, memberTitle } from "../members.ts";
 
 /** `me`: whoever looks, as principals are written, where that is known. */
-export type Look = Readonly<{ columns: number; paint: Paint; showThinking: boolean; me?: string | null }>;
+export type ScreenLook = Readonly<{ columns: number; paint: Paint; showThinking: boolean; me?: string | null }>;
 
 /** How many items, from the first, are as they will be. */
 export function settledUpTo({ items }: SessionView, from: number): number {
@@ -65,31 +65,31 @@ export function waitingWords({ items }: SessionView): readonly string[] {
 const MOST_LOOKED = 200;
 
 /** S212 whoever pasted a thousand lines knows them: the answer is not to be looked for below them. */
-const beginningOf = (rows: readonly string[], { paint }: Look): readonly string[] =>
+const beginningOf = (rows: readonly string[], { paint }: ScreenLook): readonly string[] =>
   rows.length <= MOST_SAID ? rows : [...rows.slice(0, MOST_SAID - 1), paint("dim", `  … ${rows.length - MOST_SAID + 1} rows more`)];
 const MOST_SAID = 60;
 
-export function itemLines(item: ViewItem, look: Look): readonly string[] {
+export function itemLines(item: ViewItem, look: ScreenLook): readonly string[] {
   const { paint } = look;
   switch (item.kind) {
     case "said":
       return [
         "",
-        ...beginningOf(wrapped(item.text, look, { first: paint("accent", "› "), rest: "  ", indent: 2 }), look),
+        ...beginningOf(wrappedLines(item.text, look, { first: paint("accent", "› "), rest: "  ", indent: 2 }), look),
         ...item.files.map((file) => paint("dim", `  + ${file}`)),
       ];
     case "reply":
       return item.withheld
         ? [paint("dim", shortened("  the reply is withheld: nobody has let it be told", look.columns))]
-        : ["", ...wrapped(item.text, look)];
+        : ["", ...wrappedLines(item.text, look)];
     case "thinking":
-      return look.showThinking ? wrapped(item.text, look, { first: "  ", rest: "  ", indent: 2 }, "dim") : [];
+      return look.showThinking ? wrappedLines(item.text, look, { first: "  ", rest: "  ", indent: 2 }, "dim") : [];
     case "call":
       return callLines(item, look);
     case "question":
       return questionLines(item, look);
     case "notice":
-      return wrapped(item.text, look, { first: `${item.mark} `, rest: "  ", indent: 2 }, item.tone);
+      return wrappedLines(item.text, look, { first: `${item.mark} `, rest: "  ", indent: 2 }, item.tone);
     case "ended":
       return endedLines(item, look);
   }
@@ -111,12 +111,12 @@ const DOT: Readonly<Record<CallItem["status"], Tone>> = {
 const MOST_OUTPUT_LINES = 6;
 const MOST_NEWLY = 12;
 
-function callLines(item: CallItem, look: Look): readonly string[] {
+function callLines(item: CallItem, look: ScreenLook): readonly string[] {
   const { paint, columns } = look;
   const head = memberTitle(item);
   const used = item.child?.used ?? null;
   const spent = used === null ? "" : ` · ${tokenCountText(used)}${used.micros === null ? "" : ` · ${money(used.micros)}`}`;
-  const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}${spent}`;
+  const took = item.durationMs === null ? "" : `  ${durationText(item.durationMs)}${spent}`;
   const title = `${paint(isCalledOff(item) ? "dim" : DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
   const status = saidOf(item);
   if (item.edit !== null && item.status !== "denied" && item.status !== "failed") {
@@ -144,9 +144,9 @@ function callLines(item: CallItem, look: Look): readonly string[] {
   ];
 }
 
-const below = (text: string, { paint, columns }: Look, tone: Tone): string =>
+const below = (text: string, { paint, columns }: ScreenLook, tone: Tone): string =>
   `  ${paint("dim", "⎿")} ${paint(tone, shortened(text, columns - 4))}`;
-const more = (n: number, { paint }: Look): readonly string[] => (n > 0 ? [paint("dim", `    … ${count(n, "line")} more`)] : []);
+const more = (n: number, { paint }: ScreenLook): readonly string[] => (n > 0 ? [paint("dim", `    … ${count(n, "line")} more`)] : []);
 
 function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } | null {
   const because =
@@ -176,18 +176,18 @@ function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } 
 }
 
 const MOST_DIFF = 24;
-export function diffLine(line: DiffLine | null, { paint, columns }: Look): string {
+export function diffLine(line: DiffLine | null, { paint, columns }: ScreenLook): string {
   if (line === null) return paint("dim", "    ⋮");
   const [mark, tone] =
     line.kind === "added" ? (["+", "good"] as const) : line.kind === "removed" ? (["-", "bad"] as const) : ([" ", "dim"] as const);
   return paint(tone, `    ${mark} ${shortened(line.text, columns - 6)}`);
 }
 
-function questionLines(item: QuestionItem, look: Look): readonly string[] {
+function questionLines(item: QuestionItem, look: ScreenLook): readonly string[] {
   const { paint } = look;
   if (item.state !== "open") {
     const question = item.asks.map((ask) => ask.question).join(" ");
-    return wrapped(
+    return wrappedLines(
       `${question} ${item.tool}(${item.summary}): ${answeredText(item, look.me ?? null)}`,
       look,
       { first: paint("dim", "? "), rest: "  ", indent: 2 },
@@ -197,18 +197,18 @@ function questionLines(item: QuestionItem, look: Look): readonly string[] {
   return [
     `${paint("warn", "?")} ${shortened(`${item.tool}(${item.summary})`, look.columns - 2)}`,
     ...item.asks.flatMap(({ question, policy }) =>
-      wrapped(`${question} (${policy.id})`, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
+      wrappedLines(`${question} (${policy.id})`, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
     ),
     ...[quorumText(item.quorum)].flatMap((voted) =>
-      voted === null ? [] : wrapped(voted, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
+      voted === null ? [] : wrappedLines(voted, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
     ),
   ];
 }
 
-function endedLines(item: EndedItem, look: Look): readonly string[] {
+function endedLines(item: EndedItem, look: ScreenLook): readonly string[] {
   const { paint } = look;
   const cost = item.micros === null ? "" : ` · ${money(item.micros)}`;
-  const figures = `${item.ending} · ${tokensText(item)} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
+  const figures = `${item.ending} · ${tokensText(item)} · ${count(item.iterations, "iteration")} · ${durationText(item.activeMs)}${cost}`;
   const isGood = item.ending === "completed";
   const isMute = !isGood && !item.said && item.ending !== "cancelled";
   const why = item.detail === null ? item.sentence : `${item.sentence.replace(/\.$/, "")}: ${item.detail}`;
@@ -216,27 +216,27 @@ function endedLines(item: EndedItem, look: Look): readonly string[] {
     ? `${item.next} If it says nothing again: \`/compact\` or \`/clear\` makes room, or say it in other words.`
     : item.next;
   return [
-    ...(item.output === null ? [] : ["", ...wrapped(item.output, look)]),
+    ...(item.output === null ? [] : ["", ...wrappedLines(item.output, look)]),
     ...(isGood
       ? []
-      : wrapped(
+      : wrappedLines(
           isMute ? `There is no answer. ${why}` : why,
           look,
           { first: isMute ? "✗ " : "! ", rest: "  ", indent: 2 },
           isMute || item.ending === "failed" ? "bad" : "warn",
         )),
-    ...(isGood || next === "" ? [] : wrapped(next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
+    ...(isGood || next === "" ? [] : wrappedLines(next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
     paint("dim", shortened(figures, look.columns)),
   ];
 }
 export const money = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
 
 /** What is shown of words in progress: their end, as many rows as there are. */
-export function streamingLines({ streaming, state }: SessionView, look: Look, rows: number): readonly string[] {
+export function streamingLines({ streaming, state }: SessionView, look: ScreenLook, rows: number): readonly string[] {
   if (streaming === null || state !== "running") return []; // words may come after the reply that took their place
   const words = streaming.text === "" && look.showThinking ? streaming.thinking : streaming.text;
   const tail = words.slice(-(look.columns * rows)); // what cannot be seen is not worth the breaking into lines
-  const lines = words === "" ? [] : wrapped(tail, look).slice(-rows);
+  const lines = words === "" ? [] : wrappedLines(tail, look).slice(-rows);
   return [
     ...lines,
     ...streaming.calls.map(
@@ -249,9 +249,9 @@ type Margin = Readonly<{ first: string; rest: string; indent: number }>;
 const NO_MARGIN: Margin = { first: "", rest: "", indent: 0 };
 
 /** At blanks where there are any, else anywhere; colours are put on line by line, so that each stands for itself. */
-export function wrapped(
+export function wrappedLines(
   text: string,
-  { columns, paint }: Pick<Look, "columns" | "paint">,
+  { columns, paint }: Pick<ScreenLook, "columns" | "paint">,
   margin: Margin = NO_MARGIN,
   tone: Tone = "plain",
 ): readonly string[] {

@@ -4,26 +4,26 @@
  */
 import { count, type SessionId } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
-import type { Talk, Talks } from "../conversations.ts";
+import type { Conversation, Conversations } from "../conversations.ts";
 import { togetherLine } from "../members.ts";
-import { isForLater, itemLines, type Look, settledUpTo } from "./screen.ts";
+import { isForLater, itemLines, type ScreenLook, settledUpTo } from "./screen.ts";
 
 export type Scrollback = Readonly<{
   /** To be printed now: what has settled since. */
-  settled(look: Look): readonly string[];
+  settled(look: ScreenLook): readonly string[];
   /** Items before those that were printed, oldest first. */
-  earlier(talk: Talk, most: number, look: Look): readonly string[];
+  earlier(talk: Conversation, most: number, look: ScreenLook): readonly string[];
 }>;
 
 /** So many of the items that were there before are printed at the most. */
 const MOST_EARLIER = 400;
 
-export function openScrollback(talks: Pick<Talks, "all">): Scrollback {
+export function openScrollback(talks: Pick<Conversations, "all">): Scrollback {
   /** Where the first item stands that was printed of a session. */
   const firstShown = new Map<SessionId, number>();
   let last: SessionId | null = null; // whose lines were printed last
 
-  function newIn(talk: Talk, look: Look): readonly string[] {
+  function newIn(talk: Conversation, look: ScreenLook): readonly string[] {
     if (!talk.isCaughtUp()) return [];
     const [from, upTo] = [talk.settled(), settledUpTo(talk.view, talk.settled())];
     if (upTo === from) return [];
@@ -48,11 +48,11 @@ export function openScrollback(talks: Pick<Talks, "all">): Scrollback {
   };
 }
 
-function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): readonly string[] {
+function itemsFrom({ view }: Conversation, from: number, upTo: number, look: ScreenLook): readonly string[] {
   const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
   const lines = view.items
     .slice(first, upTo)
     .flatMap((item) => (isForLater(item) ? [] : [...itemLines(item, look), ...togetherLine(view, item, look)]));
   return first === from ? lines : [before(first, look), ...lines];
 }
-const before = (items: number, look: Look): string => look.paint("dim", `… ${count(items, "item")} before this: /history`);
+const before = (items: number, look: ScreenLook): string => look.paint("dim", `… ${count(items, "item")} before this: /history`);

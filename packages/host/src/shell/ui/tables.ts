@@ -5,7 +5,7 @@
 import { shortened } from "@orgate/core/journal/view";
 import { type Cell, table as whole } from "../../terminal/table.ts";
 import { visible, width } from "../../terminal/visible.ts";
-import type { Look } from "./screen.ts";
+import type { ScreenLook } from "./screen.ts";
 
 const GAP = 2;
 const LEAST = 6;
@@ -15,7 +15,7 @@ const textOf = (cell: Cell): string => visible(typeof cell === "string" ? cell :
 export function fitted(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
-  { paint, columns }: Pick<Look, "paint" | "columns">,
+  { paint, columns }: Pick<ScreenLook, "paint" | "columns">,
 ): readonly string[] {
   const widths = head.map((name, i) => Math.max(width(name), ...rows.map((row) => width(textOf(row[i] ?? "")))));
   let over = widths.reduce((sum, wide) => sum + wide + GAP, -GAP) - (columns - 1);

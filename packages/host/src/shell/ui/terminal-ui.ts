@@ -12,13 +12,13 @@ import type { Face, Modal, Shell } from "../shell.ts";
 import { type Completion, completed, completionOf } from "./complete.ts";
 import { type Edited, type Editor, edit, newEditor, withLine } from "./editor.ts";
 import { inert } from "./escape.ts";
-import { folded } from "./folding.ts";
+import { foldLines } from "./folding.ts";
 import { type Footer, regionOf } from "./frame.ts";
 import { type History, HOLDS_SECRET } from "./history.ts";
 import type { Key } from "./keys.ts";
 import { liveRegion } from "./live-region.ts";
 import { type Bound, boundTo, type Choice, drawn, type Panel, panelFor, press, QUIET_MS, rearmed, resized } from "./panel.ts";
-import type { Look } from "./screen.ts";
+import type { ScreenLook } from "./screen.ts";
 import type { Terminal, TerminalEvents } from "./terminal.ts";
 import { paintOf, type Theme } from "./themes.ts";
 
@@ -100,7 +100,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     ended: () => leave(),
   });
   let region = liveRegion(terminal.columns());
-  const look = (): Look => ({ columns: terminal.columns(), paint, showThinking, me: shell?.me() ?? null });
+  const look = (): ScreenLook => ({ columns: terminal.columns(), paint, showThinking, me: shell?.me() ?? null });
 
   function draw(): void {
     isDue = false;
@@ -314,7 +314,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     look,
     print(lines) {
       const columns = terminal.columns();
-      for (const line of lines) printed.push(...folded(line, columns));
+      for (const line of lines) printed.push(...foldLines(line, columns));
       changed();
     },
     changed,

@@ -16,7 +16,7 @@ import {
   type StoredCommit,
   type StoredEntry,
   type StreamHead,
-  summarise,
+  summariseSession,
   unseal,
   unsealOne,
   type Waiting,
@@ -286,7 +286,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
   function waitingIn(name: SessionId): Waiting {
     try {
       const entries = [...allOf(name)];
-      const line = entries.reduce<SessionSummary | null>(summarise, null);
+      const line = entries.reduce<SessionSummary | null>(summariseSession, null);
       return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
     } catch (error) {
       if (error instanceof FaultError) return NOTHING_WAITS;

@@ -9,7 +9,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Journal, Written } from "@orgate/core/journal";
-import { addCounts, COUNTED, facetsOf, NOTHING_COUNTED, type Sought, termsOf, type UsageRow, usageIn } from "@orgate/core/journal/view";
+import { addCounts, COUNTED, type FacetQuery, facetsOf, NOTHING_COUNTED, termsOf, type UsageRow, usageIn } from "@orgate/core/journal/view";
 import { type Entry, isSessionStream, type JournalEvent, type StreamId, seq } from "@orgate/core/vocab";
 
 const VERSION = 2;
@@ -38,7 +38,7 @@ export type Views = Readonly<{
   /** Goes on making it, at the most so long; true when it is up to date. */
   catchUp(journal: Pick<Journal, "tail" | "read">, ms: number): Promise<boolean>;
   /** Newest first, before this position. */
-  find(sought: Sought, before: number, most: number): readonly number[];
+  find(sought: FacetQuery, before: number, most: number): readonly number[];
   /** V33. By hour, or added up from each of `days` to the next. `cut`: there are more rows than may be read, and something is missing. */
   usage(asked: UsageAsked, most: number): Readonly<{ rows: readonly UsageRow[]; cut: boolean }>;
   close(): void;

@@ -75,7 +75,7 @@ export type Batch = Readonly<{ appends: readonly SealedAppend[]; commit: StoredC
 export type BatchResult = Readonly<{ kind: "done" } | { kind: "refused"; index: number; fault: Fault }>;
 
 export type TakeHold = Readonly<{ session: SessionId; seen: Epoch; owner: Owner }>;
-export type Erasure = Readonly<{ stream: StreamId; first: Seq; last: Seq; waitMs: number }>;
+export type ErasedRange = Readonly<{ stream: StreamId; first: Seq; last: Seq; waitMs: number }>;
 /** `truncated` is false when a reader held up the last step: old pages can still be found in the WAL until it is gone. */
 export type Erased = Readonly<{ entries: number; blobs: number; files: number; intents: number; truncated: boolean }>;
 
@@ -85,7 +85,7 @@ export type SqliteWriter = Readonly<{
   take(take: TakeHold): Epoch | null;
   release(session: SessionId, at: Epoch, owner: Owner): void;
   put(id: IntentId, session: SessionId, intent: string): "new" | "known";
-  erase(erasure: Erasure): Erased;
+  erase(erasure: ErasedRange): Erased;
   keepCounts(names: readonly string[], now: number): void;
   /** Throws unless the file takes a transaction, down to the disk; nothing of it changes. */
   probe(): void;

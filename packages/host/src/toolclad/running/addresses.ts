@@ -69,14 +69,14 @@ type Entry = Readonly<
   | { kind: "range"; holds(address: string): boolean; port: number | null }
 >;
 
-export type Scope = Readonly<{
+export type AddressScope = Readonly<{
   /** Null: in scope. */
   objection(host: string, port: number): string | null;
   /** Of where a host in scope leads. Null: it may be connected to. */
   objectionTo(address: string, host: string, port: number): string | null;
 }>;
 
-export type ReadScope = Readonly<{ kind: "scope"; scope: Scope } | { kind: "unreadable"; entry: string }>;
+export type ReadScope = Readonly<{ kind: "scope"; scope: AddressScope } | { kind: "unreadable"; entry: string }>;
 
 export function readScope(hosts: readonly string[]): ReadScope {
   const entries: Entry[] = [];

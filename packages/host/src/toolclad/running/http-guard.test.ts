@@ -6,7 +6,7 @@ import type { HttpInvocation } from "@orgate/core/contracts";
 import { afterEach, expect, test } from "vitest";
 import { isInner, readScope } from "./addresses.ts";
 import { httpGuard } from "./http-guard.ts";
-import type { Resolve } from "./reaching.ts";
+import type { ResolveHost } from "./reaching.ts";
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -41,9 +41,9 @@ const asking = (url: string, more: Partial<HttpInvocation> = {}): HttpInvocation
 });
 const options = (signal = new AbortController().signal) => ({ signal, onOutput: () => {} });
 /** Answers once per name in turn, and is strict: more questions than answers fail. */
-function answering(...answers: readonly string[]): { resolve: Resolve; asked: string[] } {
+function answering(...answers: readonly string[]): { resolve: ResolveHost; asked: string[] } {
   const asked: string[] = [];
-  const resolve: Resolve = async (host) => {
+  const resolve: ResolveHost = async (host) => {
     const address = answers[asked.push(host) - 1];
     if (address === undefined) throw new Error(`\`${host}\` was resolved once more than expected`);
     return [{ address, family: address.includes(":") ? 6 : 4 }];
@@ -68,7 +68,7 @@ test("T110 a name that first leads outside and then inside is resolved anew for 
 });
 
 test("T110 one inner address among public ones refuses the name", async () => {
-  const resolve: Resolve = async () => [
+  const resolve: ResolveHost = async () => [
     { address: "93.184.216.34", family: 4 },
     { address: "10.1.2.3", family: 4 },
   ];

@@ -12,11 +12,11 @@ import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { HttpInvocation, Ran, RunOptions } from "@orgate/core/contracts";
-import { readScope, type Scope } from "./addresses.ts";
-import { pinned, type Reached, type Resolve, reach, systemResolve } from "./reaching.ts";
+import { type AddressScope, readScope } from "./addresses.ts";
+import { pinned, type Reached, type ResolveHost, reach, systemResolve } from "./reaching.ts";
 
 export type HttpGuardOptions = Readonly<{
-  resolve?: Resolve;
+  resolve?: ResolveHost;
   /** Certificates that are trusted beside the system's own. */
   ca?: string;
 }>;
@@ -72,7 +72,7 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
     }
   };
 
-  async function followed(first: Hop, scope: Scope, signal: AbortSignal, progress: Progress): Promise<IncomingMessage | Objection> {
+  async function followed(first: Hop, scope: AddressScope, signal: AbortSignal, progress: Progress): Promise<IncomingMessage | Objection> {
     let hop = first;
     for (let redirects = 0; ; redirects += 1) {
       const port = Number(hop.url.port || (hop.url.protocol === "https:" ? 443 : 80));

@@ -4,18 +4,18 @@
  */
 import { lookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
-import { asciiName, type Scope } from "./addresses.ts";
+import { type AddressScope, asciiName } from "./addresses.ts";
 
 export type Address = Readonly<{ address: string; family: number }>;
 /** The DNS seam: all addresses of a name. */
-export type Resolve = (host: string) => Promise<readonly Address[]>;
+export type ResolveHost = (host: string) => Promise<readonly Address[]>;
 
-export const systemResolve: Resolve = (host) => lookup(host, { all: true });
+export const systemResolve: ResolveHost = (host) => lookup(host, { all: true });
 
 export type Reached = Readonly<{ kind: "reached"; addresses: readonly Address[] } | { kind: "refused"; reason: string }>;
 
 /** `hostname` as a URL gives it: brackets around IPv6, numbers of any base already made into an address. */
-export async function reach(scope: Scope, hostname: string, port: number, resolve: Resolve): Promise<Reached> {
+export async function reach(scope: AddressScope, hostname: string, port: number, resolve: ResolveHost): Promise<Reached> {
   const refused = (reason: string): Reached => ({ kind: "refused", reason });
   const literal = hostname.replace(/^\[|\]$/g, "");
   const host = isIP(literal) === 0 ? asciiName(literal) : literal;

@@ -190,7 +190,7 @@ export const FIXED: readonly string[] = [
 ];
 /** Whoever looks up its own name finds one. */
 export const USERS = "tool:x:1000:1000:tool:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n";
-export const GROUPS = "tool:x:1000:\nnogroup:x:65534:\n";
+export const SYSTEM_GROUPS = "tool:x:1000:\nnogroup:x:65534:\n";
 export const HOSTS = "127.0.0.1 localhost sandbox\n::1 localhost\n";
 
 /** Room in memory: what is written there counts. */

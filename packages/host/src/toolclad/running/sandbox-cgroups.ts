@@ -20,14 +20,14 @@ export type Cgroup = Readonly<{
 type Mount = Readonly<{ type: string; root: string; at: string; options: readonly string[] }>;
 
 /** What Linux says of this process: `/proc/self/mountinfo` and `/proc/self/cgroup`. */
-export type Standing = Readonly<{ mountinfo: string; cgroup: string }>;
+export type CgroupStanding = Readonly<{ mountinfo: string; cgroup: string }>;
 
-export const readStanding = (): Standing => ({
+export const readStanding = (): CgroupStanding => ({
   mountinfo: readFileSync("/proc/self/mountinfo", "utf8"),
   cgroup: readFileSync("/proc/self/cgroup", "utf8"),
 });
 
-export function findPlace(standing: Standing): FoundPlace {
+export function findPlace(standing: CgroupStanding): FoundPlace {
   const mounts = mountsIn(standing.mountinfo);
   const own = new Map(standing.cgroup.split("\n").flatMap(ownLine));
   const whys: string[] = [];

@@ -12,8 +12,8 @@ import { extname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { PathAccess, ProcessLimits } from "@orgate/core/contracts";
-import { readScope, type Scope } from "./addresses.ts";
-import { pinned, type Resolve, reach, systemResolve } from "./reaching.ts";
+import { type AddressScope, readScope } from "./addresses.ts";
+import { pinned, type ResolveHost, reach, systemResolve } from "./reaching.ts";
 import type { Objection } from "./sandbox-bubblewrap.ts";
 
 export type Gateway = Readonly<{
@@ -31,7 +31,7 @@ const FORWARDER = fileURLToPath(new URL(`./sandbox-forwarder${extname(import.met
 const ROOM = { memoryBytes: 128 * 1_048_576, processes: 16, openFiles: 64 };
 const HOP = ["connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer", "upgrade"];
 
-export async function openGateway(hosts: readonly string[], resolve: Resolve = systemResolve): Promise<Gateway | Objection> {
+export async function openGateway(hosts: readonly string[], resolve: ResolveHost = systemResolve): Promise<Gateway | Objection> {
   const read = readScope(hosts);
   if (read.kind === "unreadable")
     return {
@@ -85,7 +85,7 @@ export async function openGateway(hosts: readonly string[], resolve: Resolve = s
 
 type Tunnel = Readonly<{ inner: Duplex; head: Buffer; open: Set<Duplex> }>;
 
-async function tunnel(scope: Scope, resolve: Resolve, asked: IncomingMessage, { inner, head, open }: Tunnel): Promise<void> {
+async function tunnel(scope: AddressScope, resolve: ResolveHost, asked: IncomingMessage, { inner, head, open }: Tunnel): Promise<void> {
   inner.on("error", () => inner.destroy());
   const url = URL.canParse(`http://${asked.url}`) ? new URL(`http://${asked.url}`) : null;
   // a URL drops the port that is usual for its scheme
@@ -116,7 +116,7 @@ function turnedAway(inner: Duplex, status: string, reason: string): void {
     );
 }
 
-async function forward(scope: Scope, resolve: Resolve, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+async function forward(scope: AddressScope, resolve: ResolveHost, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
   const say = (status: number, text: string): void =>
     void (answer.headersSent ? answer.destroy() : answer.writeHead(status, { "content-type": "text/plain" }).end(text));
   const url = URL.canParse(asked.url ?? "") ? new URL(asked.url ?? "") : null;

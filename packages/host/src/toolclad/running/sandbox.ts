@@ -15,11 +15,10 @@ import { isAbsolute, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { ProcessInvocation, Ran, RunOptions } from "@orgate/core/contracts";
 import { PROGRAM_PATH } from "./program-path.ts";
-import type { Resolve } from "./reaching.ts";
+import type { ResolveHost } from "./reaching.ts";
 import {
   closeAll,
   FIXED,
-  GROUPS,
   HOSTS,
   isAtOrBelow,
   isOfSystem,
@@ -30,6 +29,7 @@ import {
   type Objection,
   ownFolders,
   type Protection,
+  SYSTEM_GROUPS,
   USERS,
 } from "./sandbox-bubblewrap.ts";
 import { endAll, endGroup, gone } from "./sandbox-ending.ts";
@@ -45,7 +45,7 @@ export type SandboxOptions = Readonly<{
   protection?: Protection;
   /** Null: no program runs without a sandbox here, whatever the policies permit. */
   machine?: Machine;
-  resolve?: Resolve;
+  resolve?: ResolveHost;
 }>;
 
 export type Sandbox = Readonly<{
@@ -142,7 +142,7 @@ const watchingOf = ({ stdin, limits }: ProcessInvocation, { signal, onOutput }: 
   onOutput,
 });
 
-type Box = Readonly<{ ready: Ready; holding: Holding; protection: Protection; resolve?: Resolve }>;
+type Box = Readonly<{ ready: Ready; holding: Holding; protection: Protection; resolve?: ResolveHost }>;
 
 /** Of the child: its own arguments come through one pipe, so that no secret of the environment stands in a list of processes. */
 const [ARGS_FD, STATUS_FD, FILTER_FD, USERS_FD, GROUPS_FD, HOSTS_FD, FIRST_MOUNT_FD] = [3, 4, 5, 6, 7, 8, 9];
@@ -312,7 +312,7 @@ function constantsFor(countsByProcess: boolean): Constants {
     unlinkSync(path);
     return fd;
   };
-  const made = { filter: kept("f", filter), users: kept("u", USERS), groups: kept("g", GROUPS), hosts: kept("h", HOSTS) };
+  const made = { filter: kept("f", filter), users: kept("u", USERS), groups: kept("g", SYSTEM_GROUPS), hosts: kept("h", HOSTS) };
   rmSync(folder, { recursive: true });
   constantsBy.set(countsByProcess, made);
   return made;

@@ -19,7 +19,7 @@ export type Start = Readonly<{
   detached: boolean;
 }>;
 
-export type Watching = Readonly<{
+export type ProcessWatch = Readonly<{
   stdin: string | null;
   timeMs: number;
   outputBytes: number;
@@ -52,7 +52,7 @@ const FLOOD = 10;
 /** How long pipes may stay open once the program is gone: somebody who escaped its group may hold them. */
 const LINGER_MS = 500;
 
-export function supervise(start: Start, watching: Watching): Promise<Watched> {
+export function supervise(start: Start, watching: ProcessWatch): Promise<Watched> {
   const { timeMs, outputBytes, signal } = watching;
   const began = performance.now();
   const nothing = openSync(devNull, "r");

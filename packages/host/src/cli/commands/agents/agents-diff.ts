@@ -9,14 +9,14 @@ import { mustLoad, tryFolder } from "../../../policies/policies.ts";
 import { casesOf } from "../../../policies/policy-cases.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import { openLook } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, count, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { optionsFor } from "../policies/policy.ts";
 import { hasRun, projectOf } from "../project/project.ts";
 
-export const diff: Run = async (given, screen) => {
+export const diffAgents: RunCommand = async (given, screen) => {
   const [other = "", agent = null] = given.args;
   const config = projectOf(given);
   const before = await sideOf(openProject(resolve(given.cwd, other), given.cwd), given);

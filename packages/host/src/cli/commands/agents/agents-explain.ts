@@ -3,13 +3,13 @@ import { FaultError } from "@orgate/core";
 import { mustHaveSkills } from "../../../project/agent-settings.ts";
 import type { SymbiOrigin } from "../../../project/symbi/project-symbi.ts";
 import { problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visible, visibleLines } from "../../../terminal/visible.ts";
-import { agentNamed } from "./agents.ts";
+import { requireAgent } from "./agents.ts";
 
-export const explain: Run = async (given, screen) => {
-  const { agent, symbi } = await agentNamed(given);
+export const explainAgent: RunCommand = async (given, screen) => {
+  const { agent, symbi } = await requireAgent(given);
   if (symbi === undefined)
     throw new FaultError({
       kind: "usage",

@@ -4,9 +4,9 @@ import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import { formatSymbi, type SymbiProblem } from "@orgate/core/symbi";
 import { readTextFile } from "../../../files/text-file.ts";
-import { projectFiles } from "../../../guard/modules.ts";
+import { projectFilesIn } from "../../../guard/modules.ts";
 import { isSymbi } from "../../../project/symbi/symbi-files.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
 import { printProblem } from "../policies/policy.ts";
@@ -14,7 +14,7 @@ import { projectOf } from "../project/project.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
-export const fmt: Run = async (given, screen) => {
+export const fmt: RunCommand = async (given, screen) => {
   if (given.flag("stdin")) return fromInput(screen, await screen.readInput());
   const isCheck = given.flag("check");
   const problems: SymbiProblem[] = [];
@@ -42,7 +42,7 @@ export const fmt: Run = async (given, screen) => {
 function filesOf(given: Given): readonly string[] {
   if (given.args.length === 0) {
     const { root, agents } = projectOf(given);
-    return projectFiles(root, agents.filter(isSymbi), "agents");
+    return projectFilesIn(root, agents.filter(isSymbi), "agents");
   }
   return given.args.map((name) => {
     const path = resolve(given.cwd, name);

@@ -6,7 +6,7 @@ import { shortened } from "@orgate/core/journal/view";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import type { Config } from "../../../config/config.ts";
 import { placeOf } from "../../../files/toml-text.ts";
-import { labelled, problemOfFault, projectFiles } from "../../../guard/modules.ts";
+import { labelled, problemOfFault, projectFilesIn } from "../../../guard/modules.ts";
 import { sha256 } from "../../../node/crypto.ts";
 import { tryFolder } from "../../../policies/policies.ts";
 import { loadProjectAgents, type ProjectAgent, type ProjectAgents } from "../../../project/project-agents.ts";
@@ -14,7 +14,7 @@ import { procedureDoubts } from "../../../project/symbi/project-symbi.ts";
 import { isSymbi, problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, count, table } from "../../../terminal/table.ts";
 import { visible, visibleLines } from "../../../terminal/visible.ts";
@@ -24,7 +24,7 @@ import { projectOf } from "../project/project.ts";
 const kindOf = (file: string): string => (isSymbi(file) ? "symbi" : file.endsWith(".toml") ? "toml" : "module");
 
 /** Y50 every agent, whichever way it is written, with where it stands. */
-export const list: Run = async (given, screen) => {
+export const listAgents: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const { agents } = await loadProjectAgents(config, "wanted", given.env);
   const all = agents.map(({ agent, file, symbi }) => ({
@@ -61,7 +61,7 @@ export const list: Run = async (given, screen) => {
 /** What it is told may be pages: a list has its beginning, `agents show` all of it. */
 const MOST_ABOUT = 80;
 
-export async function agentNamed(given: Given): Promise<ProjectAgent> {
+export async function requireAgent(given: Given): Promise<ProjectAgent> {
   const [name = ""] = given.args;
   const { agents } = await loadProjectAgents(projectOf(given), "wanted", given.env);
   const found = agents.find(({ agent }) => agent.name === name);
@@ -70,8 +70,8 @@ export async function agentNamed(given: Given): Promise<ProjectAgent> {
 }
 
 /** Y50 everything that a session of it depends on. */
-export const show: Run = async (given, screen) => {
-  const found = await agentNamed(given);
+export const showAgent: RunCommand = async (given, screen) => {
+  const found = await requireAgent(given);
   const { agent, file, symbi } = found;
   const shown = {
     ...factsOf(agent),
@@ -144,7 +144,7 @@ function aboutOf({ symbi }: ProjectAgent) {
 }
 
 /** Y51 everything that is wrong at once: files, tools, policies, schedules, webhooks. Exits 0 only when the project would run. */
-export const validate: Run = async (given, screen) => {
+export const validateAgents: RunCommand = async (given, screen) => {
   const [wanted] = given.args;
   const isMeant = wanted === undefined ? () => true : fileNamed(given, wanted);
   const { problems, warnings, agents, isWhole } = await problemsIn(given);
@@ -168,7 +168,7 @@ function tellEnd(screen: Screen, problems: number, agents: number): void {
 /** Relative to the working folder, like every FILE. A file of no agent is refused: it would be without problems. */
 function fileNamed(given: Given, wanted: string): (file: string) => boolean {
   const { root, agents } = projectOf(given);
-  const all = projectFiles(realpathSync(root), agents, "agents");
+  const all = projectFilesIn(realpathSync(root), agents, "agents");
   const path = resolve(given.cwd, wanted);
   const meant = labelled(root, existsSync(path) ? realpathSync(path) : path);
   if (all.some((file) => labelled(root, file) === meant)) return (file) => file === meant;

@@ -5,7 +5,7 @@ import { signInsOf } from "../../../mcp/auth.ts";
 import { launchOf, type McpServer } from "../../../mcp/config.ts";
 import { signInAt } from "../../../mcp/library.ts";
 import { orgateHome } from "../../../store/keyring.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { tell } from "../project/project.ts";
 import { usableServer } from "./mcp.ts";
@@ -13,7 +13,7 @@ import { usableServer } from "./mcp.ts";
 const PATIENCE_MS = 5 * 60_000;
 const PAGE = "<!doctype html><title>Orgate</title><p>You can close this page.";
 
-export const login: Run = async (given, screen) => {
+export const login: RunCommand = async (given, screen) => {
   const server = await usableServer(given);
   const port = server.transport.kind === "http" && server.transport.auth.grant === "person" ? server.transport.auth.port : 0;
   const back = await listen(port);
@@ -31,7 +31,7 @@ export const login: Run = async (given, screen) => {
   return EXIT.success;
 };
 
-export const logout: Run = async (given, screen) => {
+export const logout: RunCommand = async (given, screen) => {
   const server: McpServer = await usableServer(given);
   const launch = launchOf(server, given.env);
   const url = typeof launch !== "string" && launch.transport.kind === "http" ? launch.transport.url : null;

@@ -20,14 +20,14 @@ import { version } from "../../../node/version.ts";
 import { trustIn } from "../../../project/project-agents.ts";
 import { type ProjectMcp, type ProjectServer, projectMcp, type ServerState } from "../../../project/project-mcp.ts";
 import { orgateHome } from "../../../store/keyring.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { nextCommand } from "../../../terminal/next-command.ts";
 import type { Paint, Tone } from "../../../terminal/paint.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible, visibleLines } from "../../../terminal/visible.ts";
 import { httpReach } from "../../../toolclad/running/running.ts";
-import { certified, permittedPerson, projectOf, tell, writing } from "../project/project.ts";
+import { certified, permittedPerson, projectOf, tell, writingProject } from "../project/project.ts";
 import { appendTrust } from "./trust.ts";
 
 const TONES: Readonly<Record<ServerState, Tone>> = {
@@ -75,7 +75,7 @@ function shownOf(one: ProjectServer, mcp: ProjectMcp, hash = sha256) {
 /** As its entry has it, variables by name. */
 const reachedBy = ({ transport: t }: McpServer): string => (t.kind === "stdio" ? [t.command, ...t.args].join(" ") : t.url);
 
-export const list: Run = async (given, screen) => {
+export const listServers: RunCommand = async (given, screen) => {
   const mcp = await projectServers(given, projectOf(given));
   const [wanted = null] = given.args;
   const servers = wanted === null ? mcp.servers : [serverIn(mcp, wanted)];
@@ -132,7 +132,7 @@ function serverIn(mcp: ProjectMcp, name: string): ProjectServer {
 
 // ── diff ──
 
-export const diff: Run = async (given, screen) => {
+export const diffServer: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [name = ""] = given.args;
   const found = serverIn(await projectServers(given, config), name);
@@ -212,14 +212,14 @@ function textDiff(before: string, after: string, paint: Paint): readonly string[
 
 // ── trust ──
 
-export const trust: Run = async (given, screen) => {
+export const trust: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [name = ""] = given.args;
   const found = serverIn(await projectServers(given, config), name);
   if (found.server === null) throw unusable(found);
   const person = await permittedPerson(given, screen, config, { kind: "trust" }, `trust \`mcp:${name}\``);
   const by: Principal = { kind: "user", id: person.name };
-  return writing(config, async (place) => {
+  return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     if (found.origin === "project")
       await appendTrust(place, (trusted) =>

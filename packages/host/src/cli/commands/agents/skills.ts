@@ -2,7 +2,7 @@
 import { type Agent, FaultError, skillName } from "@orgate/core";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import { type ProjectSkill, type SkillState, usersOf } from "../../../project/project-skills.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import type { Tone } from "../../../terminal/paint.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible, visibleLines } from "../../../terminal/visible.ts";
@@ -64,7 +64,7 @@ function listed(skills: readonly ProjectSkill[], agents: readonly Agent[]): read
   ];
 }
 
-export const list: Run = async (given, screen) => {
+export const listSkills: RunCommand = async (given, screen) => {
   const { skills, agents } = await loadProjectAgents(projectOf(given), "all", given.env);
   const all = listed(
     skills,
@@ -86,7 +86,7 @@ export const list: Run = async (given, screen) => {
   return EXIT.success;
 };
 
-export const show: Run = async (given, screen) => {
+export const showSkill: RunCommand = async (given, screen) => {
   const name = skillName(given.args[0] ?? "");
   const loaded = await loadProjectAgents(projectOf(given), "all", given.env);
   const agents = loaded.agents.map(({ agent }) => agent);

@@ -24,7 +24,7 @@ import { loadProjectAgents, manifestsOf } from "../../../project/project-agents.
 import { problemFault } from "../../../project/project-manifests.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
 import { starterManifest } from "../../../starter/manifest.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, count, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -63,7 +63,7 @@ const brokenTool = (name: string, { file, line, column, detail }: FileProblem, r
   problem: `${relative(root, file)}:${line}:${column} ${detail}`,
 });
 
-export const list: Run = async (given, screen) => {
+export const listTools: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const { agents: loaded } = await loadProjectAgents(config, "wanted", given.env);
   const agents = loaded.map(({ agent }) => agent);
@@ -113,7 +113,7 @@ function manifestNamed(given: Given, name: string): ManifestFile {
   });
 }
 
-export const show: Run = async (given, screen) => {
+export const showTool: RunCommand = async (given, screen) => {
   const { contract, shown } = manifestNamed(given, given.args[0] ?? "");
   const { tool, args, backend, secrets, output } = contract.manifest;
   const about = {
@@ -182,14 +182,14 @@ function runsOf({ manifest: { backend } }: Contract): string {
   }
 }
 
-export const schema: Run = async (given, screen) => {
+export const schema: RunCommand = async (given, screen) => {
   const { contract } = manifestNamed(given, given.args[0] ?? "");
   const { name, description } = contract.manifest.tool;
   screen.line(JSON.stringify({ name, description, inputSchema: contract.inputSchema }, null, given.json ? 0 : 2));
   return EXIT.success;
 };
 
-export const validate: Run = async (given, screen) => {
+export const validateTools: RunCommand = async (given, screen) => {
   const [file] = given.args;
   const config = projectOf(given);
   const all = manifestsOf(config, given.env, null);
@@ -216,7 +216,7 @@ function oneFile(file: string, types: Parameters<typeof readManifest>[1]) {
   return { problems, manifests: contract === null ? [] : [{ file, shown: file, text, contract }] };
 }
 
-export const test: Run = async (given, screen) => {
+export const test: RunCommand = async (given, screen) => {
   const { contract } = manifestNamed(given, given.args[0] ?? "");
   const { world, env } = manifestsOf(projectOf(given), {}, null).ground;
   const checked = contract.check(argsOf(given, contract), world);
@@ -265,7 +265,7 @@ function jsonObject(text: string): JsonObject | null {
   }
 }
 
-export const init: Run = async (given, screen) => {
+export const initTool: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
     throw new FaultError({ kind: "usage", detail: `\`${name}\` is no name of a tool`, hint: "use 1 to 64 of A-Z, a-z, 0-9, _ and -" });
@@ -289,7 +289,7 @@ export const init: Run = async (given, screen) => {
 };
 
 /** T65 the person proposes it in the agent's place; everything after that is as ever. */
-export const run: Run = async (given, screen) => {
+export const runTool: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   const desk = await deskOf(projectOf(given), given.env);
   const agent = agentFor(desk.agents, name, given.text("agent"));

@@ -4,19 +4,19 @@ import type { Config } from "../../../config/config.ts";
 import { readPinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
 import { readTrust, trustIn } from "../../../project/project-agents.ts";
-import { type Candidate, type Standing, standingOf, type Trusted, trustCandidates } from "../../../project/trust.ts";
-import { NODE, type Place } from "../../../runtime/compose.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { type Candidate, standingOf, type Trusted, type TrustStanding, trustCandidates } from "../../../project/trust.ts";
+import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import type { Tone } from "../../../terminal/paint.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { certified, lookingIfAny, permittedPerson, projectOf, writing } from "../project/project.ts";
+import { certified, lookingIfAny, permittedPerson, projectOf, writingProject } from "../project/project.ts";
 
-const TONES: Readonly<Record<Standing, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
+const TONES: Readonly<Record<TrustStanding, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
 
 type Shown = Readonly<{
   subject: string;
-  standing: Standing;
+  standing: TrustStanding;
   digest: Digest | null;
   trustedAs: Digest | null;
   by: string | null;
@@ -48,7 +48,7 @@ const catalogues = (config: Config, trusted: Trusted): readonly Candidate[] =>
     return isThere ? [{ subject, kind: "readable", digest }] : [];
   });
 
-export const list: Run = async (given, screen) => {
+export const listTrust: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const shown = shownOf(
     config,
@@ -73,7 +73,7 @@ export const list: Run = async (given, screen) => {
   return EXIT.success;
 };
 
-export const add: Run = async (given, screen) => {
+export const addTrust: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [asked = ""] = given.args;
   const all = trustCandidates(config, sha256, [asked]);
@@ -90,7 +90,7 @@ export const add: Run = async (given, screen) => {
       hint: "it is not what you looked at: look again",
     });
   const person = await permittedPerson(given, screen, config, { kind: "trust" }, `trust \`${subject}\``);
-  await writing(config, async (place) => {
+  await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     await appendTrust(place, (trusted) =>
       standingOf(subject, candidate.digest, trusted) === "trusted"
@@ -103,7 +103,7 @@ export const add: Run = async (given, screen) => {
   return EXIT.success;
 };
 
-export const remove: Run = async (given, screen) => {
+export const removeTrust: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [asked = ""] = given.args;
   const known = await trustIn(config.journal.directory);
@@ -111,7 +111,7 @@ export const remove: Run = async (given, screen) => {
   if (!known.has(subject)) throw isThere(config, subject) ? notTrusted(subject) : missing(asked, config);
   const person = await permittedPerson(given, screen, config, { kind: "trust" }, `take back the trust in \`${subject}\``);
   const reason = given.text("reason") ?? "";
-  await writing(config, async (place) => {
+  await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     await appendTrust(place, (trusted) =>
       trusted.has(subject) ? { kind: "trust.withdrawn", subject, by: { kind: "user", id: person.name }, reason } : null,
@@ -131,7 +131,7 @@ const notTrusted = (subject: string): FaultError =>
   });
 
 /** What somebody else wrote first is looked at before it is written again. */
-export async function appendTrust(place: Place, plan: (trusted: Trusted) => SystemEvent | null): Promise<void> {
+export async function appendTrust(place: OpenProjectStore, plan: (trusted: Trusted) => SystemEvent | null): Promise<void> {
   const { journal } = place.store;
   const now = (): Millis => NODE.clock.now();
   for (;;) {

@@ -9,14 +9,14 @@ import { type Answer, actOfAnswer, canonical, coverageText, isRefusal, type Json
 import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
 import { NODE } from "../../../runtime/compose.ts";
 import { grantWish, mayAct, type QuestionView } from "../../../runtime/people/approvals.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { deskOf, looking, personOf } from "../project/project.ts";
 import { questionOf, usage } from "./approvals.ts";
 import { deliverWish, tellSent } from "./intents.ts";
 
-export const approve: Run = (given, screen) => {
+export const approve: RunCommand = (given, screen) => {
   const [scope, lifetime] = [given.text("grant"), given.text("for")];
   if (scope === null && lifetime !== null)
     throw usage("--for says how long, but not what is remembered", "add --grant digest, resource or tool");
@@ -27,16 +27,16 @@ export const approve: Run = (given, screen) => {
 const isScope = (text: string): text is "digest" | "resource" | "tool" => text === "digest" || text === "resource" || text === "tool";
 
 const refusing =
-  (kind: "deny" | "withdraw"): Run =>
+  (kind: "deny" | "withdraw"): RunCommand =>
   (given, screen) => {
     const reason = given.text("reason");
     if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the agent is told, and the journal keeps it");
     return answer(given, screen, () => ({ kind, reason }));
   };
 export const deny = refusing("deny");
-export const withdraw = refusing("withdraw");
+export const withdrawVote = refusing("withdraw");
 
-export const edit: Run = (given, screen) => {
+export const editAndApprove: RunCommand = (given, screen) => {
   const args = argsOf(given.text("args"));
   return answer(given, screen, (view) => {
     if (view.args === null) throw usage("the question is not about a call: there are no arguments to edit", "approve or deny it");

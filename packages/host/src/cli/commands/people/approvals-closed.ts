@@ -3,7 +3,7 @@ import { type ApprovalId, type Entry, FaultError, isFault, type Millis, type Ses
 import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
 import { answeredText, type QuestionItem, sessionViewOf, settledApproval } from "@orgate/core/journal/view";
 import { haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
-import { type Look, personsOf } from "../../../store/open-read-only.ts";
+import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -22,10 +22,10 @@ export type ClosedRequest = Readonly<{
 const PAGE = 500;
 
 /** A15 by its id, or enough of either end of it. The latest one; null where no session asked for it, or it is still open. */
-export async function closedRequest(look: Look, given: Given, text: string): Promise<ClosedRequest | null> {
+export async function closedRequest(look: ReadOnlyStore, given: Given, text: string): Promise<ClosedRequest | null> {
   const isMeant = (id: string): boolean => id === text || (text.length >= 4 && (id.startsWith(text) || id.endsWith(text)));
-  for (let before: Parameters<Look["journal"]["sessions"]>[0]["before"] = null; ; ) {
-    const page: Awaited<ReturnType<Look["journal"]["sessions"]>> = await look.journal.sessions({
+  for (let before: Parameters<ReadOnlyStore["journal"]["sessions"]>[0]["before"] = null; ; ) {
+    const page: Awaited<ReturnType<ReadOnlyStore["journal"]["sessions"]>> = await look.journal.sessions({
       state: null,
       agent: null,
       before,
@@ -58,7 +58,7 @@ function closedIn(
 }
 
 /** None of a session that was erased in part: what is left does not tell what became of it. */
-async function entriesOf({ journal }: Look, session: SessionId): Promise<readonly Entry[]> {
+async function entriesOf({ journal }: ReadOnlyStore, session: SessionId): Promise<readonly Entry[]> {
   const all: Entry[] = [];
   try {
     for (let after = seq(0); ; ) {

@@ -3,13 +3,13 @@ import { grantId, grantText, type Millis, principalName } from "@orgate/core";
 import type { StandingGrant } from "@orgate/core/journal";
 import { NODE } from "../../../runtime/compose.ts";
 import { type ListedGrant, revokeGrant, standingOrders } from "../../../runtime/people/approvals.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { age, type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { certified, deskOf, lookingIfAny, personOf, projectOf, writing } from "../project/project.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
-export const grants: Run = async (given, screen) => {
+export const grants: RunCommand = async (given, screen) => {
   const now = NODE.clock.now();
   const all = await lookingIfAny<readonly ListedGrant[]>(
     given,
@@ -41,14 +41,14 @@ function lifetimeText({ until, session, turn }: StandingGrant, now: Millis): str
   return turn === null ? `the end of ${session ?? "?"}` : `the end of turn ${turn} of ${session ?? "?"}`;
 }
 
-export const revoke: Run = async (given, screen) => {
+export const revokeGrantCommand: RunCommand = async (given, screen) => {
   const reason = given.text("reason");
   if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the journal keeps it");
   const config = projectOf(given);
   const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
   const grant = grantId(given.args[0] ?? "");
-  const found = await writing(config, async (place) => {
+  const found = await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     return revokeGrant({ place, gate, person }, grant, reason);
   });

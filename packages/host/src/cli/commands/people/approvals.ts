@@ -9,8 +9,8 @@ import type { ListedQuestion } from "@orgate/core/journal";
 import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
 import { NODE } from "../../../runtime/compose.ts";
 import { isExpired, type QuestionView, viewQuestion, widestText } from "../../../runtime/people/approvals.ts";
-import type { Look } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { folded } from "../../../terminal/fold.ts";
 import { bell, type Screen } from "../../../terminal/screen.ts";
 import { age, type Cell, table } from "../../../terminal/table.ts";
@@ -18,7 +18,7 @@ import { shortened, visible } from "../../../terminal/visible.ts";
 import { looking, lookingIfAny, positive } from "../project/project.ts";
 import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
 
-export const list: Run = async (given, screen) => {
+export const listApprovals: RunCommand = async (given, screen) => {
   const most = positive(given.text("most") ?? "100", "--most");
   const found = await lookingIfAny<readonly ListedQuestion[]>(
     given,
@@ -69,7 +69,7 @@ const wants = ({ tool, resource }: Pick<ListedQuestion, "tool" | "resource">): s
 
 // one
 
-export const show: Run = (given, screen) =>
+export const showApproval: RunCommand = (given, screen) =>
   looking(given, async (look) => {
     const found = await requestOf(look, given);
     const { kind: _, ...view } = found;
@@ -85,7 +85,7 @@ const PAGE = 500;
 type Request = ({ kind: "open" } & QuestionView) | ({ kind: "closed" } & ClosedRequest);
 
 /** A15 an id may be shortened to its beginning or its end, as long as it means one question. */
-async function requestOf(look: Look, given: Given): Promise<Request> {
+async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
   const [text = ""] = given.args;
   const all = await meantBy(look, text);
   const [one, ...others] = all;
@@ -100,14 +100,14 @@ async function requestOf(look: Look, given: Given): Promise<Request> {
 }
 
 /** For an answer: one that is not open any more is refused with what became of it. */
-export async function questionOf(look: Look, given: Given): Promise<QuestionView> {
+export async function questionOf(look: ReadOnlyStore, given: Given): Promise<QuestionView> {
   const found = await requestOf(look, given);
   if (found.kind === "closed") throw answeredAlready(found);
   const { kind: _, ...view } = found;
   return view;
 }
 
-async function meantBy({ journal }: Look, text: string): Promise<readonly ListedQuestion[]> {
+async function meantBy({ journal }: ReadOnlyStore, text: string): Promise<readonly ListedQuestion[]> {
   const exact = await journal.question(approvalId(text));
   if (exact.length > 0 || text.length < SHORTEST) return exact;
   const isMeant = (id: ApprovalId): boolean => id.startsWith(text) || id.endsWith(text);
@@ -170,7 +170,7 @@ function expiryText({ expiresAt, onExpiry, expired }: QuestionView, now: Millis)
 // as they come
 
 /** Those that wait already, then each new one as it is asked, until Ctrl-C. */
-export const watch: Run = (given, screen) =>
+export const watch: RunCommand = (given, screen) =>
   looking(given, async (look) => {
     const stop = new AbortController();
     const onSignal = (): void => stop.abort();
@@ -187,7 +187,12 @@ export const watch: Run = (given, screen) =>
     return EXIT.success;
   });
 
-async function follow(look: Look, stop: AbortSignal, screen: Screen, tell: (q: ListedQuestion, isNew: boolean) => void): Promise<void> {
+async function follow(
+  look: ReadOnlyStore,
+  stop: AbortSignal,
+  screen: Screen,
+  tell: (q: ListedQuestion, isNew: boolean) => void,
+): Promise<void> {
   let after = 0;
   let wake = (): void => {};
   let changed = false;

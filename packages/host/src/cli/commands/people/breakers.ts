@@ -3,17 +3,17 @@ import { duration, type Millis, principalName } from "@orgate/core";
 import type { BreakerState } from "@orgate/core/journal";
 import { NODE } from "../../../runtime/compose.ts";
 import { type BreakerView, readBreakers, setBreaker, unknownBreaker } from "../../../runtime/people/breakers.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Tone } from "../../../terminal/paint.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { age, type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { certified, deskOf, lookingIfAny, personOf, projectOf, tell, writing } from "../project/project.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, tell, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
 const TONES: Readonly<Record<BreakerState, Tone>> = { closed: "good", open: "bad", "half-open": "warn" };
 
-export const list: Run = async (given, screen) => {
+export const listBreakers: RunCommand = async (given, screen) => {
   const now = NODE.clock.now();
   const all = await lookingIfAny(
     given,
@@ -40,7 +40,7 @@ const rowOf =
 
 const STATES: readonly BreakerState[] = ["open", "half-open", "closed"];
 
-export const set: Run = (given, screen) => {
+export const setBreakerCommand: RunCommand = (given, screen) => {
   const [breaker = "", to = ""] = given.args;
   const state = STATES.find((one) => one === to);
   if (state === undefined) throw usage(`\`${to}\` is no state of a breaker`, `use ${STATES.join(", ")}`);
@@ -51,7 +51,7 @@ export const set: Run = (given, screen) => {
   return change(given, screen, breaker, state, forMs);
 };
 
-export const reset: Run = (given, screen) => change(given, screen, given.args[0] ?? "", "closed", null);
+export const reset: RunCommand = (given, screen) => change(given, screen, given.args[0] ?? "", "closed", null);
 
 async function change(given: Given, screen: Screen, breaker: string, to: BreakerState, forMs: number | null): Promise<number> {
   const reason = given.text("reason");
@@ -68,7 +68,7 @@ async function change(given: Given, screen: Screen, breaker: string, to: Breaker
   const unknown = unknownBreaker(desk.agents, listed, breaker, "--anyway");
   if (unknown !== null && !anyway) throw unknown;
   const person = personOf(given, screen);
-  await writing(config, async (place) => {
+  await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     await setBreaker({ place, gate: desk.gate, person }, breaker, { to, forMs, reason }, NODE.clock.now());
   });

@@ -5,8 +5,8 @@ import { resourceText } from "@orgate/core/journal/view";
 import { NODE } from "../../../runtime/compose.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { allDeadLetters, viewDeadLetter } from "../../../runtime/people/dead-letters.ts";
-import type { Look } from "../../../store/open-read-only.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { folded } from "../../../terminal/fold.ts";
 import { age, type Cell, count, table } from "../../../terminal/table.ts";
 import { shortened, visible } from "../../../terminal/visible.ts";
@@ -14,7 +14,7 @@ import { deskOf, looking, lookingIfAny, personOf, positive } from "../project/pr
 import { usage } from "./approvals.ts";
 import { sendWish } from "./intents.ts";
 
-export const list: Run = async (given, screen) => {
+export const listDeadLetters: RunCommand = async (given, screen) => {
   const most = positive(given.text("most") ?? "100", "--most");
   const found = await lookingIfAny(
     given,
@@ -44,7 +44,7 @@ const rowOf =
     `${age(now - d.at)} ago`,
   ];
 
-export const show: Run = (given, screen) =>
+export const showDeadLetter: RunCommand = (given, screen) =>
   looking(given, async (look) => {
     const { session, call } = await letterOf(look, given.args[0] ?? "");
     const view = await viewDeadLetter(look.journal, session, call);
@@ -66,7 +66,7 @@ export const show: Run = (given, screen) =>
     return EXIT.success;
   });
 
-export const dismiss: Run = (given, screen) =>
+export const dismiss: RunCommand = (given, screen) =>
   looking(given, async (look, config) => {
     const { session, call, agent, tool } = await letterOf(look, given.args[0] ?? "");
     const person = personOf(given, screen);
@@ -76,7 +76,7 @@ export const dismiss: Run = (given, screen) =>
   });
 
 /** SESSION/CALL, or the call's id alone where that means one. */
-async function letterOf(look: Look, text: string): Promise<ListedDeadLetter> {
+async function letterOf(look: ReadOnlyStore, text: string): Promise<ListedDeadLetter> {
   const slash = text.lastIndexOf("/");
   const [of, call] = [text.slice(0, Math.max(0, slash)), callId(text.slice(slash + 1))];
   const all = await allDeadLetters(look.journal);

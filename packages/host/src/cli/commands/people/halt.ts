@@ -11,17 +11,17 @@ import { isFault, isSessionStream, principalName, type SessionId } from "@orgate
 import type { Journal, Position, SessionSummary, Written } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { findProject } from "../../../config/project-toml.ts";
-import { NODE, type Place } from "../../../runtime/compose.ts";
+import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { haltWork, resumeWork, standingOrders } from "../../../runtime/people/approvals.ts";
 import { unknownScope } from "../../../runtime/people/halt-scope.ts";
 import { hasJournal } from "../../../store/journal.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { openLook } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { age, count, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { certified, type Desk, deskOf, hasRun, personOf, projectOf, tell, writing } from "../project/project.ts";
+import { type CommandProject, certified, deskOf, hasRun, personOf, projectOf, tell, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
 function scopeOf([what = "all", name]: readonly string[]): string {
@@ -34,7 +34,7 @@ function scopeOf([what = "all", name]: readonly string[]): string {
   return `${what}:${name}`;
 }
 
-type Ordered = Readonly<{ place: Place; scope: string; reason: string; person: Person }>;
+type Ordered = Readonly<{ place: OpenProjectStore; scope: string; reason: string; person: Person }>;
 
 type Opened<D> = Readonly<{ desk: D; config: Pick<Config, "journal"> }>;
 
@@ -50,18 +50,18 @@ async function ordering<D>(
   if (reason === null || reason.trim() === "") throw usage("--reason is missing", hint);
   const { desk, config } = await open(given);
   const person = personOf(given, screen);
-  return writing(config, async (place) => {
+  return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     return order(desk, { place, scope, reason, person });
   });
 }
 
-async function deskIn(given: Given): Promise<Opened<Desk>> {
+async function deskIn(given: Given): Promise<Opened<CommandProject>> {
   const config = projectOf(given);
   return { desk: await deskOf(config, given.env), config };
 }
 
-type DeskOrNot = Readonly<{ desk: Desk; undecided: null } | { desk: null; undecided: string }>;
+type DeskOrNot = Readonly<{ desk: CommandProject; undecided: null } | { desk: null; undecided: string }>;
 
 /** The kill switch must work when the project does not: what keeps it from being decided is told, and keeps nobody from halting. */
 async function deskIfAny(given: Given): Promise<Opened<DeskOrNot>> {
@@ -89,7 +89,7 @@ function configIfAny(given: Given): Config | (Pick<Config, "journal"> & Readonly
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-export const halt: Run = (given, screen) =>
+export const halt: RunCommand = (given, screen) =>
   ordering(
     given,
     screen,
@@ -120,7 +120,7 @@ export const halt: Run = (given, screen) =>
     },
   );
 
-export const resume: Run = (given, screen) =>
+export const liftHalt: RunCommand = (given, screen) =>
   ordering(given, screen, "say why it may go on: the journal keeps it", deskIn, async ({ gate }, { place, scope, reason, person }) => {
     await place.orders.refresh();
     const before = place.orders.now().halts;
@@ -143,12 +143,12 @@ export const resume: Run = (given, screen) =>
 
 const MOST_TO_NAME = 20;
 /** Turns that want driving and that nobody drives: an approval that waited with the halt, or a process that is gone. */
-async function toGoOn({ store }: Place): Promise<readonly SessionId[]> {
+async function toGoOn({ store }: OpenProjectStore): Promise<readonly SessionId[]> {
   const page = await store.journal.sessions({ state: "running", agent: null, before: null, most: MOST_TO_NAME });
   return page.map(({ session }) => session).filter((session) => store.holder(session) === null);
 }
 
-export const list: Run = async (given, screen) => {
+export const list: RunCommand = async (given, screen) => {
   const { directory } = configIfAny(given).journal;
   const look = hasRun(directory) ? openLook(directory) : null;
   try {
@@ -180,7 +180,7 @@ const LOOK_EVERY_MS = 50;
 const PAGE = 500;
 
 /** Those that a living process drives. */
-async function atWork({ store }: Place, scope: string): Promise<readonly AtWork[]> {
+async function atWork({ store }: OpenProjectStore, scope: string): Promise<readonly AtWork[]> {
   const agent = scope.startsWith("agent:") ? scope.slice("agent:".length) : null;
   const busy: AtWork[] = [];
   for (const state of ["running", "waiting"] as const)
@@ -201,7 +201,7 @@ async function atWork({ store }: Place, scope: string): Promise<readonly AtWork[
  * A halt of all or of an agent ends their turns, which is waited for; a tool's ends its calls, and they go on.
  * What had ended by the time anybody looked is known from the journal: it says which turns were halted since.
  */
-async function whatBecame(place: Place, scope: string, before: Position): Promise<readonly Reached[]> {
+async function whatBecame(place: OpenProjectStore, scope: string, before: Position): Promise<readonly Reached[]> {
   const { journal } = place.store;
   const busy = new Map((await atWork(place, scope)).map((one) => [one.session, one]));
   if (scope.startsWith("tool:")) return [...busy.values()].map((one) => ({ ...one, state: "going-on" }));

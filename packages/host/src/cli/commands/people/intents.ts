@@ -19,27 +19,38 @@ import { NODE } from "../../../runtime/compose.ts";
 import { type Delivered, deliver } from "../../../runtime/delivery.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { type Person, signIntent } from "../../../store/keyring.ts";
-import type { Look } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
-import { certified, deskOf, filesOf, looking, personOf, positive, sessionAct, sessionOf, textOf, writing } from "../project/project.ts";
+import {
+  causeText,
+  certified,
+  deskOf,
+  filesOf,
+  looking,
+  personOf,
+  positive,
+  sessionAct,
+  sessionOf,
+  writingProject,
+} from "../project/project.ts";
 import { driven, exitOf, knownAgent, printResult, withRuntime } from "../sessions/driving.ts";
 
-export const say: Run = async (given, screen) =>
+export const say: RunCommand = async (given, screen) =>
   wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", ...(await spoken(given, screen)) });
-export const steer: Run = async (given, screen) => wish(given, screen, { kind: "steer", ...(await spoken(given, screen)) });
-export const cancel: Run = (given, screen) =>
+export const steer: RunCommand = async (given, screen) => wish(given, screen, { kind: "steer", ...(await spoken(given, screen)) });
+export const cancel: RunCommand = (given, screen) =>
   wish(given, screen, { kind: given.flag("all") ? "cancel-all" : "cancel", reason: given.text("reason") ?? "cancelled by hand" });
 
-export const clear: Run = (given, screen) => wish(given, screen, { kind: "clear" });
-export const compact: Run = (given, screen) => {
+export const clear: RunCommand = (given, screen) => wish(given, screen, { kind: "clear" });
+export const compact: RunCommand = (given, screen) => {
   const tokens = given.text("tokens");
   return wish(given, screen, { kind: "compact", tokens: tokens === null ? null : positive(tokens, "--tokens") });
 };
-export const model: Run = (given, screen) => wish(given, screen, { kind: "choose-model", model: given.args[1] ?? "" });
+export const model: RunCommand = (given, screen) => wish(given, screen, { kind: "choose-model", model: given.args[1] ?? "" });
 
 async function spoken(given: Given, screen: Screen): Promise<Spoken> {
-  const text = await textOf(given.args[1] ?? "", "what you say", screen);
+  const text = await causeText(given.args[1] ?? "", "what you say", screen);
   const files = checkAttachments(filesOf(given)); // all of them together, before anything is sent
   return files.length === 0 ? { text } : { text, files };
 }
@@ -60,7 +71,7 @@ function wish(given: Given, screen: Screen, wanted: Wish): Promise<number> {
 }
 
 /** Q665 Where the project does not load here, whoever holds the session decides by the policies in force there. */
-async function gateHere(given: Given, look: Look, config: Config, session: SessionId): Promise<Pick<Gate, "decideFor"> | null> {
+async function gateHere(given: Given, look: ReadOnlyStore, config: Config, session: SessionId): Promise<Pick<Gate, "decideFor"> | null> {
   try {
     return (await deskOf(config, given.env)).gate;
   } catch (error) {
@@ -70,7 +81,7 @@ async function gateHere(given: Given, look: Look, config: Config, session: Sessi
 }
 
 export type Addressee = Readonly<{
-  look: Look;
+  look: ReadOnlyStore;
   config: Config;
   session: Intent["session"];
   agent: string;
@@ -84,7 +95,7 @@ export async function sendWish(given: Given, screen: Screen, to: Addressee, want
   return tellSent(given, screen, to.look, await deliverWish(given, screen, to, wanted));
 }
 
-export type Sent = Readonly<{ became: Exclude<Delivered, { kind: "refused" }>; intent: Intent; drove: RunResult | null }>;
+export type SentIntent = Readonly<{ became: Exclude<Delivered, { kind: "refused" }>; intent: Intent; drove: RunResult | null }>;
 
 /** Signed and delivered; throws `intent-refused` with the reason. */
 export async function deliverWish(
@@ -92,7 +103,7 @@ export async function deliverWish(
   screen: Screen,
   { look, config, session, agent, person, announce }: Addressee,
   wanted: Wish,
-): Promise<Sent> {
+): Promise<SentIntent> {
   await known(given, screen, look, config, person);
   const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
   let drove: RunResult | null = null;
@@ -126,7 +137,7 @@ export async function deliverWish(
 }
 
 /** True when somebody took the session after this entry: then whoever had it before wrote the entry, and not the one who took it up because of it. */
-export async function wasHeldAfter(journal: Pick<Look["journal"], "read">, session: SessionId, entry: Seq): Promise<boolean> {
+export async function wasHeldAfter(journal: Pick<ReadOnlyStore["journal"], "read">, session: SessionId, entry: Seq): Promise<boolean> {
   for (let after = entry; ; ) {
     const chunk = await journal.read(session, after, 1_000);
     if (chunk.some(({ event }) => event.kind === "hold.taken")) return true;
@@ -137,14 +148,20 @@ export async function wasHeldAfter(journal: Pick<Look["journal"], "read">, sessi
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
-async function known(given: Given, screen: Screen, look: Look, config: Config, person: Person): Promise<void> {
+async function known(given: Given, screen: Screen, look: ReadOnlyStore, config: Config, person: Person): Promise<void> {
   const found = look.keys().keys.get(person.key.id);
   if (found !== undefined && found.withdrawn === null) return;
-  await writing(config, (place) => certified(given, screen, place, person));
+  await writingProject(config, (place) => certified(given, screen, place, person));
 }
 
 /** `more`: what else goes into the JSON. */
-export function tellSent(given: Given, screen: Screen, look: Look, sent: Sent, more: Readonly<Record<string, unknown>> = {}): number {
+export function tellSent(
+  given: Given,
+  screen: Screen,
+  look: ReadOnlyStore,
+  sent: SentIntent,
+  more: Readonly<Record<string, unknown>> = {},
+): number {
   const { became, intent, drove } = sent;
   if (given.json) {
     const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
@@ -158,7 +175,7 @@ export function tellSent(given: Given, screen: Screen, look: Look, sent: Sent, m
 }
 
 /** What it became, for people. */
-export function becameLines({ became, intent: { id, session } }: Sent): readonly string[] {
+export function becameLines({ became, intent: { id, session } }: SentIntent): readonly string[] {
   if (became.kind === "pending") return [`sent as ${id}, and not taken yet: whoever holds ${session} will`];
   return narrator()(became.entry).map(({ text }) => `entry ${became.entry.seq} of ${session}: ${text}`);
 }

@@ -1,13 +1,13 @@
 /** What a session has been labelled with. To take a label off is a person's own act: signed, gated here and by whoever holds the session (G97). */
 import { label, readState } from "@orgate/core";
 import { mayAct } from "../../../runtime/people/approvals.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { deskOf, looking, personOf, sessionOf } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 import { sendWish } from "./intents.ts";
 
-export const labels: Run = (given, screen) =>
+export const labels: RunCommand = (given, screen) =>
   looking(given, async (look, config) => {
     const { session, agent } = await sessionOf(look.journal, given.args[0] ?? "");
     const removed = given.text("remove");

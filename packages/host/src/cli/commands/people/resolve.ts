@@ -10,8 +10,8 @@ import { type Resolution, readState, type SessionId, toResult, type Unknown } fr
 import type { SessionSummary } from "@orgate/core/journal";
 import { resourceText } from "@orgate/core/journal/view";
 import { mayAct } from "../../../runtime/people/approvals.ts";
-import type { Look } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { deskOf, looking, personOf, sessionOf } from "../project/project.ts";
 import { usage } from "./approvals.ts";
@@ -19,7 +19,7 @@ import { becameLines, deliverWish } from "./intents.ts";
 
 const RESOLUTIONS: readonly Resolution[] = ["happened", "did-not-happen", "reconcile", "abandon"];
 
-export const resolve: Run = (given, screen) =>
+export const resolve: RunCommand = (given, screen) =>
   looking(given, async (look, config) => {
     const [text = "", as = ""] = given.args;
     const resolution = RESOLUTIONS.find((r) => r === as);
@@ -63,7 +63,7 @@ const LOOK_EVERY_MS = 50;
 
 /** Whoever holds the session takes the wish first and asks the tool afterwards, which is waited for. */
 async function whatIsLeft(
-  { journal }: Look,
+  { journal }: ReadOnlyStore,
   session: SessionId,
   call: Unknown["call"],
   taken: boolean,
@@ -77,7 +77,7 @@ async function whatIsLeft(
 
 type Found = Readonly<{ session: SessionId; agent: string; unknown: Unknown }>;
 
-async function unknownOf(look: Look, text: string, given: Given): Promise<Found> {
+async function unknownOf(look: ReadOnlyStore, text: string, given: Given): Promise<Found> {
   const slash = text.lastIndexOf("/");
   const call = text.slice(slash + 1);
   const named = given.text("session") ?? (slash > 0 ? text.slice(0, slash) : null);
@@ -99,7 +99,7 @@ async function unknownOf(look: Look, text: string, given: Given): Promise<Found>
 
 const PAGE = 500;
 
-async function withUnknowns({ journal }: Look): Promise<readonly SessionSummary[]> {
+async function withUnknowns({ journal }: ReadOnlyStore): Promise<readonly SessionSummary[]> {
   const found: SessionSummary[] = [];
   for (let before: SessionSummary | null = null; ; ) {
     const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: PAGE });

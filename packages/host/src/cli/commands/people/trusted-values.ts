@@ -5,16 +5,16 @@ import type { KnownValue } from "@orgate/core/journal";
 import { nearestWord } from "@orgate/core/vocab";
 import { NODE } from "../../../runtime/compose.ts";
 import { editKnown } from "../../../runtime/people/trusted-values.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { age, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { certified, deskOf, lookingIfAny, personOf, projectOf, writing } from "../project/project.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
 const PAGE = 500;
 
-export const list: Run = async (given, screen) => {
+export const listTrustedValues: RunCommand = async (given, screen) => {
   const set = given.args[0] ?? null;
   const now = NODE.clock.now();
   const all: KnownValue[] = [];
@@ -64,8 +64,8 @@ async function mustBeASet(given: Given, set: string): Promise<void> {
   if (!sets.includes(set)) throw noSuchSet(set, sets);
 }
 
-export const add: Run = (given, screen) => edit(given, screen, "known.added");
-export const remove: Run = (given, screen) => edit(given, screen, "known.removed");
+export const addTrustedValue: RunCommand = (given, screen) => edit(given, screen, "known.added");
+export const removeTrustedValue: RunCommand = (given, screen) => edit(given, screen, "known.removed");
 
 async function edit(given: Given, screen: Screen, kind: "known.added" | "known.removed"): Promise<number> {
   const [set = "", value = ""] = given.args;
@@ -76,7 +76,7 @@ async function edit(given: Given, screen: Screen, kind: "known.added" | "known.r
   const sets = setsOf(agents);
   if (kind === "known.added" && SET_NAME.test(set) && !sets.includes(set)) throw noSuchSet(set, sets);
   const person = personOf(given, screen);
-  await writing(config, async (place) => {
+  await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     await editKnown({ place, gate, person }, kind, { set, value, why }, NODE.clock.now);
   });

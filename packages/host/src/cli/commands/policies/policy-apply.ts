@@ -11,14 +11,14 @@ import { applyChange, planChange, readFiles, textsOf } from "../../../policies/p
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
 import { appliable, findSet, readSet } from "../../../policies/policy-history.ts";
 import { NODE } from "../../../runtime/compose.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { certified, looking, personOf, projectOf, writing } from "../project/project.ts";
+import { certified, looking, personOf, projectOf, writingProject } from "../project/project.ts";
 import { optionsOf, printProblem } from "./policy.ts";
 
-export const apply: Run = async (given, screen) => {
+export const apply: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   if ((given.args[0] === undefined) === (given.text("set") === null))
     throw usage("it takes either a folder or --set", "`orgate policy apply DIR`, or `orgate policy apply --set DIGEST`");
@@ -30,7 +30,7 @@ export const apply: Run = async (given, screen) => {
   const person = personOf(given, screen);
   const by: Principal = { kind: "user", id: person.name };
 
-  return writing(config, async (place) => {
+  return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     const where = { journal: place.store.journal, now: NODE.clock.now };
     const plan = await planChange(where, options, candidate, { by, user: person.name });

@@ -17,7 +17,7 @@ import {
   setAt,
   setDigestAt,
 } from "../../../policies/policy-history.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { pastOf, tellDifferences } from "../agents/agents-diff.ts";
@@ -27,7 +27,7 @@ import { showChanges } from "./policy-apply.ts";
 
 type Look = Parameters<Parameters<typeof looking>[1]>[0];
 
-export const history: Run = async (given, screen) => {
+export const policyHistoryCommand: RunCommand = async (given, screen) => {
   const limit = positive(given.text("limit") ?? "50", "--limit");
   const { rows, next } = await lookingIfAny(
     given,
@@ -62,7 +62,7 @@ function cellsOf(row: HistoryRow): readonly Cell[] {
   ];
 }
 
-export const show: Run = (given, screen) =>
+export const showPolicies: RunCommand = (given, screen) =>
   looking(given, async (look) => {
     const set = await wantedSet(given, look);
     const files = await readSet(look.journal, set);
@@ -111,7 +111,7 @@ const headOf = ({ digest, files, at, by, list }: KnownSet): string =>
   `set ${(digest ?? files).slice(0, 12)}: ${setText(countSet(list.map(({ path }) => path)))}, ${digest === null ? "applied" : "loaded"} ${new Date(at).toISOString()} by ${visible(by)}`;
 
 /** A382 the files as they differ, and what the two sets decide differently with the agents and tools of now. */
-export const diff: Run = async (given, screen) => {
+export const diffPolicies: RunCommand = async (given, screen) => {
   const [a = "", b = "now"] = given.args;
   const config = projectOf(given);
   const options = await optionsOf(config, given.env);

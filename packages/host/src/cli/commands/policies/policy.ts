@@ -24,7 +24,7 @@ import { type DecidedUnder, rulesThen } from "../../../policies/policy-history.t
 import { problemLine } from "../../../policies/policy-record.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import { openLook } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, count, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -46,7 +46,7 @@ export const optionsFor = (config: Config, agents: readonly Agent[]): PolicyOpti
 });
 
 /** G37 `check` tells everything that is wrong at once, with its place, and exits 0 only when the set would be in force. */
-export const check: Run = async (given, screen) => {
+export const check: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const loading = tryFolder(await optionsOf(config, given.env));
   const { problems, warnings, cases, untyped } = loading.report;
@@ -77,7 +77,7 @@ export function printProblem(screen: Screen, tone: "bad" | "warn", problem: Poli
   if (problem.hint !== "") screen.line(`  ${screen.paint("dim", visible(problem.hint))}`);
 }
 
-export const list: Run = async (given, screen) => {
+export const listPolicies: RunCommand = async (given, screen) => {
   const { policies, digest } = mustLoad(tryFolder(await optionsOf(projectOf(given), given.env)));
   const shown = policies.map((p) => ({
     id: p.id,
@@ -108,7 +108,7 @@ export const list: Run = async (given, screen) => {
 
 /** As the file's place says: `policies/cli/x.cedar`, `policies/shadow/cli/x.cedar`. */
 
-export const evaluate: Run = async (given, screen) => {
+export const evaluate: RunCommand = async (given, screen) => {
   const { decision, what } = decided(await asked(given, { strict: true }));
   const { verdict } = decision;
   if (given.json) screen.line(JSON.stringify({ what, ...decision }));
@@ -145,7 +145,7 @@ function reasons(verdict: Verdict): readonly string[] {
 }
 
 /** G38 `explain` shows the slice, what it reads, which policies decided, and for each of the others why it did not. */
-export const explain: Run = async (given, screen) => {
+export const explainDecision: RunCommand = async (given, screen) => {
   const session = given.text("session");
   const question = session === null ? await asked(given, { strict: false }) : await recorded(given, session);
   if (question.kind === "user") throw usage("explain is for what agents do", "`orgate policy eval --user` decides what a person may do");

@@ -7,20 +7,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join, posix } from "node:path";
 import type { Config } from "../../../config/config.ts";
-import { type Watching, watchFolder } from "../../../files/folder-watch.ts";
+import { type FolderWatch, watchFolder } from "../../../files/folder-watch.ts";
 import { MCP_FILE } from "../../../mcp/mcp-file.ts";
 import { INSTRUCTIONS, skillPlaces } from "../../../project/trust.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { projectOf, tell } from "./project.ts";
 
-export const dev: Run = async (given, screen) => {
+export const dev: RunCommand = async (given, screen) => {
   const { root } = projectOf(given);
   const say = (text: string): void => tell(given, screen, text);
   const { promise, resolve } = Promise.withResolvers<number>();
   let server: ChildProcess | null = null;
   let checking: ChildProcess | null = null;
   let [isEnding, isBusy, isStale] = [false, false, false];
-  let watching: readonly Watching[] = [];
+  let watching: readonly FolderWatch[] = [];
 
   function begin(more: readonly string[], isFirst = false): void {
     const mine = start(given, root, ["--watch", ...more], "inherit");
@@ -66,7 +66,7 @@ export const dev: Run = async (given, screen) => {
   /** Which places there are to watch is itself a setting. */
   function watch(): void {
     for (const one of watching) one.close();
-    watching = placesOf(projectOf(given)).map(({ place, only }) => watchFolder(place, () => void changed(), only));
+    watching = watchedPlaces(projectOf(given)).map(({ place, only }) => watchFolder(place, () => void changed(), only));
   }
 
   function end(): void {
@@ -97,7 +97,7 @@ const ended = (child: ChildProcess, then: () => void = () => {}): Promise<number
 type Watched = Readonly<{ place: string; only: ((name: string) => boolean) | null }>;
 
 /** A folder with all that is below it, except the project's own: there it is known files and modules, and not what a tool writes. */
-export function placesOf(config: Config): readonly Watched[] {
+export function watchedPlaces(config: Config): readonly Watched[] {
   const { root } = config;
   const own = (name: string): boolean => OWN.has(name) || MODULE.test(name);
   const folders = [...config.agents, ...config.tools].map(folderOf).filter((folder) => folder !== "");

@@ -5,7 +5,7 @@
 import { relative } from "node:path";
 import { describe, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
-import { type Settings, settingsOf } from "../../../models/env.ts";
+import { type ModelSettings, settingsOf } from "../../../models/env.ts";
 import { probe, silenceAt } from "../../../models/probing.ts";
 import { PROVIDERS, providerStanding } from "../../../models/providers.ts";
 import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../../../project/project-agents.ts";
@@ -14,7 +14,7 @@ import { modelsWith, onModel } from "../../../runtime/compose.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
 import { openLook } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { hostRunning } from "../../../toolclad/running/running.ts";
@@ -48,7 +48,7 @@ type Report = Readonly<{
 
 const NEEDED_NODE = 24;
 
-export const doctor: Run = async (given, screen) => {
+export const doctor: RunCommand = async (given, screen) => {
   const { config, project } = projectIn(given);
   const settings = settingsOf(given.env, config?.root ?? null);
   const providers = await providersWith(settings, given.flag("online"));
@@ -143,7 +143,11 @@ function projectIn(given: Given): Readonly<{ config: Config | null; project: Fou
   }
 }
 
-function agentsIn(loaded: ProjectAgents | Readonly<{ error: unknown }>, settings: Settings, providers: readonly Known[]): Report["agents"] {
+function agentsIn(
+  loaded: ProjectAgents | Readonly<{ error: unknown }>,
+  settings: ModelSettings,
+  providers: readonly Known[],
+): Report["agents"] {
   if ("error" in loaded)
     return [{ name: "(all)", model: "", modelSource: null, models: [], ok: false, tried: false, detail: why(loaded.error) }];
   const modelOf = modelsWith(settings);
@@ -196,7 +200,7 @@ function unlisted(model: string, providers: readonly Known[]): readonly string[]
     : [`${model} is not among the models that its provider lists`];
 }
 
-const providersWith = (settings: Settings, online: boolean): Promise<readonly Known[]> =>
+const providersWith = (settings: ModelSettings, online: boolean): Promise<readonly Known[]> =>
   Promise.all(
     Object.entries(PROVIDERS).map(async ([name, { key, base, about }]): Promise<Known> => {
       const standing = providerStanding(name, settings);

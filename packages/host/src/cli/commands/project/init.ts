@@ -6,7 +6,7 @@ import { FaultError } from "@orgate/core";
 import { conductorFiles, coordinatorFiles, shellFiles, starterPolicies } from "../../../starter/policies.ts";
 import { isProfile, PROFILE_FACTS, PROFILES, profileFiles } from "../../../starter/profiles.ts";
 import { FIRST_WORDS, isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../../../starter/project.ts";
-import { EXIT, type Given, LEFT, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, LEFT, type RunCommand } from "../../../terminal/command.ts";
 import { commandName, nextCommand, shellWord } from "../../../terminal/next-command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -15,7 +15,7 @@ import { notePrograms } from "./programs-note.ts";
 import { personOf } from "./project.ts";
 
 /** A25 nothing that is there is overwritten: one file in the way, and nothing is written. */
-export const init: Run = async (given, screen) => {
+export const init: RunCommand = async (given, screen) => {
   if (given.flag("shell")) return withShell(given, screen);
   const folder = resolve(given.cwd, given.args[0] ?? given.project ?? ".");
   const { kind, agent, first, filesFor } = chosen(given);

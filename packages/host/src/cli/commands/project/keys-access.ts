@@ -16,12 +16,12 @@ import { NODE, secretPort } from "../../../runtime/compose.ts";
 import { known, mayAct } from "../../../runtime/people/approvals.ts";
 import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import type { Person } from "../../../store/keyring.ts";
-import type { Look } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { certified, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
+import { certified, deskOf, looking, personOf, projectOf, tell, writingProject } from "./project.ts";
 
 const DAYS = "90d";
 /** Where the project's own settings put its server. */
@@ -34,14 +34,14 @@ type At = Readonly<{ book: AccessBook; by: Principal }>;
 
 /** Whoever acts is known and certified. */
 async function acting(given: Given, screen: Screen, person: Person, work: (at: At) => Promise<number>): Promise<number> {
-  return writing(projectOf(given), async (place) => {
+  return writingProject(projectOf(given), async (place) => {
     await certified(given, screen, place, person);
     const by = await known({ place, person }, "give access");
     return work({ by, book: accessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now }) });
   });
 }
 
-export async function give(given: Given, screen: Screen): Promise<number> {
+export async function giveAccess(given: Given, screen: Screen): Promise<number> {
   const desk = await deskOf(projectOf(given), given.env);
   const person = personOf(given, screen);
   return acting(given, screen, person, async ({ book, by }) => {
@@ -102,7 +102,7 @@ function addressOf(text: string): string {
 // ── what there is ──
 
 /** Those that count; with `all`, those that do not any more too. */
-export async function accessIn(look: Look, all: boolean): Promise<readonly Access[]> {
+export async function accessIn(look: ReadOnlyStore, all: boolean): Promise<readonly Access[]> {
   const book = accessBook({
     journal: { read: look.journal.read, append: () => Promise.reject(new Error("this is for looking only")) },
     secrets: secretPort,
@@ -138,7 +138,7 @@ const limitsText = ({ agents, actions }: Access): string =>
   "the policies alone";
 const untilText = ({ until }: Access): string => (until === null ? "until it is revoked" : `until ${new Date(until).toISOString()}`);
 
-export const revoke: Run = async (given, screen) => {
+export const revokeAccess: RunCommand = async (given, screen) => {
   const reason = given.text("reason")?.trim() ?? "";
   if (reason === "") throw usage("--reason is missing", "say why: the journal keeps it");
   const access = await looking(given, async (look) => oneOf(await accessIn(look, true), given.args[0] ?? ""));

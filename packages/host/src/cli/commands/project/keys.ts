@@ -4,17 +4,17 @@ import { accessBook } from "../../../identity/access-book.ts";
 import { NODE, secretPort } from "../../../runtime/compose.ts";
 import { heldKeys } from "../../../server/identity/operators.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { type Look, personsOf } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
-import { accessIn, accessOf, give, mayTakeAccess, showAccess } from "./keys-access.ts";
-import { certified, looking, lookingIfAny, permittedPerson, personOf, projectOf, writing } from "./project.ts";
+import { accessIn, accessOf, giveAccess, mayTakeAccess, showAccess } from "./keys-access.ts";
+import { certified, looking, lookingIfAny, permittedPerson, personOf, projectOf, writingProject } from "./project.ts";
 
-export const create: Run = async (given, screen) => {
+export const create: RunCommand = async (given, screen) => {
   if (given.flag("api") && given.flag("link"))
     throw new FaultError({ kind: "usage", detail: "--api and --link are two things", hint: "make them one after the other" });
-  if (given.flag("api") || given.flag("link")) return give(given, screen);
+  if (given.flag("api") || given.flag("link")) return giveAccess(given, screen);
   const idle = ["agents", "actions", "expires", "note", "url"].find((option) => given.text(option) !== null);
   if (idle !== undefined)
     throw new FaultError({
@@ -25,7 +25,7 @@ export const create: Run = async (given, screen) => {
   const config = projectIfAny(given); // a project that is there and broken is refused before anything is made
   const persons = personsOf(given.env);
   const person = persons.create(given.args[0] ?? "");
-  if (config !== null) await writing(config, (place) => place.keyring.certifyPerson(person.name, person.key.publicKey));
+  if (config !== null) await writingProject(config, (place) => place.keyring.certifyPerson(person.name, person.key.publicKey));
   if (given.json) {
     const { id, publicKey } = person.key;
     screen.line(JSON.stringify({ name: person.name, key: id, publicKey, home: persons.home, certified: config !== null }));
@@ -45,7 +45,7 @@ function projectIfAny(given: Given): Config | null {
   }
 }
 
-export const list: Run = (given, screen) =>
+export const listKeys: RunCommand = (given, screen) =>
   Promise.resolve(
     lookingIfAny(
       given,
@@ -57,7 +57,7 @@ export const list: Run = (given, screen) =>
     ),
   );
 
-async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
+async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promise<number> {
   const ring = look.keys();
   const root = ring.roots.at(-1);
   const mine = new Set(ownKeys(given));
@@ -101,7 +101,7 @@ function ownKeys(given: Given): readonly string[] {
 }
 
 /** A667 With a person's key goes all that stands for that person: what the server holds for them first, so that a cut leaves nobody let in. */
-export const withdraw: Run = async (given, screen) => {
+export const withdrawKey: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [key = ""] = given.args;
   const reason = given.text("reason")?.trim() ?? "";
@@ -109,7 +109,7 @@ export const withdraw: Run = async (given, screen) => {
   const { one, of } = await looking(given, async (look) => meantKey(look, key));
   const person = personOf(given, screen);
   if (person.key.id !== one && !(of.kind === "person" && of.name === person.name)) await mayWithdraw(given, screen, config, person, of);
-  return writing(config, async (place) => {
+  return writingProject(config, async (place) => {
     if (person.key.id !== one) await certified(given, screen, place, person);
     const by: Principal = { kind: "user", id: person.name };
     const { keys } = await place.keyring.refresh();
@@ -138,7 +138,7 @@ export const withdraw: Run = async (given, screen) => {
 
 const isOf = (of: KeyHolder, name: string): boolean => of.kind === "person" && of.name === name;
 
-function meantKey(look: Look, key: string): Readonly<{ one: KeyId; of: KeyHolder }> {
+function meantKey(look: ReadOnlyStore, key: string): Readonly<{ one: KeyId; of: KeyHolder }> {
   const found = [...look.keys().keys.values()].filter(({ key: id }) => id === key || id.startsWith(key));
   const [one, ...others] = found;
   if (others.length > 0)

@@ -6,14 +6,14 @@ import { FaultError, isSessionId, type SessionId } from "@orgate/core/vocab";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
 import { hasJournal } from "../../../store/journal.ts";
-import { type Look, openLook } from "../../../store/open-read-only.ts";
+import { openLook, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 
 export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
 
 /** Reads, and closes whatever happens. */
-export async function looking<T>(given: Given, work: (look: Look, config: Config) => Promise<T>): Promise<T> {
+export async function looking<T>(given: Given, work: (look: ReadOnlyStore, config: Config) => Promise<T>): Promise<T> {
   const config = projectOf(given);
   const look = openLook(config.journal.directory);
   try {
@@ -27,7 +27,7 @@ export async function looking<T>(given: Given, work: (look: Look, config: Config
  * The same where there may be nothing to look at yet: a project's journal begins with its first run. A journal that is gone while its keys are
  * there is no empty one: `looking` then fails and says so.
  */
-export const lookingIfAny = <T>(given: Given, work: (look: Look, config: Config) => Promise<T>, none: () => T): Promise<T> | T => {
+export const lookingIfAny = <T>(given: Given, work: (look: ReadOnlyStore, config: Config) => Promise<T>, none: () => T): Promise<T> | T => {
   const { directory } = projectOf(given).journal;
   return hasRun(directory) ? looking(given, work) : none();
 };

@@ -12,7 +12,7 @@ import { mustHaveSkills } from "../../../project/agent-settings.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import type { ProjectMcp } from "../../../project/project-mcp.ts";
 import { projectMemory } from "../../../project/symbi/symbi-cache.ts";
-import { openPlace, type Place } from "../../../runtime/compose.ts";
+import { type OpenProjectStore, openPlace } from "../../../runtime/compose.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import type { Person } from "../../../store/keyring.ts";
@@ -27,7 +27,7 @@ export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): Re
   readManifests(root, tools.filter(isManifest));
 
 /** With the right to append. */
-export async function writing<T>(config: Pick<Config, "journal">, work: (place: Place) => Promise<T>): Promise<T> {
+export async function writingProject<T>(config: Pick<Config, "journal">, work: (place: OpenProjectStore) => Promise<T>): Promise<T> {
   const { directory, synchronous } = config.journal;
   const place = await openPlace({ directory, thread: "main", synchronous });
   try {
@@ -39,7 +39,7 @@ export async function writing<T>(config: Pick<Config, "journal">, work: (place: 
 
 export * from "./looking.ts";
 
-export type Desk = Readonly<{
+export type CommandProject = Readonly<{
   config: Config;
   agents: readonly Agent[];
   gate: Policies;
@@ -51,7 +51,7 @@ export type Desk = Readonly<{
  * Everything that can be wrong with a project is found here, before anything is opened for writing. `running`: the one agent that is to be run; then the files of others, its delegates'
  * aside, are read and compiled, but not checked a second time by Cedar (Y62).
  */
-export async function deskOf(config: Config, env: Env, running: string | null = null): Promise<Desk> {
+export async function deskOf(config: Config, env: Env, running: string | null = null): Promise<CommandProject> {
   const memory = projectMemory(config, env);
   const loaded = await loadProjectAgents(config, "wanted", env, undefined, null, memory);
   const agents = loaded.agents.map(({ agent }) => agent);
@@ -149,7 +149,12 @@ export const sessionAct = <K extends "say" | "steer" | "cancel" | "close" | "era
 export const requesterOf = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);
 
 /** Whoever may read the project's root key may certify; the journal says that it was done. */
-export async function certified(given: Given, screen: Screen, place: Pick<Place, "keyring">, { name, key }: Person): Promise<void> {
+export async function certified(
+  given: Given,
+  screen: Screen,
+  place: Pick<OpenProjectStore, "keyring">,
+  { name, key }: Person,
+): Promise<void> {
   if ((await place.keyring.refresh()).keys.has(key.id) && place.keyring.ring().keys.get(key.id)?.withdrawn === null) return;
   await place.keyring.certifyPerson(name, key.publicKey);
   tell(given, screen, `certified ${key.id} as the key of \`${name}\` in this project`);
@@ -159,7 +164,7 @@ export async function certified(given: Given, screen: Screen, place: Pick<Place,
 export const filesOf = (given: Given): readonly Attachment[] => given.texts("file").map((path) => fileAt(resolve(given.cwd, path)));
 
 /** TEXT, or what comes on stdin for `-`. */
-export async function textOf(given: string, what: string, screen: Screen): Promise<string> {
+export async function causeText(given: string, what: string, screen: Screen): Promise<string> {
   const text = given === "-" ? await fromInput(screen) : given;
   if (text.trim() === "") throw new FaultError({ kind: "usage", detail: `${what} is empty`, hint: "say something" });
   return text;

@@ -17,24 +17,24 @@ import type { Config } from "../../../config/config.ts";
 import { projectSchedule } from "../../../config/schedule-schema.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../../../project/project-agents.ts";
-import { delegatesOf, NODE, type Place } from "../../../runtime/compose.ts";
+import { delegatesOf, NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { createRuntime, type Runtime } from "../../../runtime/runtime.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { schedulesIn, specOf } from "../../../schedules/declaring.ts";
 import { dueTimes } from "../../../schedules/due-times.ts";
 import { openSchedules } from "../../../schedules/index.ts";
-import { type ScheduleDesk, type ScheduleView, scheduleDesk, viewOf } from "../../../schedules/operations.ts";
+import { type ScheduleDesk, type ScheduleView, scheduleDesk, scheduleView } from "../../../schedules/operations.ts";
 import type { Declared } from "../../../schedules/store.ts";
 import { openBook } from "../../../schedules/store.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { usage } from "../people/approvals.ts";
 import { exitOf } from "../sessions/driving.ts";
-import { certified, lookingIfAny, personOf, positive, projectOf, tell, writing } from "./project.ts";
+import { certified, lookingIfAny, personOf, positive, projectOf, tell, writingProject } from "./project.ts";
 
 type Here = Readonly<{ config: Config; loaded: ProjectAgents; declared: readonly Declared[]; gate: Policies }>;
 
@@ -71,7 +71,7 @@ async function standing(given: Given, screen: Screen): Promise<readonly Standing
 }
 async function views(given: Given, screen: Screen): Promise<readonly ScheduleView[]> {
   const calendar = openCalendar();
-  return (await standing(given, screen)).map((s) => viewOf(s, calendar, NODE.clock.now()));
+  return (await standing(given, screen)).map((s) => scheduleView(s, calendar, NODE.clock.now()));
 }
 
 /** As it would stand were it declared now. */
@@ -80,7 +80,7 @@ function notYet({ name, spec, from }: Declared): StandingSchedule {
   return { schedule: name, spec, from, by, seq: seq(0), since: 0, ...justDeclared(NODE.clock.now()) };
 }
 
-export const list: Run = async (given, screen) => {
+export const listSchedules: RunCommand = async (given, screen) => {
   const all = await views(given, screen);
   if (given.json) screen.line(JSON.stringify(all));
   else if (all.length === 0) screen.line("there are no schedules: `orgate schedules add --help`, or docs/guide/schedules.md");
@@ -108,12 +108,12 @@ async function one(given: Given, screen: Screen): Promise<StandingSchedule> {
 }
 
 const MOST_NEXT = 1_000;
-export const next: Run = async (given, screen) => {
+export const next: RunCommand = async (given, screen) => {
   const found = await one(given, screen);
   const most = Math.min(MOST_NEXT, positive(given.text("most") ?? "5", "--most"));
   const calendar = openCalendar();
   const now = NODE.clock.now();
-  const { schedule, state } = viewOf(found, calendar, now);
+  const { schedule, state } = scheduleView(found, calendar, now);
   const times = dueTimes(found, calendar, most, now);
   if (given.json) screen.line(JSON.stringify({ schedule, state, next: times.map(timeText) }));
   else if (times.length === 0) screen.line(`${visible(schedule)} is ${state}: nothing of it is due`);
@@ -121,7 +121,7 @@ export const next: Run = async (given, screen) => {
   return EXIT.success;
 };
 
-export const history: Run = async (given, screen) => {
+export const scheduleHistory: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   await one(given, screen);
   const most = Math.min(MOST_NEXT, positive(given.text("most") ?? "20", "--most"));
@@ -179,11 +179,11 @@ async function acting<T>(
   given: Given,
   screen: Screen,
   { kind, what, adds = null }: Doing,
-  work: (desk: ScheduleDesk, at: Here & Readonly<{ place: Place; person: Person }>) => Promise<T>,
+  work: (desk: ScheduleDesk, at: Here & Readonly<{ place: OpenProjectStore; person: Person }>) => Promise<T>,
 ): Promise<T> {
   const person = personOf(given, screen);
   const at = await here(given, person.name);
-  return writing(at.config, async (place) => {
+  return writingProject(at.config, async (place) => {
     await certified(given, screen, place, person);
     const agents = new Map(at.loaded.agents.map(({ agent }) => [agent.name, agent]));
     const { book, desk } = openSchedules({ place, gate: at.gate, beginning: delegatesOf(agents, at.gate) });
@@ -201,7 +201,7 @@ type Doing = Readonly<{ kind: "edit-schedule" | "run-schedule"; what: string; ad
 
 const noSchedule = (name: string): FaultError => usage(`there is no schedule \`${name}\``, "`orgate schedules list` shows those there are");
 
-export const add: Run = async (given, screen) => {
+export const addSchedule: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   const adds = specGiven(given, personOf(given, screen).name);
   const view = await acting(given, screen, { kind: "edit-schedule", what: "add", adds }, (desk, { person }) =>
@@ -239,7 +239,7 @@ function specGiven(given: Given, owner: string): ScheduleSpec {
 }
 
 const edit =
-  (doing: "pause" | "resume" | "remove", word: string): Run =>
+  (doing: "pause" | "resume" | "remove", word: string): RunCommand =>
   async (given, screen) => {
     const [name = ""] = given.args;
     const view = await acting(given, screen, { kind: "edit-schedule", what: doing }, (desk, { person }) =>
@@ -248,18 +248,18 @@ const edit =
     return shown(given, screen, view, `${word} ${visible(name)}, in every process`);
   };
 export const pause = edit("pause", "paused");
-export const resume = edit("resume", "resumed");
-export const remove = edit("remove", "removed");
+export const resumeSchedule = edit("resume", "resumed");
+export const removeSchedule = edit("remove", "removed");
 
 function shown(given: Given, screen: Screen, view: ScheduleView, text: string): number {
   screen.line(given.json ? JSON.stringify(view) : text);
   return EXIT.success;
 }
 
-export const run: Run = (given, screen) => fired(given, screen, (desk, name, person) => desk.run(name, person));
+export const runSchedule: RunCommand = (given, screen) => fired(given, screen, (desk, name, person) => desk.run(name, person));
 
 /** Z31. */
-export const retry: Run = (given, screen) => {
+export const retry: RunCommand = (given, screen) => {
   const due = given.text("due");
   const at = due === null ? null : Date.parse(due);
   if (at !== null && !(Number.isSafeInteger(at) && at >= 0))

@@ -2,7 +2,7 @@
 import { FaultError } from "@orgate/core";
 import { passphraseFor, variableOf } from "../../../identity/secrets.ts";
 import { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "../../../identity/secrets-file.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { hiddenPrompt } from "../../../terminal/hidden-prompt.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { table } from "../../../terminal/table.ts";
@@ -11,7 +11,7 @@ import { manifestsIn, projectOf } from "./project.ts";
 const LEAST = 4;
 const MOST = 64 * 1024;
 
-export const set: Run = async (given, screen) => {
+export const setSecret: RunCommand = async (given, screen) => {
   const name = nameOf(given);
   const store = storeOf(given);
   const isNew = !store.isThere();
@@ -47,7 +47,7 @@ async function givenValue(given: Given, screen: Screen, ask: ReturnType<typeof h
   return value;
 }
 
-export const list: Run = async (given, screen) => {
+export const listSecrets: RunCommand = async (given, screen) => {
   const store = storeOf(given);
   const stored = store.isThere()
     ? [...(await store.open(await passphraseFor(given.env, screen.askHidden ?? hiddenPrompt(), "passphrase of the secrets: "))).keys()]
@@ -75,7 +75,7 @@ export const list: Run = async (given, screen) => {
   return EXIT.success;
 };
 
-export const remove: Run = async (given, screen) => {
+export const removeSecret: RunCommand = async (given, screen) => {
   const name = nameOf(given);
   const store = storeOf(given);
   const passphrase = store.isThere()

@@ -42,8 +42,8 @@ export async function loadedFor(config: Config, env: Given["env"], surface: Surf
 }
 
 /** What its files and settings want done at times, and on deliveries. */
-export type Declared = Readonly<Pick<Declares, "schedules" | "webhooks">>;
-export function declaredIn({ config, project }: Loaded, owner: string): Declared {
+export type ServedDeclarations = Readonly<Pick<Declares, "schedules" | "webhooks">>;
+export function declaredIn({ config, project }: Loaded, owner: string): ServedDeclarations {
   const sources = { config, agents: project.agents, symbi: project.sources.map(({ symbi }) => symbi), owner };
   return { schedules: schedulesIn(sources, openCalendar()), webhooks: webhooksIn(sources) };
 }
@@ -52,7 +52,7 @@ export type ServingOptions = Readonly<{
   loaded: Loaded;
   person: Person;
   /** Null: schedules are shown, and fired by whoever serves everybody. */
-  declared: Declared | null;
+  declared: ServedDeclarations | null;
   host: string;
   port: number;
   log: Log;
@@ -114,7 +114,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   }
 }
 
-async function declaresOf(given: Given, { journal }: Config, declared: Declared, { name }: Person, log: Log): Promise<Declares> {
+async function declaresOf(given: Given, { journal }: Config, declared: ServedDeclarations, { name }: Person, log: Log): Promise<Declares> {
   const failed = (error: unknown): void => log("error", "webhook.secrets", { error: errorText(error) });
   const secrets = await hookSecretsIn(journal.directory, declared.webhooks, given.env, failed);
   return { ...declared, secrets, by: { kind: "user", id: name } };

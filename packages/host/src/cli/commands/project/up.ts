@@ -15,7 +15,7 @@ import { hookSecretsIn } from "../../../schedules/webhook-secrets.ts";
 import { type Level, type Log, openLog } from "../../../server/http/logs.ts";
 import type { Identity } from "../../../server/identity/auth.ts";
 import type { Coordinator } from "../../../server/start.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -24,7 +24,7 @@ import { tellReload } from "../sessions/driving.ts";
 import { personOf, positive, projectOf } from "./project.ts";
 import { declaredIn, loadedFor, openServing } from "./serving.ts";
 
-export const up: Run = async (given, screen) => {
+export const up: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const { host, port } = placeOf(given, config);
   const log = logOf(given, screen);

@@ -16,13 +16,13 @@ import { hintAsTyped, nextCommand } from "../../../terminal/next-command.ts";
 import { bell, type Screen } from "../../../terminal/screen.ts";
 import { count, duration } from "../../../terminal/table.ts";
 import { visible, visibleLines, visibleStream } from "../../../terminal/visible.ts";
-import { type Desk, tell } from "../project/project.ts";
+import { type CommandProject, tell } from "../project/project.ts";
 
 /** Opens the runtime of a project for one command. */
 export async function withRuntime<T>(
   given: Given,
   screen: Screen,
-  { config, agents, gate, mcp }: Desk,
+  { config, agents, gate, mcp }: CommandProject,
   by: Principal,
   work: (runtime: Runtime) => Promise<T>,
   model: ((agent: Agent) => Model) | null = null,
@@ -46,7 +46,7 @@ export async function withRuntime<T>(
 }
 
 /** Q45 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
-export function notifyOf(given: Given, screen: Screen, { notify }: Desk["config"]): Notify | null {
+export function notifyOf(given: Given, screen: Screen, { notify }: CommandProject["config"]): Notify | null {
   if (notify === null) return null;
   const secret = given.env[notify.secretEnv] ?? "";
   if (secret === "") {
@@ -213,13 +213,19 @@ export const exitOf = (result: RunResult): number =>
   result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
 
 /** What the agent asks for and runs without: who runs it should know. With --json it stands in the result. */
-export function adviseOnTrust({ agents }: Desk, name: string, given: Given, screen: Screen, model: string | null = null): void {
+export function adviseOnTrust({ agents }: CommandProject, name: string, given: Given, screen: Screen, model: string | null = null): void {
   const found = agents.find((agent) => agent.name === name);
   for (const text of found === undefined ? [] : withChosenModel(found, model).warnings) tell(given, screen, text);
 }
 
 /** It is there, and has what it names, or `model` in place of its own: found before anything is said or opened. */
-export function knownAgent({ agents, config }: Desk, name: string, env: Given["env"], model: string | null = null, session?: string): void {
+export function knownAgent(
+  { agents, config }: CommandProject,
+  name: string,
+  env: Given["env"],
+  model: string | null = null,
+  session?: string,
+): void {
   const found = agents.find((agent) => agent.name === name);
   if (found === undefined)
     throw new FaultError({

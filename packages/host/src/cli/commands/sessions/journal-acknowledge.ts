@@ -3,12 +3,12 @@ import { FaultError } from "@orgate/core";
 import { MOST_PROBLEMS, type Problem, parseRanges, problemName, type Records, verify } from "@orgate/core/journal";
 import { NODE } from "../../../runtime/compose.ts";
 import { proof, rootPublicKey } from "../../../store/open-read-only.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { looking, permittedPerson } from "../project/project.ts";
 
-export const acknowledge: Run = (given, screen) =>
+export const acknowledge: RunCommand = (given, screen) =>
   looking(given, async (look, config) => {
     const reason = given.text("reason")?.trim() ?? "";
     if (reason === "")

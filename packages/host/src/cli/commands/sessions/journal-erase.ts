@@ -1,18 +1,18 @@
 /** A12 an erasure is journalled before anything is gone; a session that another process drives is not touched. */
 import { FaultError, type Seq, seq } from "@orgate/core";
 import { eraseEntries } from "../../../runtime/people/erase.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { count } from "../../../terminal/table.ts";
-import { certified, looking, permittedPerson, projectOf, sessionAct, sessionOf, writing } from "../project/project.ts";
+import { certified, looking, permittedPerson, projectOf, sessionAct, sessionOf, writingProject } from "../project/project.ts";
 
-export const erase: Run = async (given, screen) => {
+export const erase: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const session = required(given, "session");
   const reason = required(given, "reason");
   const summary = await looking(given, (look) => sessionOf(look.journal, session));
   const { first, last } = rangeOf(given.text("entries"), summary.seq);
   const person = await permittedPerson(given, screen, config, sessionAct("erase", summary), `erase ${summary.session}`);
-  return writing(config, async (place) => {
+  return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     const by = { kind: "user", id: person.name } as const;
     const done = await eraseEntries(place, { session: summary.session, first, last, by, reason, anyway: given.flag("anyway") });

@@ -1,11 +1,11 @@
 /** `orgate journal evidence`: what ran, what it said, who decided. */
 import { callId, type Entry, FaultError, seq } from "@orgate/core";
 import { type Envelope, envelopeOf, type Settled } from "../../../runtime/people/evidence.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { looking, sessionOf } from "../project/project.ts";
 
-export const evidence: Run = (given, screen) =>
+export const evidence: RunCommand = (given, screen) =>
   looking(given, async ({ journal }) => {
     const [text = ""] = given.args;
     const slash = text.lastIndexOf("/");

@@ -15,14 +15,14 @@ import {
 import type { Config } from "../../../config/config.ts";
 import { isPublicKey } from "../../../node/crypto.ts";
 import { NODE } from "../../../runtime/compose.ts";
-import { type Look, proof, rootPublicKey } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { proof, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { lookingIfAny, projectOf } from "../project/project.ts";
 
-export const verify: Run = async (given, screen) => {
+export const verify: RunCommand = async (given, screen) => {
   const [file] = given.args;
   return file === undefined ? ofProject(given, screen) : ofFile(given, screen, file);
 };
@@ -50,7 +50,7 @@ const noJournal = (given: Given): FaultError =>
         hint: "look in the project that the head is of, or restore its journal",
       });
 
-async function verifiedIn(look: Look, config: Config, given: Given, screen: Screen): Promise<number> {
+async function verifiedIn(look: ReadOnlyStore, config: Config, given: Given, screen: Screen): Promise<number> {
   const root = keyOf(given, () => rootPublicKey(config.journal.directory));
   const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
   const found = verifyJournal({

@@ -2,13 +2,13 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "n
 import { resolve } from "node:path";
 import { FaultError, isSessionStream, type StreamId, streamId } from "@orgate/core";
 import { decodePayload, exportJournal, exportSession, headText, isStreamName, type StoredEntry } from "@orgate/core/journal";
-import { type Look, proof } from "../../../store/open-read-only.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { proof, type ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { count, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { certified, looking, permittedPerson, projectOf, sessionOf, writing } from "../project/project.ts";
+import { certified, looking, permittedPerson, projectOf, sessionOf, writingProject } from "../project/project.ts";
 
-export const show: Run = (given, screen) =>
+export const showJournal: RunCommand = (given, screen) =>
   looking(given, async (look) => {
     const [wanted] = given.args;
     if (wanted === undefined) {
@@ -35,7 +35,7 @@ export const show: Run = (given, screen) =>
     return EXIT.success;
   });
 
-function readable(look: Look, { seq, at, kind, payload }: StoredEntry) {
+function readable(look: ReadOnlyStore, { seq, at, kind, payload }: StoredEntry) {
   if (payload === null) return { seq, at, kind, event: null, bad: null };
   const read = decodePayload(kind, payload, look.records.blob);
   return read.kind === "event"
@@ -43,13 +43,13 @@ function readable(look: Look, { seq, at, kind, payload }: StoredEntry) {
     : { seq, at, kind, event: null, bad: `bad: ${read.detail}` };
 }
 
-function sizeOf(look: Look, stream: StreamId) {
+function sizeOf(look: ReadOnlyStore, stream: StreamId) {
   let [entries, lastAt] = [0, 0];
   for (const { at } of look.records.entries(stream)) [entries, lastAt] = [entries + 1, at];
   return { stream, entries, lastAt };
 }
 
-async function streamOf(look: Look, text: string): Promise<StreamId> {
+async function streamOf(look: ReadOnlyStore, text: string): Promise<StreamId> {
   const names = [...look.records.streams()];
   const exact = isStreamName(text) ? streamId(text) : null;
   if (exact !== null && names.includes(exact)) return exact;
@@ -63,14 +63,14 @@ async function streamOf(look: Look, text: string): Promise<StreamId> {
   }
 }
 
-export const head: Run = (given, screen) =>
+export const head: RunCommand = (given, screen) =>
   looking(given, async (look) => {
     const text = headText(look.head());
     screen.line(given.json ? JSON.stringify({ head: text }) : text);
     return EXIT.success;
   });
 
-export const exportTo: Run = (given, screen) =>
+export const exportTo: RunCommand = (given, screen) =>
   looking(given, async (look) => {
     const wanted = given.text("session");
     const session = wanted === null ? null : (await sessionOf(look.journal, wanted)).session;
@@ -121,11 +121,11 @@ function writeWhole(file: string, cwd: string, lines: Iterable<string>): number 
   }
 }
 
-export const rotateKey: Run = async (given, screen) => {
+export const rotateKey: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const writer = given.flag("writer");
   const person = await permittedPerson(given, screen, config, { kind: "manage-keys" }, `replace the ${writer ? "writer's" : "root"} key`);
-  return writing(config, async (place) => {
+  return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     const { keyring } = place;
     const { from, to } = writer ? await keyring.rotateWriter() : await keyring.rotateRoot();

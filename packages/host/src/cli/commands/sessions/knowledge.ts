@@ -14,21 +14,28 @@ import {
   type StoredItem,
   seq,
 } from "@orgate/core";
-import { isKnowledgeId, termsIn, textOf, toLine } from "@orgate/core/knowledge";
+import { isKnowledgeId, itemText, termsIn, toLine } from "@orgate/core/knowledge";
 import type { Config } from "../../../config/config.ts";
 import { readTextFile } from "../../../files/text-file.ts";
 import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { settingsOf } from "../../../models/env.ts";
-import { NODE, type Place } from "../../../runtime/compose.ts";
+import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { reachOf } from "../../../runtime/people/forget-reach.ts";
-import { addDocuments, type Editor, embedMissing, forgetItems, importItems, type Placing } from "../../../runtime/people/knowledge.ts";
-import type { Look } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import {
+  addDocuments,
+  embedMissing,
+  forgetItems,
+  importItems,
+  type KnowledgeEditor,
+  type Placing,
+} from "../../../runtime/people/knowledge.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { age, count, table } from "../../../terminal/table.ts";
 import { visible, visibleLines } from "../../../terminal/visible.ts";
-import { certified, deskOf, looking, lookingIfAny, personOf, positive, projectOf, writing } from "../project/project.ts";
+import { certified, deskOf, looking, lookingIfAny, personOf, positive, projectOf, writingProject } from "../project/project.ts";
 import { documentsAt } from "./knowledge-files.ts";
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
@@ -37,7 +44,7 @@ const usage = (detail: string, hint: string): FaultError => new FaultError({ kin
 async function reading<T>(given: Given, config: Config, work: (store: KnowledgeStore) => T): Promise<T | null> {
   const { directory } = config.journal;
   if (!hasKnowledge(directory)) {
-    const stored = ({ journal }: Look) => journal.read(KNOWLEDGE, seq(0), 1);
+    const stored = ({ journal }: ReadOnlyStore) => journal.read(KNOWLEDGE, seq(0), 1);
     if ((await lookingIfAny(given, stored, () => [])).length === 0) return null;
     throw new FaultError({
       kind: "file-bad",
@@ -56,12 +63,12 @@ async function reading<T>(given: Given, config: Config, work: (store: KnowledgeS
   }
 }
 
-async function editing<T>(given: Given, screen: Screen, work: (editor: Editor, config: Config) => Promise<T>): Promise<T> {
+async function editing<T>(given: Given, screen: Screen, work: (editor: KnowledgeEditor, config: Config) => Promise<T>): Promise<T> {
   const config = projectOf(given);
   const { gate, agents } = await deskOf(config, given.env);
   mustHaveAgent(agents, given.text("agent"));
   const person = personOf(given, screen);
-  return writing(config, async (place: Place) => {
+  return writingProject(config, async (place: OpenProjectStore) => {
     await certified(given, screen, place, person);
     return work({ place, gate, person, now: NODE.clock.now }, config);
   });
@@ -98,7 +105,7 @@ function bar(screen: Screen, what: string, all: number): (done: number) => void 
   };
 }
 
-export const add: Run = async (given, screen) => {
+export const addKnowledge: RunCommand = async (given, screen) => {
   const placing = placingOf(given);
   const { added, skipped } = await editing(given, screen, async (editor, config) => {
     const found = documentsAt(given.args.length === 0 ? [shelfOf(config.root)] : given.args, given.cwd, config.root);
@@ -151,7 +158,7 @@ async function embedNew(given: Given, screen: Screen, config: Config, store: Kno
   return done;
 }
 
-export const embed: Run = async (given, screen) => {
+export const embed: RunCommand = async (given, screen) => {
   const done = await editing(given, screen, async (editor, config) => {
     if (config.knowledge.embedding === null)
       throw usage("the project names no embedding model", 'write `[knowledge]` and `embedding = "provider/model"` into orgate.toml');
@@ -164,7 +171,7 @@ export const embed: Run = async (given, screen) => {
   return EXIT.success;
 };
 
-export const search: Run = async (given, screen) => {
+export const search: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [query = ""] = given.args;
   const limit = Math.min(50, positive(given.text("limit") ?? "10", "--limit"));
@@ -209,11 +216,11 @@ export const search: Run = async (given, screen) => {
 
 const whose = ({ scope, agent }: StoredItem): string => (scope === "agent" ? `agent ${agent ?? ""}` : scope);
 const brief = ({ body }: StoredItem): string => {
-  const text = textOf(body).replace(/\s+/g, " ");
+  const text = itemText(body).replace(/\s+/g, " ");
   return text.length > 70 ? `${text.slice(0, 69)}…` : text;
 };
 
-export const show: Run = async (given, screen) => {
+export const showKnowledge: RunCommand = async (given, screen) => {
   const item = await reading(given, projectOf(given), (store) => store.get(idIn(given.args[0] ?? "")));
   if (item === null) throw nothingAs(given.args[0] ?? "");
   if (given.json) {
@@ -239,7 +246,7 @@ export const show: Run = async (given, screen) => {
   ];
   for (const [name, value] of rows) screen.line(`${screen.paint("dim", name.padEnd(14))} ${visible(value)}`);
   screen.line();
-  for (const line of visibleLines(textOf(item.body)).split("\n")) screen.line(line);
+  for (const line of visibleLines(itemText(item.body)).split("\n")) screen.line(line);
   return EXIT.success;
 };
 
@@ -262,7 +269,7 @@ function idsOf(given: Given, store: KnowledgeStore): readonly KnowledgeId[] {
   return known.flatMap((one) => store.piecesOf(one));
 }
 
-export const forget: Run = async (given, screen) => {
+export const forget: RunCommand = async (given, screen) => {
   const reason = given.text("reason")?.trim() ?? "";
   if (reason === "") throw usage("--reason is missing", "say why: the journal keeps it");
   const erase = given.flag("erase");
@@ -309,7 +316,7 @@ async function tellFirst(given: Given, screen: Screen, config: Config, ids: read
   return EXIT.usage;
 }
 
-export const exportAll: Run = async (given, screen) => {
+export const exportAll: RunCommand = async (given, screen) => {
   const [file] = given.args;
   const config = projectOf(given);
   const all = await reading(given, config, (store) => {
@@ -356,7 +363,7 @@ function exported(path: string, file: string): string {
   }
 }
 
-export const importAll: Run = async (given, screen) => {
+export const importAll: RunCommand = async (given, screen) => {
   const [file = ""] = given.args;
   const text = exported(resolve(given.cwd, file), file);
   const done = await editing(given, screen, async (editor, config) => {
@@ -371,7 +378,7 @@ export const importAll: Run = async (given, screen) => {
   return EXIT.success;
 };
 
-export const stats: Run = async (given, screen) => {
+export const stats: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const found = await reading(given, config, (store) => ({ ...store.stats(), list: store.documents() }));
   if (found === null) {

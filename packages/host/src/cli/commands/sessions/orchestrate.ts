@@ -17,20 +17,20 @@ import {
 } from "@orgate/core";
 import { tokenCountText } from "@orgate/core/journal/view";
 import { type Member, membersOf } from "../../../runtime/members.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { table } from "../../../terminal/table.ts";
-import { certified, deskOf, personOf, projectOf, textOf } from "../project/project.ts";
+import { causeText, certified, deskOf, personOf, projectOf } from "../project/project.ts";
 import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
 
 export const orchestrating =
-  (kind: OrchestrationKind): Run =>
+  (kind: OrchestrationKind): RunCommand =>
   async (given, screen) => {
     const desk = await deskOf(projectOf(given), given.env, CONDUCTOR);
     const conductor = desk.agents.find(({ name }) => name === CONDUCTOR);
     if (conductor === undefined) throw noConductor();
     const said = given.text("input");
     if (said === null) throw usage("--input is missing", `orgate ${kind} A B --input "…"`);
-    const plan = planOf(kind, given, await textOf(said, "the task", screen));
+    const plan = planOf(kind, given, await causeText(said, "the task", screen));
     for (const member of new Set(plan.members)) {
       knownAgent(desk, member, given.env);
       mustBeConducted(conductor, member);

@@ -1,20 +1,20 @@
 import { FaultError, isModelName, type Principal } from "@orgate/core";
 import { watchPolicies } from "../../../policies/policy-record.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
-import type { Given, Run } from "../../../terminal/command.ts";
+import type { Given, RunCommand } from "../../../terminal/command.ts";
 import { COMMANDS } from "../../commands.ts";
 import { usageLine } from "../../parse.ts";
-import { certified, deskOf, filesOf, personOf, projectOf, sessionAct, sessionOf, textOf } from "../project/project.ts";
+import { causeText, certified, deskOf, filesOf, personOf, projectOf, sessionAct, sessionOf } from "../project/project.ts";
 import { adviseOnTrust, driven, knownAgent, printResult, tellReload, withRuntime } from "./driving.ts";
 
-export const run: Run = async (given, screen) => {
+export const run: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   const desk = await deskOf(projectOf(given), given.env, name);
   const model = modelOf(given);
   knownAgent(desk, name, given.env, model);
   const said = given.text("input");
   if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });
-  const input = await textOf(said, "the input", screen);
+  const input = await causeText(said, "the input", screen);
   const files = filesOf(given);
   const person = personOf(given, screen);
   mayAct(desk.gate, person, { kind: "run", agent: name }, `run \`${name}\``);

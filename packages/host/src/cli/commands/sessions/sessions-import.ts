@@ -6,7 +6,7 @@ import type { SaidInput } from "../../../files/file-input.ts";
 import { readTextFile } from "../../../files/text-file.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { proof } from "../../../store/open-read-only.ts";
-import { EXIT, type Run } from "../../../terminal/command.ts";
+import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { nextCommand } from "../../../terminal/next-command.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -17,7 +17,7 @@ type Conversation = Readonly<{ history: readonly SaidInput[]; labels: readonly s
 
 const MAX_BYTES = 512 * 1024 * 1024; // what a message may have is checked by whoever opens the session
 
-export const importFile: Run = async (given, screen) => {
+export const importFile: RunCommand = async (given, screen) => {
   const [file = ""] = given.args;
   const agent = given.text("agent");
   if (agent === null)

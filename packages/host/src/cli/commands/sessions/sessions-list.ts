@@ -1,8 +1,8 @@
 import { haltText, liftText, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
 import { FaultError } from "@orgate/core/vocab";
 import { type HaltNeeds, haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
-import type { Look } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Tone } from "../../../terminal/paint.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { age, count, table } from "../../../terminal/table.ts";
@@ -10,9 +10,9 @@ import { visible } from "../../../terminal/visible.ts";
 import { lookingIfAny, positive } from "../project/looking.ts";
 
 /** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
-export type Shown = SessionSummary["state"] | "interrupted" | "halted";
+export type ShownSession = SessionSummary["state"] | "interrupted" | "halted";
 /** One whose delegate waits for a person, or is driven by somebody, waits itself. */
-export async function shownState(look: Look, s: SessionSummary, halt: StandingHalt | null): Promise<Shown> {
+export async function shownState(look: ReadOnlyStore, s: SessionSummary, halt: StandingHalt | null): Promise<ShownSession> {
   if (s.state !== "running" || look.holder(s.session) !== null) return s.state;
   if (halt !== null) return "halted";
   for (const id of s.children) {
@@ -22,7 +22,7 @@ export async function shownState(look: Look, s: SessionSummary, halt: StandingHa
   }
   return "interrupted";
 }
-export const TONES: Readonly<Record<Shown, Tone>> = {
+export const TONES: Readonly<Record<ShownSession, Tone>> = {
   idle: "plain",
   running: "accent",
   waiting: "warn",
@@ -31,7 +31,7 @@ export const TONES: Readonly<Record<Shown, Tone>> = {
   closed: "dim",
 };
 
-export const list: Run = async (given, screen) => {
+export const listSessions: RunCommand = async (given, screen) => {
   const none = (): number => {
     screen.line(given.json ? "[]" : NONE);
     return EXIT.success;
@@ -41,7 +41,7 @@ export const list: Run = async (given, screen) => {
 
 const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';
 
-async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
+async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promise<number> {
   const most = positive(given.text("most") ?? "50", "--most");
   const wanted = given.text("state");
   const page = { state: stateOf(wanted), agent: given.text("agent"), before: null, most };
@@ -89,9 +89,9 @@ async function listIn(look: Look, given: Given, screen: Screen): Promise<number>
   return EXIT.success;
 }
 
-type Page = Parameters<Look["journal"]["sessions"]>[0];
+type Page = Parameters<ReadOnlyStore["journal"]["sessions"]>[0];
 /** A709 the journal does not know who drives: what it calls running is asked for piece by piece until enough of it are in the wanted state. */
-async function foundIn(look: Look, halts: HaltNeeds["halts"], page: Page, only: "interrupted" | "halted" | null) {
+async function foundIn(look: ReadOnlyStore, halts: HaltNeeds["halts"], page: Page, only: "interrupted" | "halted" | null) {
   const found: Awaited<ReturnType<typeof shownIn>>[] = [];
   for (let { before } = page; ; ) {
     const piece = await look.journal.sessions({ ...page, before });
@@ -104,14 +104,14 @@ async function foundIn(look: Look, halts: HaltNeeds["halts"], page: Page, only: 
 }
 
 /** With who holds it and which halt it waits with. */
-export async function shownIn(look: Look, s: SessionSummary, halts: HaltNeeds["halts"]) {
+export async function shownIn(look: ReadOnlyStore, s: SessionSummary, halts: HaltNeeds["halts"]) {
   const holder = look.holder(s.session);
   const halted = await haltOnSession({ journal: look.journal, halts, isHeld: holder !== null }, s);
   return { ...s, holder, halted, shown: await shownState(look, s, halted) };
 }
 
 /** A624 a name that is typed wrong must not read as an agent that has done nothing. */
-async function mustHaveSessions({ journal }: Look, agent: string): Promise<void> {
+async function mustHaveSessions({ journal }: ReadOnlyStore, agent: string): Promise<void> {
   if ((await journal.sessions({ state: null, agent, before: null, most: 1 })).length > 0) return;
   throw new FaultError({
     kind: "usage",

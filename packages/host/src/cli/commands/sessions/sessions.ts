@@ -6,8 +6,8 @@ import { tokenizers } from "../../../models/tokenizers.ts";
 import { NODE } from "../../../runtime/compose.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { standingHalts } from "../../../runtime/people/halted.ts";
-import type { Look } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type Run } from "../../../terminal/command.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { nextCommand } from "../../../terminal/next-command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
@@ -22,14 +22,14 @@ import {
   requesterOf,
   sessionAct,
   sessionOf,
-  writing,
+  writingProject,
 } from "../project/project.ts";
 import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
 type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
 
-export const show: Run = (given, screen) =>
+export const showSession: RunCommand = (given, screen) =>
   looking(given, async (look) => {
     const summary = await sessionOf(look.journal, given.args[0] ?? "");
     const stored = await storedOf(look, summary.session);
@@ -52,7 +52,7 @@ export const show: Run = (given, screen) =>
   });
 
 /** Chain checked. Where entries were erased, what is left is shown as it is stored: `verify` proves it. */
-async function storedOf(look: Look, session: SessionId): Promise<readonly Stored[]> {
+async function storedOf(look: ReadOnlyStore, session: SessionId): Promise<readonly Stored[]> {
   try {
     const stored: Stored[] = [];
     for (let after = seq(0); ; ) {
@@ -151,13 +151,13 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
 
 // another from it, and its end: decided as at the server (A623)
 
-export const fork: Run = async (given, screen) => {
+export const fork: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const { session, agent, principal } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
   const at = given.text("at");
   const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
-  return writing(config, async (place) => {
+  return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     const what = { kind: "session", session, agent, requester: requesterOf(principal) } as const;
     mayAct(gate, person, { kind: "open", what }, `fork ${session}`);
@@ -182,13 +182,13 @@ export const fork: Run = async (given, screen) => {
   });
 };
 
-export const close: Run = async (given, screen) => {
+export const close: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const found = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
   const { session } = found;
   const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
-  return writing(config, async (place) => {
+  return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     mayAct(gate, person, sessionAct("close", found), `close ${session}`);
     const by = { kind: "user", id: person.name } as const;
@@ -202,7 +202,7 @@ export const close: Run = async (given, screen) => {
 
 // taking one up
 
-export const resume: Run = async (given, screen) => {
+export const resumeSession: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const { summary, pending } = await looking(given, async (look) => {
     const found = await sessionOf(look.journal, given.args[0] ?? "");

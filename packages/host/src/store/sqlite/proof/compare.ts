@@ -14,7 +14,7 @@ import {
   NOTHING_WAITS,
   type Records,
   type SessionSummary,
-  summarise,
+  summariseSession,
   withQuestions,
 } from "@orgate/core/journal";
 import { canonical, type Entry, HALT, isSessionStream, type Json, type SessionId, type StreamId } from "@orgate/core/vocab";
@@ -69,7 +69,7 @@ function listSession(
   put: (table: string, key: string, value: unknown) => void,
   isUntitled: boolean,
 ): void {
-  const line = entries.reduce<SessionSummary | null>(summarise, null);
+  const line = entries.reduce<SessionSummary | null>(summariseSession, null);
   if (line === null) return;
   const waiting = foldQuestions(NOTHING_WAITS, session, line.agent, entries);
   put("sessions", session, { ...withQuestions(line, waiting.size), ...(isUntitled ? { title: null } : {}) });
