@@ -197,7 +197,7 @@ test("Y385 one run tells the problems of every stage, in .symbi, TOML and polici
     [
       "agents/clerk.toml:10 agent \`clerk\`: limit \`iterations\` is 0",
       "agents/clerk.toml:3 there is no tool \`nothing\`",
-      "agents/clerk.toml:4 there is no setting \`modle\`",
+      "agents/clerk.toml:4 there is no setting \`modle\`; did you mean \`model\`?",
       "agents/clerk.toml:5 there is no agent \`ghost\` to delegate to",
       "agents/clerk.toml:6 \`groups\`: invalid input: expected array, received string",
       "agents/clerk.toml:7 agent \`clerk\`: \`maxDepth\` is 0",
