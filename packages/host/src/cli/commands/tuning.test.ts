@@ -13,7 +13,7 @@ test("J71 J72 J73 clear, compact and another model from the command line: signed
   };
   const compacted = await desk.orgate("sessions", "compact", "mine", "--tokens", "1");
   expect([compacted.code, compacted.stdout]).toEqual([0, expect.stringContaining("wants no more than 1 tokens")]);
-  expect((await desk.orgate("sessions", "model", "mine", "offline/desk")).stdout).toContain("offline/desk is asked");
+  expect((await desk.orgate("sessions", "model", "mine", "offline/desk")).stdout).toContain("chose the model offline/desk");
   const cleared = await desk.json("sessions", "clear", "mine");
   expect(cleared).toMatchObject({ state: "taken", event: { kind: "context.cleared" } });
   expect(await kinds()).toEqual(["context.compact-asked", "context.compacted", "model.chosen", "context.cleared"]);
