@@ -3,7 +3,7 @@ import { checkHouse, compare, shrunk } from "./check-house.ts";
 import { isMeasured, knotsOf, type Measure, measureHouse } from "./measure-house.ts";
 import { temporaryTree } from "./temporary-tree.ts";
 
-const HOST = "packages/host/src";
+const HOST = "packages/orgate/src";
 const measured = (files: Readonly<Record<string, string>>) => measureHouse(Object.entries(files).map(([file, text]) => ({ file, text })));
 /** What a measure found, as its key and size. */
 const found = (measure: Measure, files: Readonly<Record<string, string>>) => measured(files)[measure].map(({ key, size }) => [key, size]);
@@ -43,7 +43,7 @@ test("R560 a name that two files of a package export is found once; passing it o
     [`${HOST}/index.ts`]: 'export { Place } from "./a.ts"; import { Place as other } from "./b.ts"; export { other };',
     "packages/core/src/a.ts": "export type Place = 3;",
   };
-  expect(found("names", files)).toEqual([["packages/host Place", 2]]);
+  expect(found("names", files)).toEqual([["packages/orgate Place", 2]]);
 });
 
 test("R560 files that import each other are found, types and passing on included", () => {
@@ -70,8 +70,8 @@ test("R560 an import against the direction of a package is found; a neighbour's 
     [`${HOST}/store/a.ts`]: "",
   };
   expect(found("directions", files)).toEqual([
-    ["packages/host mcp → models", 1],
-    ["packages/host server → cli", 1],
+    ["packages/orgate mcp → models", 1],
+    ["packages/orgate server → cli", 1],
   ]);
 });
 

@@ -10,7 +10,7 @@ const manifests: Manifests = {
     dependencies: { zod: "4.6.7" },
     peerDependencies: { "fast-check": "4.10.2" },
   },
-  "packages/host": { name: "orgate", exports: { ".": "" }, dependencies: { "@orgate/core": "0.1.0", "smol-toml": "1.9.1" } },
+  "packages/orgate": { name: "orgate", exports: { ".": "" }, dependencies: { "@orgate/core": "0.1.0", "smol-toml": "1.9.1" } },
   "packages/console": {
     name: "@orgate/console",
     exports: { ".": "" },
@@ -23,7 +23,7 @@ const manifests: Manifests = {
 };
 const objections = (file: string, source: string) => findingsIn(file, source, manifests).map((finding) => finding.message);
 const core = (path: string) => `packages/core/src/${path}`;
-const host = (path: string) => `packages/host/src/${path}`;
+const host = (path: string) => `packages/orgate/src/${path}`;
 
 describe("the rooms of core", () => {
   const phases = ["reason", "gate", "observe", "journal", "inbox", "agents", "contracts", "knowledge", "wire", "permit", "act"];
@@ -74,7 +74,7 @@ describe("the rooms of core", () => {
 
   test("R1 core may not go around its rooms by its own name, nor out of its folder", () => {
     expect(objections(core("gate/a.ts"), 'import { a } from "@orgate/core/loop";')).toHaveLength(1);
-    expect(objections(core("gate/a.ts"), 'import { a } from "../../../host/src/a.ts";')).toHaveLength(1);
+    expect(objections(core("gate/a.ts"), 'import { a } from "../../../orgate/src/a.ts";')).toHaveLength(1);
   });
 
   test("R1 code that ships imports no test", () => {
@@ -137,12 +137,12 @@ describe("host", () => {
       "`@orgate/core/permit` is not a published entry point of `@orgate/core`",
     ]);
     expect(objections(host("a.ts"), 'import { a } from "../../core/src/permit/turnstile.ts";')).toEqual([
-      "`../../core/src/permit/turnstile.ts` leaves `packages/host`: use a published entry point",
+      "`../../core/src/permit/turnstile.ts` leaves `packages/orgate`: use a published entry point",
     ]);
   });
 
   test("R1 host never imports console", () => {
-    expect(objections(host("a.ts"), 'import { a } from "@orgate/console";')).toEqual(["`packages/host` may not import `@orgate/console`"]);
+    expect(objections(host("a.ts"), 'import { a } from "@orgate/console";')).toEqual(["`packages/orgate` may not import `@orgate/console`"]);
     expect(objections(host("a.ts"), 'import { a } from "../../console/src/a.ts";')).toHaveLength(1);
   });
 });
@@ -157,7 +157,7 @@ describe("console, examples, bench, e2e", () => {
     },
   );
 
-  test.each(["@orgate/core", "@orgate/core/loop", "@orgate/core/journal", "orgate", "node:fs", "../../../host/src/config.ts"])(
+  test.each(["@orgate/core", "@orgate/core/loop", "@orgate/core/journal", "orgate", "node:fs", "../../../orgate/src/config.ts"])(
     "R1 console may not import %s",
     (specifier) => {
       expect(objections(page, `import { a } from "${specifier}";`)).toHaveLength(1);
@@ -169,7 +169,7 @@ describe("console, examples, bench, e2e", () => {
     expect(
       objections(file, 'import { a } from "@orgate/core/loop"; import { b } from "orgate"; import { c } from "./b.ts"; import "node:fs";'),
     ).toEqual([]);
-    expect(objections(file, 'import { a } from "../../packages/host/src/compose.ts";')).toHaveLength(1);
+    expect(objections(file, 'import { a } from "../../packages/orgate/src/compose.ts";')).toHaveLength(1);
     expect(objections(file, 'import { a } from "@orgate/core/permit";')).toHaveLength(1);
     expect(objections(file, 'import { a } from "orgate/compose";')).toHaveLength(1);
     expect(objections(file, 'import { a } from "../../scripts/tree.ts";')).toHaveLength(1);

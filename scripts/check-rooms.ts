@@ -120,7 +120,7 @@ function objectionToOurs({ file, specifier, manifests }: Use, home: string, name
   if (owner === undefined) return null;
   const [folder, manifest] = owner;
   if (folder === home) return "a package imports its own files by path, so that the rooms can be checked";
-  if (folder === "packages/console" || (folder === "packages/host" && home === "packages/console"))
+  if (folder === "packages/console" || (folder === "packages/orgate" && home === "packages/console"))
     return `\`${home}\` may not import \`${name}\``;
   const door = `.${specifier.slice(name.length)}`;
   if (!Object.hasOwn(manifest.exports ?? {}, door)) return `\`${specifier}\` is not a published entry point of \`${name}\``;

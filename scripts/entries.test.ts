@@ -14,7 +14,7 @@ function run(args: readonly string[]) {
   return { status, stdout, stderr };
 }
 
-test.each(["scripts/node-floor.mjs", "packages/host/bin/orgate.js"])(
+test.each(["scripts/node-floor.mjs", "packages/orgate/bin/orgate.js"])(
   "R8 %s refuses an older Node with one line that says what to do",
   (file) => {
     const { status, stdout, stderr } = run(["--import", older, ours(file)]);
@@ -32,12 +32,12 @@ test.each(["src/main.ts", "main.js"])("R8 the entry runs %s with its arguments a
     "package.json": '{ "type": "module" }',
     [main]: "export async function main(argv) { console.log(argv.join()); return 3; }\n",
   });
-  cpSync(ours("packages/host/bin"), join(root, "bin"), { recursive: true });
+  cpSync(ours("packages/orgate/bin"), join(root, "bin"), { recursive: true });
   expect(run([join(root, "bin/orgate.js"), "a", "--json"])).toEqual({ status: 3, stdout: "a,--json\n", stderr: "" });
 });
 
 test("R8 every root script that runs our code asks for the floor first, or starts the entry that does", () => {
   const { scripts } = JSON.parse(readFileSync(ours("package.json"), "utf8"));
   for (const [name, command] of Object.entries(scripts))
-    expect(`${name}: ${command}`).toMatch(/: node (scripts\/node-floor\.mjs && |packages\/host\/bin\/orgate\.js)/);
+    expect(`${name}: ${command}`).toMatch(/: node (scripts\/node-floor\.mjs && |packages\/orgate\/bin\/orgate\.js)/);
 });

@@ -2,5 +2,5 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-const run = join(import.meta.dirname, "../packages/host/src/runtime/fixtures/contract-fuzz-run.ts");
+const run = join(import.meta.dirname, "../packages/orgate/src/runtime/fixtures/contract-fuzz-run.ts");
 process.exitCode = spawnSync(process.execPath, [run, ...process.argv.slice(2)], { stdio: "inherit" }).status ?? 1;

@@ -19,7 +19,7 @@ test("R14 a page that a message or another page of the guide names is there", ()
   const pages = readdirSync(join(root, "docs/guide"));
   const named = [
     ...textsIn("docs/guide", ".md").flatMap((page) => [...page.matchAll(/\]\(([a-z-]+\.md)\)/g)]),
-    ...[...textsIn("packages/core/src/vocab", ".ts"), ...textsIn("packages/host/src/models", ".ts")].flatMap((code) => [
+    ...[...textsIn("packages/core/src/vocab", ".ts"), ...textsIn("packages/orgate/src/models", ".ts")].flatMap((code) => [
       ...code.matchAll(/docs\/guide\/([a-z-]+\.md)/g),
     ]),
   ].map(([, page = ""]) => page);

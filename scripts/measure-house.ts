@@ -240,7 +240,7 @@ export function knotsOf(graph: Graph): readonly (readonly string[])[] {
 
 /** Rooms of a package from the ground up: a room imports itself and what stands before it. Rooms in one line are neighbours, and do not import each other. */
 const STOREYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  "packages/host": [
+  "packages/orgate": [
     ["node"],
     ["files"],
     ["config"],

@@ -23,7 +23,7 @@ async function record(root: string): Promise<string> {
     if (status !== 0) throw new Error(`tmux ${args[0]}: ${stderr.trim()}`);
     return stdout;
   };
-  const demo = `'${process.execPath}' packages/host/bin/orgate.js demo`;
+  const demo = `'${process.execPath}' packages/orgate/bin/orgate.js demo`;
   const shell = `cd '${root}' && env -u NO_COLOR ${demo}; echo "exit $?"; sleep 600`;
   tmux("new-session", "-d", "-x", String(COLUMNS), "-y", String(ROWS), shell);
   try {

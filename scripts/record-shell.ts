@@ -62,7 +62,7 @@ async function record(root: string): Promise<string> {
   const place = mkdtempSync(join(tmpdir(), "orgate-record-shell-"));
   const { PATH = "" } = process.env;
   const env = { PATH, ORGATE_HOME: join(place, "home"), ORGATE_USER: "ana", TMUX_TMPDIR: place, TERM: "xterm-256color", LANG: "C.UTF-8" };
-  const orgate = [process.execPath, join(root, "packages/host/bin/orgate.js")] as const;
+  const orgate = [process.execPath, join(root, "packages/orgate/bin/orgate.js")] as const;
   for (const args of [
     ["keys", "create", "ana"],
     ["init", "notes", "--yes"],

@@ -17,7 +17,7 @@ function smallRepository(more: Readonly<Record<string, string>> = {}): string {
       "tsconfig.release.json": readFileSync(ours("tsconfig.release.json"), "utf8"),
       "package.json": manifest({ name: "small" }),
       "packages/core/README.md": "core\n",
-      "packages/host/README.md": "host\n",
+      "packages/orgate/README.md": "host\n",
       LICENSE: "small\n",
       "packages/core/package.json": manifest({
         name: "@orgate/core",
@@ -32,30 +32,30 @@ function smallRepository(more: Readonly<Record<string, string>> = {}): string {
       "packages/core/src/vocab/word.test.ts": 'import { word } from "./word.ts";\nword("a");\n',
       "packages/core/src/vocab/word.test-d.ts": "export {};\n",
       "packages/core/src/ambient.d.ts": "interface AbortSignal {}\n",
-      "packages/host/package.json": manifest({
+      "packages/orgate/package.json": manifest({
         name: "orgate",
         engines: { node: ">=24" },
         bin: { orgate: "bin/orgate.js" },
         exports: { ".": "./src/index.ts" },
         dependencies: { "@orgate/core": "0.1.0" },
       }),
-      "packages/host/src/index.ts": 'export { word } from "@orgate/core";\nexport { count } from "./count.ts";\n',
-      "packages/host/src/main.ts":
+      "packages/orgate/src/index.ts": 'export { word } from "@orgate/core";\nexport { count } from "./count.ts";\n',
+      "packages/orgate/src/main.ts":
         'import { readFileSync } from "node:fs";\nimport { word } from "@orgate/core/vocab";\nexport async function main(argv: readonly string[]): Promise<number> {\n  const { alone, counted, more, work } = await import("./deep/more.ts");\n  const said = `${counted()} ${await work()} ${alone.pathname.endsWith("/deep/alone.js")}`;\n  console.log(more, said, word(argv.join(" ")), readFileSync(new URL("./deep/asset.txt", import.meta.url), "utf8"));\n  return 7;\n}\n',
-      "packages/host/src/deep/more.ts":
+      "packages/orgate/src/deep/more.ts":
         'import { extname } from "node:path";\nimport { Worker } from "node:worker_threads";\nimport { count } from "../count.ts";\nexport const more = "more";\nexport const alone: URL = new URL(`./alone${extname(import.meta.url)}`, import.meta.url);\nexport const work = (): Promise<string> =>\n  new Promise((done) => new Worker(new URL(`./worker${extname(import.meta.url)}`, import.meta.url)).on("message", done));\nexport const counted = count;\n',
-      "packages/host/src/deep/worker.ts":
+      "packages/orgate/src/deep/worker.ts":
         'import { parentPort } from "node:worker_threads";\nimport { count } from "../count.ts";\nparentPort?.postMessage(`worked ${count()}`);\n',
-      "packages/host/src/deep/alone.ts": 'import { sep } from "node:path";\nconsole.log("alone", sep.length);\n',
-      "packages/host/src/count.ts":
+      "packages/orgate/src/deep/alone.ts": 'import { sep } from "node:path";\nconsole.log("alone", sep.length);\n',
+      "packages/orgate/src/count.ts":
         "let n = 0;\n/** One for all who come in. */\nexport function count(): number {\n  n += 1;\n  return n;\n}\n",
-      "packages/host/src/deep/asset.txt": "asset",
-      "packages/host/src/deep/fixtures/golden.jsonl": "{}",
-      "packages/host/src/deep/more.test.ts": "export {};\n",
+      "packages/orgate/src/deep/asset.txt": "asset",
+      "packages/orgate/src/deep/fixtures/golden.jsonl": "{}",
+      "packages/orgate/src/deep/more.test.ts": "export {};\n",
       ...more,
     }),
   );
-  cpSync(ours("packages/host/bin"), join(root, "packages/host/bin"), { recursive: true });
+  cpSync(ours("packages/orgate/bin"), join(root, "packages/orgate/bin"), { recursive: true });
   mkdirSync(join(root, "node_modules/@orgate"), { recursive: true });
   symlinkSync(ours("node_modules/@types"), join(root, "node_modules/@types"));
   symlinkSync(join(root, "packages/core"), join(root, "node_modules/@orgate/core"));
@@ -128,19 +128,19 @@ test("R9 R20 the tarballs hold compiled files in few pieces, types and assets, a
 });
 
 test("R9 sources that do not compile, and a file found by its source's name, are not released", () => {
-  const broken = smallRepository({ "packages/host/src/deep/more.ts": 'export const more: number = "more";\n' });
+  const broken = smallRepository({ "packages/orgate/src/deep/more.ts": 'export const more: number = "more";\n' });
   expect(() => release(broken, broken)).toThrow("TS2322");
   expect(existsSync(join(broken, "orgate-core-0.1.0.tgz"))).toBe(false);
   const worker = smallRepository({
-    "packages/host/src/count.ts":
+    "packages/orgate/src/count.ts":
       'export const count = (): number => 1;\nexport const worker: string = new URL("./worker.ts", import.meta.url).href;\n',
   });
   expect(() => release(worker, worker)).toThrow("count.js names `./worker.ts` at run time");
   const lost = smallRepository({
-    "packages/host/src/count.ts": 'export const count = (): URL => new URL("./deep/more.js", import.meta.url);\n',
+    "packages/orgate/src/count.ts": 'export const count = (): URL => new URL("./deep/more.js", import.meta.url);\n',
   });
   expect(() => release(lost, lost)).toThrow("count.js finds `./deep/more.js` by its name");
-  const placed = smallRepository({ "packages/host/src/count.ts": "export const count = (): string => import.meta.dirname;\n" });
+  const placed = smallRepository({ "packages/orgate/src/count.ts": "export const count = (): string => import.meta.dirname;\n" });
   expect(() => release(placed, placed)).toThrow("import.meta.dirname cannot be published");
 });
 
@@ -198,7 +198,7 @@ test("R9 declarations name compiled files; code that names a source is refused",
   expect(() => refuseSourceNames("a.js", 'new Worker("./b.ts")')).toThrow("./b.ts");
 });
 
-test.each(["core", "host"])(
+test.each(["core", "orgate"])(
   "R522 the README of %s is for who installs it: no command of a checkout, no link into the repository",
   (name) => {
     const text = readFileSync(ours(`packages/${name}/README.md`), "utf8");
@@ -206,6 +206,6 @@ test.each(["core", "host"])(
     expect([...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target).filter((target) => !target?.startsWith("https://"))).toEqual(
       [],
     );
-    expect(name === "host" ? text : "npm install -g").toContain("npm install -g");
+    expect(name === "orgate" ? text : "npm install -g").toContain("npm install -g");
   },
 );

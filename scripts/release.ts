@@ -1,4 +1,4 @@
-// `npm run release -- --out DIR`: compiles core and host, the console into the host, writes a publishable folder and a tarball of each into DIR. Never publishes.
+// `npm run release -- --out DIR`: compiles core and orgate, the console into orgate, writes a publishable folder and a tarball of each into DIR. Never publishes.
 //
 // R9 a tarball holds compiled files, their types and what they read at run time: no test, no source, no script; every entry its manifest
 //    names is in it, and its dependencies are exact
@@ -11,12 +11,12 @@ import { importsOf, tokensOf } from "./scan.ts";
 import { isTest } from "./tree.ts";
 
 const TSC = join(import.meta.dirname, "..", "node_modules", "typescript", "bin", "tsc");
-const PACKAGES = ["core", "host"] as const;
+const PACKAGES = ["core", "orgate"] as const;
 /** Folders copied beside the compiled files, when they exist. */
 const BESIDE: readonly string[] = ["bin"];
 /** Projects that are copied, not imported, at run time: shipped as they stand, sources included. From the root, to a place in the package. */
 const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  host: {
+  orgate: {
     "examples/ops-desk": "demo/ops-desk",
     "policies/starter": "starter/policies",
     agents: "starter/agents",
@@ -40,7 +40,7 @@ export function release(root: string, out: string): readonly string[] {
       rmSync(folder, { recursive: true, force: true });
       assemble(join(root, "packages", name), join(compiled, name, "src"), folder);
       for (const [from, to] of Object.entries(PROJECTS[name] ?? {})) copyProject(join(root, from), join(folder, to));
-      if (name === "host" && existsSync(join(root, "packages", "console")))
+      if (name === "orgate" && existsSync(join(root, "packages", "console")))
         run(process.execPath, [join(root, "scripts", "build-console.ts"), "--out", join(folder, "console")], root);
       cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
       cpSync(join(root, "packages", name, "README.md"), join(folder, "README.md")); // for who installs it; the repository's is for who clones it

@@ -4,7 +4,7 @@ import { importsOf } from "./scan.ts";
 import { readText } from "./tree.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const HOST = "packages/host/src";
+const HOST = "packages/orgate/src";
 
 /** Every file and package that is loaded before the first line of this one runs: types and `import()` aside, nothing that it names can be left out. */
 function loadedBy(...entries: readonly string[]): ReadonlySet<string> {
@@ -27,7 +27,7 @@ function loadedBy(...entries: readonly string[]): ReadonlySet<string> {
 function published(specifier: string): string {
   const [, folder = "", door = ""] = /^(?:(orgate|@orgate\/core)(?:\/(.+))?)$/.exec(specifier) ?? [];
   if (folder === "") return specifier;
-  const home = folder === "orgate" ? "packages/host" : "packages/core";
+  const home = folder === "orgate" ? "packages/orgate" : "packages/core";
   const manifest: { readonly exports: Readonly<Record<string, string>> } = JSON.parse(readText(ROOT, `${home}/package.json`));
   const target = manifest.exports[door === "" ? "." : `./${door}`];
   if (target === undefined) throw new Error(`${specifier} is not published`);
@@ -42,7 +42,7 @@ test("R16 help, completion and the table of commands load words alone", () => {
   expect(
     [...files].filter(
       (file) =>
-        !/^(?:node:|packages\/core\/src\/(?:vocab|journal\/view)|packages\/host\/src\/(?:cli\/|terminal\/|main|node\/version))/.test(file),
+        !/^(?:node:|packages\/core\/src\/(?:vocab|journal\/view)|packages\/orgate\/src\/(?:cli\/|terminal\/|main|node\/version))/.test(file),
     ),
   ).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 
 const OPERATOR = "ana";
 const root = join(import.meta.dirname, "..");
-const orgate = join(root, "packages", "host", "bin", "orgate.js");
+const orgate = join(root, "packages", "orgate", "bin", "orgate.js");
 const desk = join(root, "examples", "ops-desk");
 const home = join(desk, ".home");
 process.env.ORGATE_HOME = home;

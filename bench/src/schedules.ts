@@ -9,7 +9,7 @@ import { spread } from "./measure.ts";
 import { inFolder } from "./places.ts";
 import { digits, type Line, type Report } from "./report.ts";
 
-const ORGATE = fileURLToPath(new URL("../../packages/host/bin/orgate.js", import.meta.url));
+const ORGATE = fileURLToPath(new URL("../../packages/orgate/bin/orgate.js", import.meta.url));
 const ZONES = ["UTC", "Europe/Berlin", "America/New_York"];
 /** A file may be 256 KiB. */
 const IN_A_FILE = 1_000;

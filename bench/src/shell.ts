@@ -10,7 +10,7 @@ import { spread } from "./measure.ts";
 import { inFolder } from "./places.ts";
 import { digits, type Line, type Report } from "./report.ts";
 
-const ORGATE = fileURLToPath(new URL("../../packages/host/bin/orgate.js", import.meta.url));
+const ORGATE = fileURLToPath(new URL("../../packages/orgate/bin/orgate.js", import.meta.url));
 const AIMS = { promptMs: 300, keyMs: 16 };
 const LINES = 10_000;
 const AT_ONCE = 1_000;

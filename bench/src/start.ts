@@ -14,7 +14,7 @@ const TELL = `data:text/javascript,${encodeURIComponent(
 )}`;
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const ORGATE = file("../../packages/host/bin/orgate.js");
+const ORGATE = file("../../packages/orgate/bin/orgate.js");
 
 const COMMANDS: readonly Command[] = [
   { label: "node, nothing (floor)", args: () => ["--eval", "0"] },

@@ -90,7 +90,7 @@ export async function symbiAgents({ effort, agents }: { readonly effort: Effort;
   };
 }
 
-const ORGATE = fileURLToPath(new URL("../../packages/host/bin/orgate.js", import.meta.url));
+const ORGATE = fileURLToPath(new URL("../../packages/orgate/bin/orgate.js", import.meta.url));
 const AIM_MS = 250;
 
 /** Whole processes: an upper bound of the time to the first model call, which the offline model answers at once. */

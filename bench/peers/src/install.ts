@@ -59,7 +59,7 @@ function link(name: string, folder: string): void {
 
 /** Into node_modules, like any other package: the same compiled files that `npm run release` packs. Again whenever a source has changed. */
 function compileOrgate(say: (line: string) => void): void {
-  const sources = ["core", "host"].flatMap((name) => [
+  const sources = ["core", "orgate"].flatMap((name) => [
     join(ROOT, "packages", name, "package.json"),
     ...filesUnder(join(ROOT, "packages", name, "src")),
     ...filesUnder(join(ROOT, "packages", name, "bin")),
@@ -73,7 +73,7 @@ function compileOrgate(say: (line: string) => void): void {
     run(process.execPath, [join(ROOT, "scripts", "release.ts"), "--out", out], ROOT);
     for (const [folder, name] of [
       ["core", "@orgate/core"],
-      ["host", "orgate"],
+      ["orgate", "orgate"],
     ] as const) {
       rmSync(join(MODULES, name), { recursive: true, force: true });
       cpSync(join(out, folder), join(MODULES, name), { recursive: true });

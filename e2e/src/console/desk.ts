@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import * as z from "zod";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
-const ORGATE = join(ROOT, "packages", "host", "bin", "orgate.js");
+const ORGATE = join(ROOT, "packages", "orgate", "bin", "orgate.js");
 const LEFT = new Set([".orgate", ".home", "effects.jsonl", "model-calls.jsonl", "reports"]);
 export const OPERATORS = ["ana", "bo"] as const;
 export type Operator = (typeof OPERATORS)[number];

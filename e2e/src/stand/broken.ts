@@ -84,21 +84,21 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   // The session is there before its firing is: who dies between the two leaves a turn that no due time knows of.
   "opens-before-firing": [
     {
-      file: "/host/src/schedules/store.ts",
+      file: "/orgate/src/schedules/store.ts",
       from: "const { opens = [], tells = [], unlessHalted = [] } = planned;",
       to: `${OPENS_NOTHING}\n${opensAlone("standing.seq", "standing")}`,
     },
     {
-      file: "/host/src/schedules/store.ts",
+      file: "/orgate/src/schedules/store.ts",
       from: "after: standing?.seq ?? seq(0),",
       to: "after: seq((standing?.seq ?? 0) + (planned.opens === undefined ? 0 : 1)),",
     },
   ],
   // The firing is there before its session is: who dies between the two leaves a due time without a turn.
   "opens-after-firing": [
-    { file: "/host/src/schedules/store.ts", from: "const { opens = [], tells = [], unlessHalted = [] } = planned;", to: OPENS_NOTHING },
+    { file: "/orgate/src/schedules/store.ts", from: "const { opens = [], tells = [], unlessHalted = [] } = planned;", to: OPENS_NOTHING },
     {
-      file: "/host/src/schedules/store.ts",
+      file: "/orgate/src/schedules/store.ts",
       from: "if (after === null) throw",
       to: `${opensAlone("after.seq", "after")}\nif (after === null) throw`,
     },
@@ -108,7 +108,7 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   // Nor is the due time claimed by the session that it opened.
   "fires-again": [
     FORGETS,
-    { file: "/host/src/store/sqlite/claims.ts", from: "for (const external of opens)", to: "for (const external of [])" },
+    { file: "/orgate/src/store/sqlite/claims.ts", from: "for (const external of opens)", to: "for (const external of [])" },
   ],
 };
 

@@ -9,7 +9,7 @@ import type { Plan, Stand, Victim } from "./stand.ts";
 import { type Broken, decode } from "./wire.ts";
 
 export const APPROVER = "bo";
-const ORGATE = join(import.meta.dirname, "..", "..", "..", "packages", "host", "bin", "orgate.js");
+const ORGATE = join(import.meta.dirname, "..", "..", "..", "packages", "orgate", "bin", "orgate.js");
 
 export type Desk = Readonly<{
   root: string;

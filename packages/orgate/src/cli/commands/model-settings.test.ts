@@ -83,7 +83,7 @@ describe("a breaker of a model", () => {
 /** What messages in the sources tell people to type: `orgate …` in backticks. */
 function advisedCommands(): readonly Readonly<{ file: string; whole: string; advised: string }>[] {
   const packages = join(import.meta.dirname, "../../../..");
-  return ["core/src", "host/src", "console/src"].flatMap((room) =>
+  return ["core/src", "orgate/src", "console/src"].flatMap((room) =>
     readdirSync(join(packages, room), { recursive: true, encoding: "utf8" })
       .filter((file) => /\.tsx?$/.test(file) && !/test\.tsx?$|fixtures|cli\/commands/.test(file))
       .flatMap((file) =>

@@ -149,7 +149,7 @@ test("S118 a new project has the shell's agent and its policies, which load; one
 test("A707 no page and no file of a new project says that orgate is in a public registry", async () => {
   await json(".", "init", "unpublished", "--yes");
   const repository = join(import.meta.dirname, "../../../../../..");
-  const pages = ["README.md", "packages/host/README.md", "packages/core/README.md", "docs/guide/library.md"].map((page) =>
+  const pages = ["README.md", "packages/orgate/README.md", "packages/core/README.md", "docs/guide/library.md"].map((page) =>
     join(repository, page),
   );
   const made = readFileSync(join(folder, "unpublished", "README.md"), "utf8");
