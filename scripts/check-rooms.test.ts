@@ -142,7 +142,9 @@ describe("host", () => {
   });
 
   test("R1 host never imports console", () => {
-    expect(objections(host("a.ts"), 'import { a } from "@orgate/console";')).toEqual(["`packages/orgate` may not import `@orgate/console`"]);
+    expect(objections(host("a.ts"), 'import { a } from "@orgate/console";')).toEqual([
+      "`packages/orgate` may not import `@orgate/console`",
+    ]);
     expect(objections(host("a.ts"), 'import { a } from "../../console/src/a.ts";')).toHaveLength(1);
   });
 });
