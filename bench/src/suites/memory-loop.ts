@@ -31,10 +31,10 @@ import {
 import type { Gate } from "@orgate/core/gate";
 import { memoryStore } from "@orgate/core/testing";
 import { sha256 } from "orgate";
-import { type Contender, compare, type Effort, ratio } from "./measure.ts";
-import { checkRun, USER } from "./places.ts";
-import { digits, type Report } from "./report.ts";
-import { agent, countingModel, lookup, PERMIT_ALL, resultOf } from "./workload.ts";
+import { type Contender, compare, type Effort, ratio } from "../measure.ts";
+import { checkRun, USER } from "../places.ts";
+import { digits, type Report } from "../report.ts";
+import { agent, countingModel, lookup, PERMIT_ALL, resultOf } from "../workload.ts";
 
 const NEVER = new AbortController().signal;
 

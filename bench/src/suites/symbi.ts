@@ -4,9 +4,9 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compilePolicies, parseSymbi, readSymbi, type ToolShape } from "@orgate/core/symbi";
-import { type Contender, compare, type Effort, ratio, spread } from "./measure.ts";
-import { inFolder } from "./places.ts";
-import { digits, type Report } from "./report.ts";
+import { type Contender, compare, type Effort, ratio, spread } from "../measure.ts";
+import { inFolder } from "../places.ts";
+import { digits, type Report } from "../report.ts";
 import { run } from "./start.ts";
 
 const text = (i: number): string => `metadata { description = "You are worker ${i}." }
@@ -90,7 +90,7 @@ export async function symbiAgents({ effort, agents }: { readonly effort: Effort;
   };
 }
 
-const ORGATE = fileURLToPath(new URL("../../packages/orgate/bin/orgate.js", import.meta.url));
+const ORGATE = fileURLToPath(new URL("../../../packages/orgate/bin/orgate.js", import.meta.url));
 const AIM_MS = 250;
 
 /** Whole processes: an upper bound of the time to the first model call, which the offline model answers at once. */

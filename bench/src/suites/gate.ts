@@ -2,10 +2,10 @@
 import { type Action, callId, type Facts, type Label, NO_MORE_FACTS } from "@orgate/core";
 import { type CedarGate, cedarGate, type Engine, loadPolicies } from "@orgate/core/gate";
 import { cedarEngine, sha256 } from "orgate";
-import { type Contender, compare, type Effort, type Measured, ratio, spread } from "./measure.ts";
+import { type Contender, compare, type Effort, type Measured, ratio, spread } from "../measure.ts";
+import { digits, type Report } from "../report.ts";
+import { lookup } from "../workload.ts";
 import { session } from "./memory-loop.ts";
-import { digits, type Report } from "./report.ts";
-import { lookup } from "./workload.ts";
 
 const SIZES = [1, 10, 100, 1_000];
 const OTHERS = Array.from({ length: 40 }, (_, i) => ({ ...lookup, name: `other${i}` }));

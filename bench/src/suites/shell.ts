@@ -6,11 +6,11 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { spread } from "./measure.ts";
-import { inFolder } from "./places.ts";
-import { digits, type Line, type Report } from "./report.ts";
+import { spread } from "../measure.ts";
+import { inFolder } from "../places.ts";
+import { digits, type Line, type Report } from "../report.ts";
 
-const ORGATE = fileURLToPath(new URL("../../packages/orgate/bin/orgate.js", import.meta.url));
+const ORGATE = fileURLToPath(new URL("../../../packages/orgate/bin/orgate.js", import.meta.url));
 const AIMS = { promptMs: 300, keyMs: 16 };
 const LINES = 10_000;
 const AT_ONCE = 1_000;

@@ -1,7 +1,7 @@
 /** What the sandbox adds to a program that does nothing. The floor is the same program started without one, by the same code. */
 import { hostRunning } from "orgate";
-import { type Contender, compare, type Effort, ratio, spread } from "./measure.ts";
-import { digits, type Report } from "./report.ts";
+import { type Contender, compare, type Effort, ratio, spread } from "../measure.ts";
+import { digits, type Report } from "../report.ts";
 
 type Invocation = Extract<Parameters<ReturnType<typeof hostRunning>["run"]>[0], { kind: "process" }>;
 

@@ -6,14 +6,16 @@ import { type ChildProcess, fork } from "node:child_process";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { WebSocket } from "ws";
-import { spread } from "./measure.ts";
-import { digits, type Line, type Report } from "./report.ts";
+import { spread } from "../measure.ts";
+import { digits, type Line, type Report } from "../report.ts";
 
 type Order = Readonly<{ kind: string; [field: string]: unknown }>;
 type Server = Readonly<{ port: number; bare: number; order<T>(order: Order): Promise<T>; end(): Promise<void> }>;
 
 async function startServer(): Promise<Server> {
-  const child: ChildProcess = fork(join(import.meta.dirname, "soak-server.ts"), ["0"], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const child: ChildProcess = fork(join(import.meta.dirname, "..", "soak-server.ts"), ["0"], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const gone = Promise.withResolvers<never>();
   child.once("exit", (code, signal) => gone.reject(new Error(`the server has ended (${code ?? signal})`)));
   gone.promise.catch(() => {}); // heard of by whoever waits for it

@@ -1,9 +1,9 @@
 /** A long conversation in one process: what its last turns cost against its early ones. The model's own context is bounded. */
 import { createRuntime, sha256, tableGate } from "orgate";
-import { type Spread, spread } from "./measure.ts";
-import { inFolder, USER } from "./places.ts";
-import { digits, type Line, type Report } from "./report.ts";
-import { agent, countingModel, PERMIT_ALL } from "./workload.ts";
+import { type Spread, spread } from "../measure.ts";
+import { inFolder, USER } from "../places.ts";
+import { digits, type Line, type Report } from "../report.ts";
+import { agent, countingModel, PERMIT_ALL } from "../workload.ts";
 
 const EARLY = 100;
 const SPAN = 25;

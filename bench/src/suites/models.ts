@@ -9,8 +9,8 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { Model, ModelRequest, Preview } from "@orgate/core";
 import { namedModel } from "orgate";
-import { type Contender, compare, type Effort, ratio, spread } from "./measure.ts";
-import { digits, type Report } from "./report.ts";
+import { type Contender, compare, type Effort, ratio, spread } from "../measure.ts";
+import { digits, type Report } from "../report.ts";
 
 const NEVER = new AbortController().signal;
 const WORDS = 50;

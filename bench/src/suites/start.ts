@@ -1,9 +1,9 @@
 /** Processes of their own: how long one takes to start, and what it holds. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { spread } from "./measure.ts";
-import { inFolder } from "./places.ts";
-import { digits, type Line, type Report } from "./report.ts";
+import { spread } from "../measure.ts";
+import { inFolder } from "../places.ts";
+import { digits, type Line, type Report } from "../report.ts";
 
 type Started = Readonly<{ wallUs: number; cpuUs: number; rssMb: number; said: string }>;
 type Command = Readonly<{ label: string; args: (folder: string) => readonly string[] }>;
@@ -14,7 +14,7 @@ const TELL = `data:text/javascript,${encodeURIComponent(
 )}`;
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const ORGATE = file("../../packages/orgate/bin/orgate.js");
+const ORGATE = file("../../../packages/orgate/bin/orgate.js");
 
 const COMMANDS: readonly Command[] = [
   { label: "node, nothing (floor)", args: () => ["--eval", "0"] },
@@ -23,8 +23,8 @@ const COMMANDS: readonly Command[] = [
     args: () => ["--input-type=module", "--eval", `import ${JSON.stringify(import.meta.resolve("@orgate/core"))}`],
   },
   { label: "orgate --version", args: () => [ORGATE, "--version"] },
-  { label: "one run of the library", args: (folder) => [file("./start-run.ts"), folder, "run"] },
-  { label: "an idle runtime", args: (folder) => [file("./start-run.ts"), folder, "idle"] },
+  { label: "one run of the library", args: (folder) => [file("../start-run.ts"), folder, "run"] },
+  { label: "an idle runtime", args: (folder) => [file("../start-run.ts"), folder, "idle"] },
 ];
 
 export async function start({ rounds }: { readonly rounds: number }): Promise<Report> {

@@ -1,8 +1,8 @@
 /** The console with a session of ten thousand entries, timed by a real browser. Started as a process: the browser's kit is `e2e`'s. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { spread } from "./measure.ts";
-import type { Line, Report } from "./report.ts";
+import { spread } from "../measure.ts";
+import type { Line, Report } from "../report.ts";
 
 type Longest = Readonly<{ wall: number; cpu: number }>;
 type Told = Readonly<{
@@ -14,7 +14,7 @@ type Told = Readonly<{
 }>;
 
 export async function consoleSession({ rounds }: Readonly<{ rounds: number }>): Promise<Report> {
-  const script = join(import.meta.dirname, "..", "..", "e2e", "src", "console", "measure.ts");
+  const script = join(import.meta.dirname, "..", "..", "..", "e2e", "src", "console", "measure.ts");
   const ran = spawnSync(process.execPath, [script, String(rounds)], { encoding: "utf8" });
   if (ran.status !== 0) throw new Error(ran.stderr);
   const { opened, whole, opening, scrolling, nodes }: Told = JSON.parse(ran.stdout);

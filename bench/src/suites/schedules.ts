@@ -5,11 +5,11 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { spread } from "./measure.ts";
-import { inFolder } from "./places.ts";
-import { digits, type Line, type Report } from "./report.ts";
+import { spread } from "../measure.ts";
+import { inFolder } from "../places.ts";
+import { digits, type Line, type Report } from "../report.ts";
 
-const ORGATE = fileURLToPath(new URL("../../packages/orgate/bin/orgate.js", import.meta.url));
+const ORGATE = fileURLToPath(new URL("../../../packages/orgate/bin/orgate.js", import.meta.url));
 const ZONES = ["UTC", "Europe/Berlin", "America/New_York"];
 /** A file may be 256 KiB. */
 const IN_A_FILE = 1_000;

@@ -2,9 +2,9 @@
 import { type Entry, type SessionEvent, sessionId } from "@orgate/core";
 import { type ProofPorts, type Records, sealText, verify } from "@orgate/core/journal";
 import { checkSignature, nameKey, type Runtime, sha256 } from "orgate";
-import { type Contender, compare, type Effort, type Measured, ratio } from "./measure.ts";
-import { inFolder, openBench } from "./places.ts";
-import { digits, type Report } from "./report.ts";
+import { type Contender, compare, type Effort, type Measured, ratio } from "../measure.ts";
+import { inFolder, openBench } from "../places.ts";
+import { digits, type Report } from "../report.ts";
 
 const GROUP = 50;
 const AIM_PER_SECOND = 50_000;

@@ -1,8 +1,8 @@
 /** A conversation of 1,000 messages kept within 4,000 tokens, by each plan, against one that is never trimmed: is the cost of a message flat? */
 import type { ContextPlan } from "@orgate/core";
-import { type Contender, compare, type Effort, ratio } from "./measure.ts";
+import { type Contender, compare, type Effort, ratio } from "../measure.ts";
+import { digits, type Report } from "../report.ts";
 import { session } from "./memory-loop.ts";
-import { digits, type Report } from "./report.ts";
 
 const TOKENS = 4_000;
 const PLANS: readonly (readonly [string, ContextPlan])[] = [

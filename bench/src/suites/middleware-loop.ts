@@ -1,8 +1,8 @@
 /** What ten middlewares with all five hooks add to an iteration: looking only, rewriting at every stage, and answering with a promise. */
 import { defineMiddleware, type Middleware } from "@orgate/core";
-import { type Contender, compare, type Effort, ratio } from "./measure.ts";
+import { type Contender, compare, type Effort, ratio } from "../measure.ts";
+import { digits, type Report } from "../report.ts";
 import { session } from "./memory-loop.ts";
-import { digits, type Report } from "./report.ts";
 
 const TEN = Array.from({ length: 10 }, (_, i) => i);
 

@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { seq } from "@orgate/core";
-import { compare, type Effort, ratio } from "./measure.ts";
-import { inFolder, openBench } from "./places.ts";
-import { digits, type Report } from "./report.ts";
+import { compare, type Effort, ratio } from "../measure.ts";
+import { inFolder, openBench } from "../places.ts";
+import { digits, type Report } from "../report.ts";
 
 const AIM_MS = 100;
 const EVENTS_PER_ITERATION = 7;

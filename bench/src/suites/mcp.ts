@@ -7,10 +7,10 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { callId, callKey, epoch, sessionId, type Tool, type ToolContext } from "@orgate/core";
 import { offeredByMcp, openMcp } from "orgate";
-import { type Contender, compare, type Effort, ratio, spread } from "./measure.ts";
-import { digits, type Report } from "./report.ts";
+import { type Contender, compare, type Effort, ratio, spread } from "../measure.ts";
+import { digits, type Report } from "../report.ts";
 
-const program = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+const program = join(import.meta.dirname, "../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
 const entry = { command: process.execPath, args: [program, "stdio"] };
 const MESSAGE = "a message of some forty characters, or so";
 

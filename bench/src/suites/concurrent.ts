@@ -1,9 +1,9 @@
 /** A hundred sessions at once: how far group commit carries, with the writer in the main thread and in one of its own. */
 import { parseRanges } from "@orgate/core/journal";
-import { bareTable, storedBytes } from "./floors.ts";
-import { compare, type Effort, ratio, spread } from "./measure.ts";
-import { type Bench, inFolder, openBench } from "./places.ts";
-import { digits, type Report } from "./report.ts";
+import { bareTable, storedBytes } from "../floors.ts";
+import { compare, type Effort, ratio, spread } from "../measure.ts";
+import { type Bench, inFolder, openBench } from "../places.ts";
+import { digits, type Report } from "../report.ts";
 
 const ITERATIONS = 10;
 

@@ -2,8 +2,8 @@
 import type { JsonObject } from "@orgate/core";
 import { type Around, type Contract, contractOf, decodeManifest, decodeScope, type World } from "@orgate/core/contracts";
 import * as z from "zod";
-import { type Contender, compare, type Effort, ratio } from "./measure.ts";
-import { digits, type Report } from "./report.ts";
+import { type Contender, compare, type Effort, ratio } from "../measure.ts";
+import { digits, type Report } from "../report.ts";
 
 const AIM_US = 20;
 

@@ -1,8 +1,8 @@
 /** The loop as users run it, against two bare inserts of the same bytes per iteration: append before effect takes two commits. */
-import { bareSigner, bareTable, storedBytes } from "./floors.ts";
-import { type Contender, compare, type Effort, type Measured, ratio } from "./measure.ts";
-import { type Bench, inFolder, openBench } from "./places.ts";
-import { type Aim, digits, type Report } from "./report.ts";
+import { bareSigner, bareTable, storedBytes } from "../floors.ts";
+import { type Contender, compare, type Effort, type Measured, ratio } from "../measure.ts";
+import { type Bench, inFolder, openBench } from "../places.ts";
+import { type Aim, digits, type Report } from "../report.ts";
 
 const FULL_ITERATIONS = 100;
 const AIM_FULL = 1.5;
