@@ -1,8 +1,10 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
+
 import { setFlagsFromString } from "node:v8";
 import { describe, type Fault, FaultError } from "@orgate/core/vocab";
 import { helpText } from "./cli/help.ts";
 import { parse } from "./cli/parse.ts";
+import { errorMessage } from "./node/error-message.ts";
 import { version } from "./node/version.ts";
 import { EXIT, type Given, LEFT } from "./terminal/command.ts";
 import { hintAsTyped } from "./terminal/next-command.ts";
@@ -57,7 +59,7 @@ export function report(error: unknown, json: boolean, screen: Screen, env: Given
 }
 
 function bug(error: unknown): { readonly kind: string; readonly message: string; readonly hint: string } {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const where = error instanceof Error ? (/\bat .*[\\/](?<place>[^\\/]+:\d+:\d+)/.exec(error.stack ?? "")?.groups?.place ?? "") : "";
   return {
     kind: "bug",
