@@ -22,7 +22,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 const PATIENCE_MS = 250;
 const STAYING: ReadonlySet<string> = new Set(["up", "dev", "shell"]);
-/** For a command that soon ends, compiling Cedar twice, the second time well, takes longer than its decisions ever do (decision 0064). */
+/** For a command that soon ends, compiling Cedar twice, the second time well, takes longer than its decisions ever do (decision 0049). */
 const BASELINE = "--wasm-tiering-budget=1000000000";
 
 export async function command(argv: readonly string[], around: Pick<Given, "cwd" | "env">, screen: Screen): Promise<number> {
