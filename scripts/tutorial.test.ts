@@ -34,12 +34,14 @@ function run(page: string): string {
   return stdout;
 }
 
+const escapeRegExp = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
 /** Lines of the page that the output does not have, in the page's order; `…` stands for anything. */
 function missing(shown: string, output: string): readonly string[] {
   const lines = output.split("\n").map((line) => line.trim());
   let at = 0;
   return shown.split("\n").filter((line) => {
-    const pattern = new RegExp(`^${line.trim().split("…").map(RegExp.escape).join(".*")}$`);
+    const pattern = new RegExp(`^${line.trim().split("…").map(escapeRegExp).join(".*")}$`);
     const found = lines.findIndex((one, i) => i >= at && pattern.test(one));
     if (found >= 0) at = found + 1;
     return found < 0;
