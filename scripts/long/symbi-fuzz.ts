@@ -1,4 +1,4 @@
-// `node scripts/long/symbi-fuzz.ts [COUNT] [SEED]`: the long form of the fuzz of the .symbi language; writes docs/symbi-fuzz.md.
+// `node scripts/long/symbi-fuzz.ts [COUNT] [SEED]`: the long form of the fuzz of the .symbi language; writes docs/results/symbi-fuzz.md.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 

@@ -4,11 +4,13 @@
  * A3 The nearest one upward is the project; `--project` names a folder and looks nowhere else.
  * A4 A file that cannot be read, is not TOML, or holds an unknown or wrong setting is refused with file, line and column.
  */
+
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { FaultError } from "@orgate/core/vocab";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
 import { placeOf, readToml, type TextPlace } from "../files/toml-text.ts";
+import { errorMessage } from "../node/error-message.ts";
 import { type Config, toConfig } from "./config.ts";
 
 export { placeOf };
@@ -60,7 +62,7 @@ function readText(file: string): string {
   try {
     return readTextFile(file, MAX_BYTES);
   } catch (error) {
-    throw bad(file, null, error instanceof Error ? error.message : String(error), "it must be a readable text file", error);
+    throw bad(file, null, errorMessage(error), "it must be a readable text file", error);
   }
 }
 

@@ -7,6 +7,7 @@ import { statSync } from "node:fs";
 import { FaultError } from "@orgate/core";
 import { readTextFile } from "../files/text-file.ts";
 import type { Env } from "../node/env.ts";
+import { errorMessage } from "../node/error-message.ts";
 import type { SecretStore, Secrets } from "./secrets-file.ts";
 
 /** Asks a person, without showing what is typed; null: there is nobody to ask. */
@@ -87,7 +88,7 @@ function keyIn(file: string): string {
   try {
     text = readTextFile(file, 64 * 1024).trim();
   } catch (error) {
-    throw bad(error instanceof Error ? error.message : String(error), `$${KEY_FILE} names a readable text file`);
+    throw bad(errorMessage(error), `$${KEY_FILE} names a readable text file`);
   }
   if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) throw bad("others may read it", `chmod 600 ${file}`);
   return long(text, file);

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { type Digest, digestOf, type Hash, type Json, type JsonObject, lowerFirst, TARGET_KINDS } from "@orgate/core";
 import * as z from "zod";
 import type { Env } from "../node/env.ts";
+import { errorMessage } from "../node/error-message.ts";
 import { MCP_FILE, type McpEntry, readMcpFile } from "./mcp-file.ts";
 
 const target = z.enum(TARGET_KINDS);
@@ -167,7 +168,7 @@ export function mcpServers({ root, home }: McpPlace, hash: Hash): FoundServers {
     try {
       return readMcpFile(file);
     } catch (error) {
-      bad.push({ file: shown, detail: error instanceof Error ? error.message : String(error) });
+      bad.push({ file: shown, detail: errorMessage(error) });
       return [];
     }
   };

@@ -1,8 +1,10 @@
 /** MCP servers for those who embed the runtime. Nothing is accepted by itself: what a server may be called with is what is passed in. */
+
 import { describe, FaultError, type JsonObject, type Tool } from "@orgate/core";
 import { isObject, mustFit, need, objectWith } from "../node/argument-checks.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
+import { errorMessage } from "../node/error-message.ts";
 import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
 import { httpReach } from "../toolclad/running/running.ts";
@@ -94,7 +96,7 @@ export async function signInAt(server: McpServer, env: Env, home: string, redire
     await signIn(await loadMcpClient(), transport, signInsOf(home, server.name, transport.url), httpReach, redirectUrl, authorize);
   } catch (error) {
     const said = error instanceof FaultError ? describe(error.fault) : null;
-    const detail = hide(said?.message ?? (error instanceof Error ? error.message : String(error)));
+    const detail = hide(said?.message ?? errorMessage(error));
     throw new FaultError(
       { kind: "usage", detail: `signing in at \`${server.name}\` failed: ${detail}`, hint: said?.hint ?? "try it again" },
       error,

@@ -7,10 +7,12 @@
  *      not is refused.
  * T142 A call that is stopped is cancelled at the server; a server that nobody has called for a while is let go (rule 10).
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Digest, describe, FaultError, type Hash, type JsonObject } from "@orgate/core";
 import type { McpInvocation, Ran } from "@orgate/core/contracts";
 import type { Env } from "../node/env.ts";
+import { errorMessage } from "../node/error-message.ts";
 import { isSignInNeeded } from "./auth.ts";
 import { type Catalogue, catalogueOf, offeredDigest, shortened } from "./catalogue.ts";
 import { connectMcp, type McpClientSettings, type McpConnection, type Progress } from "./client.ts";
@@ -248,7 +250,7 @@ function digestsByName({ tools }: Catalogue, hash: Hash): ReadonlyMap<string, Di
 }
 
 const plain = (args: JsonObject): Record<string, unknown> => ({ ...args });
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).toWellFormed();
+const wordsOf = (error: unknown): string => errorMessage(error).toWellFormed();
 const codeOf = (error: unknown): string => {
   for (let at: unknown = error, i = 0; i < 4 && typeof at === "object" && at !== null; at = Reflect.get(at, "cause"), i += 1) {
     const code: unknown = Reflect.get(at, "code");

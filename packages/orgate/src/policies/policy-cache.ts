@@ -1,5 +1,5 @@
 /**
- * What need not be found out twice (decisions 0063, 0066). A set, its tables, its tools and this code decide alike every time, so what they were once found to be
+ * What need not be found out twice (decisions 0048, 0051). A set, its tables, its tools and this code decide alike every time, so what they were once found to be
  * is remembered by its digest. In the project lies only that somebody looked; what the engine makes of a policy's text is enforced, and lies with the person.
  *
  * A55 a policy that Cedar found fit for the same tools, and a case that the same policies decided as it expects, are not asked about again by the commands that

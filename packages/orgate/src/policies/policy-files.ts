@@ -5,6 +5,7 @@
  * G651 a file without a policy is refused: one that was emptied by mistake would take its forbids with it, silently.
  * G30 all files or none: one that cannot be read, is no text, is a folder, or leads out of the project fails the whole set, with its place.
  */
+
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { lowerFirst, position, readJson, SURFACES, type Surface } from "@orgate/core";
@@ -13,6 +14,7 @@ import type * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
 import { locate } from "../files/json-place.ts";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
+import { errorMessage } from "../node/error-message.ts";
 
 type Found = Readonly<{
   /** For people: with the name of its folder. */
@@ -106,7 +108,7 @@ export function readPolicyFolder({ folder, label, within, drafts = [] }: FolderP
     try {
       text = draft ?? readTextFile(file, MAX_BYTES);
     } catch (error) {
-      problems.push(trouble(at, error instanceof Error ? error.message : String(error), "it must be a readable text file"));
+      problems.push(trouble(at, errorMessage(error), "it must be a readable text file"));
       return;
     }
     const found: Found = { path: `${label}/${at}`, below: at, text, surface, shadow };
@@ -136,7 +138,7 @@ export function readPolicyFolder({ folder, label, within, drafts = [] }: FolderP
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : "";
       if (code === "ENOENT" && below === "" && realPath(at) === null) return [];
-      const detail = code === "ENOTDIR" ? "is not a folder" : error instanceof Error ? error.message : String(error);
+      const detail = code === "ENOTDIR" ? "is not a folder" : errorMessage(error);
       problems.push(trouble(below, detail, "it must be a readable folder of the project"));
       return [];
     }

@@ -6,6 +6,7 @@
  *     and column.
  * M118 an agent in TOML answers by a JSON Schema, as a table or as a file beside it; what is wrong with it is told with its place.
  */
+
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import {
@@ -28,6 +29,7 @@ import { readTextFile } from "../files/text-file.ts";
 import { placeOf, readToml } from "../files/toml-text.ts";
 import { asTold, fileBad, importedModule, type LoadTrouble, projectFilesIn, THROWN } from "../guard/modules.ts";
 import { type PriceList, pricesFor } from "../models/agent-prices.ts";
+import { errorMessage } from "../node/error-message.ts";
 import { standIn } from "../toolclad/unusable-tool.ts";
 import { defineTelling } from "./agent-settings.ts";
 
@@ -268,7 +270,7 @@ function textOf(file: string): string {
   try {
     return readTextFile(file, MAX_BYTES);
   } catch (error) {
-    throw fileBad(file, null, error instanceof Error ? error.message : String(error), "it must be a readable text file", error);
+    throw fileBad(file, null, errorMessage(error), "it must be a readable text file", error);
   }
 }
 

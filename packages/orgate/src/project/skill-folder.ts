@@ -4,6 +4,7 @@
  * K7 A folder is read whole, at once, and within bounds: what was hashed is what is used, whatever is written to the disk later. No link
  *    leads out of it.
  */
+
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -28,6 +29,7 @@ import {
   UNTRUSTED,
 } from "@orgate/core";
 import { isBelow, readBytes, realPath } from "../files/text-file.ts";
+import { errorMessage } from "../node/error-message.ts";
 
 const SKILL_FILE = "SKILL.md";
 /** As others write it. */
@@ -83,7 +85,7 @@ function read(file: string, name: string): Uint8Array {
   try {
     return readBytes(file, MAX_FILE);
   } catch (error) {
-    throw new Error(`\`${name}\` ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`\`${name}\` ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -144,7 +146,7 @@ export function readSkill(folder: string, { labels = [UNTRUSTED] }: Readonly<{ l
     files = readFolder(real, dirname(real), sha256Digest);
     called = skillFileOf(files.files);
   } catch (error) {
-    throw bad(null, null, error instanceof Error ? error.message : String(error), "it must be a folder with a SKILL.md");
+    throw bad(null, null, errorMessage(error), "it must be a folder with a SKILL.md");
   }
   const read = skillFrom(real, files, labels);
   if (read.kind === "bad") throw bad(read.line, read.column, read.detail, read.hint);

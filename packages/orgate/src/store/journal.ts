@@ -5,6 +5,7 @@
  * J6 a session is held by one process, for as long as that process lives; a new hold has a new epoch.
  * Appends are sealed here, and written by a writer in this thread or in one of its own.
  */
+
 import { createHmac, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
@@ -57,6 +58,7 @@ import {
   seq,
   type WriterId,
 } from "@orgate/core/vocab";
+import { errorMessage } from "../node/error-message.ts";
 import { type Inbox, openInbox } from "./inbox.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite/blobs.ts";
@@ -70,7 +72,7 @@ import { NO_QUESTION_ROWS, type QuestionMacs, questionMacs } from "./sqlite/proo
 import { openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
 import { type Moves, openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite/reader.ts";
-import { messageOf, openDatabase, placesIn, type Synchronous, strangeIn, writing } from "./sqlite/schema.ts";
+import { openDatabase, placesIn, type Synchronous, strangeIn, writing } from "./sqlite/schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
 import { wrongKnown } from "./sqlite/trusted-values.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
@@ -279,7 +281,7 @@ async function probeDisk(directory: string): Promise<void> {
   try {
     await writeFile(file, new Uint8Array(PROBE_BYTES), { flag: "wx", mode: 0o600, flush: true });
   } catch (error) {
-    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+    throw new FaultError({ kind: "journal-unwritable", detail: errorMessage(error) }, error);
   } finally {
     await rm(file, { force: true });
   }
@@ -503,7 +505,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       await commit(batch);
     } catch (error) {
       doubtOwnChain();
-      const fault = error instanceof FaultError ? error.fault : ({ kind: "journal-unwritable", detail: messageOf(error) } as const);
+      const fault = error instanceof FaultError ? error.fault : ({ kind: "journal-unwritable", detail: errorMessage(error) } as const);
       // what is wrong with the journal is an alarm, and nothing was written: once that is over, so is this
       if (fault.kind !== "entry-bad" && fault.kind !== "commit-bad") stopped ??= fault;
       // Those that were told already do not hear this: a promise settles once.

@@ -2,10 +2,12 @@
  * Looking things up beside the journal (`views.db`), in a thread of its own: nobody who serves waits for it. Nothing is made before somebody asks, and
  * then only as far as it takes a moment; the answer says how much is missing, and whoever asks again is told more.
  */
+
 import { extname } from "node:path";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { type Entry, isSessionStream, type SessionId } from "@orgate/core";
 import { type FacetQuery, hasWords, type UsageRow } from "@orgate/core/journal/view";
+import { errorMessage } from "../node/error-message.ts";
 import { openLook, type ReadOnlyStore } from "./open-read-only.ts";
 import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
 
@@ -111,9 +113,7 @@ function serve(directory: string, port: NonNullable<typeof parentPort>): void {
   };
   port.on("message", ({ id, question }: Readonly<{ id: number; question: Ask }>) => {
     queue = queue.then(async () => {
-      const answer = await answerTo(question).catch(
-        (error: unknown): Answer => ({ kind: "failed", error: error instanceof Error ? error.message : String(error) }),
-      );
+      const answer = await answerTo(question).catch((error: unknown): Answer => ({ kind: "failed", error: errorMessage(error) }));
       port.postMessage({ id, answer });
     });
   });

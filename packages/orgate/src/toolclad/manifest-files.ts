@@ -4,6 +4,7 @@
  * T47 whatever is wrong is told with file, line and column; several things at once.
  * T172 what is wrong with one takes none of the others with it; without a scope that can be read, none that reaches hosts is used.
  */
+
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import {
@@ -21,6 +22,7 @@ import { type Draft, draftAt, draftedIn } from "../files/file-overlay.ts";
 import { readTextFile } from "../files/text-file.ts";
 import { placeOf, readToml } from "../files/toml-text.ts";
 import { projectFilesIn } from "../guard/modules.ts";
+import { errorMessage } from "../node/error-message.ts";
 
 /** `tool`: whose manifest it is, as far as it could be read; else by the file's name. Null for what belongs to no single one. */
 export type FileProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string; tool: string | null }>;
@@ -111,7 +113,7 @@ function readOne<T extends Decoded>(
   try {
     text = draft ?? readTextFile(file, MAX_BYTES);
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     problems.push({ file, line: 1, column: 1, detail, hint: "it must be a readable text file", tool: null });
     return null;
   }

@@ -2,6 +2,7 @@
  * A contract as a tool of the loop. What the model sent is checked by the contract before anything is decided; what runs is built from the
  * manifest once it is permitted; what it showed of itself goes into the evidence, secrets masked.
  */
+
 import {
   canonical,
   type Digest,
@@ -32,6 +33,7 @@ import {
 } from "@orgate/core/contracts";
 import type { SecretsPort } from "../identity/secrets.ts";
 import type { Secrets } from "../identity/secrets-file.ts";
+import { errorMessage } from "../node/error-message.ts";
 
 export type ManifestContext = Readonly<{
   folder: string;
@@ -225,7 +227,7 @@ async function started(
     return await ground.running.run(invocation, { signal: context.signal, onOutput: progress(context, secrets) });
   } catch (error) {
     if (error instanceof FaultError || secrets.size === 0) throw error;
-    throw new Error(mask(error instanceof Error ? error.message : String(error)));
+    throw new Error(mask(errorMessage(error)));
   }
 }
 

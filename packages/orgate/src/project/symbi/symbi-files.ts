@@ -3,6 +3,7 @@
  *
  * Y6 an agent in a `.symbi` file is an agent like any other; what is wrong is refused with file, line and column, and how much more there is.
  */
+
 import { realpathSync } from "node:fs";
 import {
   type Agent,
@@ -21,6 +22,7 @@ import { type Draft, draftAt, draftedIn } from "../../files/file-overlay.ts";
 import { readTextFile } from "../../files/text-file.ts";
 import { fileBad, labelled, projectFilesIn } from "../../guard/modules.ts";
 import { type PriceList, pricesFor } from "../../models/agent-prices.ts";
+import { errorMessage } from "../../node/error-message.ts";
 import { standIn } from "../../toolclad/unusable-tool.ts";
 import { defineTelling } from "../agent-settings.ts";
 
@@ -79,7 +81,7 @@ async function readOne(root: string, path: string, drafts: readonly Draft[], mem
     memory.keepRead(text, read.symbi);
     return { kind: "source", source: { symbi: read.symbi, path } };
   } catch (error) {
-    return trouble(error instanceof Error ? error.message : String(error), "it must be a readable text file");
+    return trouble(errorMessage(error), "it must be a readable text file");
   }
 }
 

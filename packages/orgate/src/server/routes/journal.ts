@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { type StreamId, seq } from "@orgate/core";
 import { type VerifyLine, wireProblem } from "@orgate/core/wire";
+import { onAbort } from "../../node/abort.ts";
 import { setOfEntry } from "../../policies/policy-history.ts";
 import { exportAside } from "../../store/export-worker.ts";
 import { type Verified, verifyAside } from "../../store/verify-worker.ts";
@@ -110,12 +111,12 @@ function verifications(directory: string): (progress: Progress, gone: AbortSigna
       stop.abort();
     };
     listening.add(progress);
-    gone.addEventListener("abort", leave, { once: true });
+    const stopListening = onAbort(gone, leave);
     try {
       return await found;
     } finally {
       listening.delete(progress);
-      gone.removeEventListener("abort", leave);
+      stopListening();
     }
   };
 }

@@ -1,9 +1,11 @@
 /** The journal's database: its tables, how a connection is opened, and what SQLite's errors mean to us. */
+
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FORMAT } from "@orgate/core/journal";
 import { FaultError } from "@orgate/core/vocab";
+import { errorMessage } from "../../node/error-message.ts";
 import { CLAIMS_SCHEMA } from "./claims.ts";
 import { COUNTS_SCHEMA, upgradeCounts } from "./counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./dead-letters.ts";
@@ -163,7 +165,7 @@ export function reading<T>(file: string, read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof FaultError || sqliteCode(error) === null) throw error;
-    throw unreadable(file, messageOf(error), error);
+    throw unreadable(file, errorMessage(error), error);
   }
 }
 
@@ -173,11 +175,9 @@ export function writing<T>(write: () => T): T {
     return write();
   } catch (error) {
     if (error instanceof FaultError) throw error;
-    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+    throw new FaultError({ kind: "journal-unwritable", detail: errorMessage(error) }, error);
   }
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** SQLite's primary result code, or null for any other error. */
 export function sqliteCode(error: unknown): number | null {

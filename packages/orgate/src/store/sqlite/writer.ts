@@ -2,6 +2,7 @@
  * All that writes to the journal's database, synchronously, on one connection: in the main thread, or behind `worker.ts`.
  * Entries arrive sealed. Each write is conditional on what its sealer saw, checked inside the transaction, because other processes write too.
  */
+
 import type { DatabaseSync } from "node:sqlite";
 import type {
   DeadLetterChanges,
@@ -27,6 +28,7 @@ import {
   type WriterId,
   ZERO,
 } from "@orgate/core/vocab";
+import { errorMessage } from "../../node/error-message.ts";
 import { type NewBlob, openBlobs } from "./blobs.ts";
 import { type Claims, claimWriter } from "./claims.ts";
 import { type AppendCounts, type CountWriter, countWriter, mendCounts } from "./counts.ts";
@@ -37,7 +39,7 @@ import type { QuestionRows } from "./proof/question-proof.ts";
 import type { Moves } from "./proof/sums.ts";
 import { type QuestionWriter, questionWriter } from "./questions.ts";
 import { openReader } from "./reader.ts";
-import { messageOf, type Places, writing } from "./schema.ts";
+import { type Places, writing } from "./schema.ts";
 import { knownWriter, mendKnown } from "./trusted-values.ts";
 import { unknownWriter } from "./unknowns.ts";
 
@@ -169,7 +171,7 @@ export function openWriter(db: DatabaseSync, places: Places, counting: Counting 
       // On a full disk SQLite has rolled back by itself.
       if (db.isTransaction) db.exec("ROLLBACK");
       if (error instanceof FaultError || error instanceof Refused) throw error;
-      throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+      throw new FaultError({ kind: "journal-unwritable", detail: errorMessage(error) }, error);
     }
   }
 

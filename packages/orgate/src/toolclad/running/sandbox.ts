@@ -9,11 +9,13 @@
  *     runs; a limit that cannot be shown refuses the tool and says how to get it.
  * T95 nothing falls back to no sandbox by itself. Tier `none` is run as it is asked for: the policies decide about it (T94).
  */
+
 import { closeSync, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { ProcessInvocation, Ran, RunOptions } from "@orgate/core/contracts";
+import { errorMessage } from "../../node/error-message.ts";
 import { PROGRAM_PATH } from "./program-path.ts";
 import type { ResolveHost } from "./reaching.ts";
 import {
@@ -172,7 +174,7 @@ async function boxed(invocation: ProcessInvocation, options: RunOptions, box: Bo
     return await launched({ invocation, options, held, argv, own, handed: [...files, ...mounts.flatMap(fdOf)], bwrap: box.ready.bwrap });
   } catch (error) {
     return refused({
-      reason: `the sandbox could not be made: ${error instanceof Error ? error.message : String(error)}`,
+      reason: `the sandbox could not be made: ${errorMessage(error)}`,
       hint: "`orgate doctor` says what works here",
     });
   } finally {

@@ -3,10 +3,13 @@
  * T96 output beyond its limit is thrown away and the result says so; a program that floods, with more than ten times as much, is ended.
  * T97 at the end, whichever way it comes, everything that the program started is gone.
  */
+
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { devNull } from "node:os";
 import { StringDecoder } from "node:string_decoder";
+import { onAbort } from "../../node/abort.ts";
+import { errorMessage } from "../../node/error-message.ts";
 
 export type Start = Readonly<{
   file: string;
@@ -61,7 +64,7 @@ export function supervise(start: Start, watching: ProcessWatch): Promise<Watched
   try {
     child = spawn(start.file, start.args, { env: { ...start.env }, cwd: start.cwd, stdio, detached: start.detached });
   } catch (error) {
-    return Promise.resolve({ kind: "not-started", reason: messageOf(error) });
+    return Promise.resolve({ kind: "not-started", reason: errorMessage(error) });
   } finally {
     closeSync(nothing);
   }
@@ -73,14 +76,14 @@ export function supervise(start: Start, watching: ProcessWatch): Promise<Watched
       endedBy = by;
       watching.end(child);
     };
-    const onAbort = (): void => stop("signal");
+    let stopListening = (): void => {};
     const timer = setTimeout(() => stop("time"), timeMs);
     const { look } = watching;
     const looking = look === null ? undefined : setInterval(() => look.at() !== null && stop("memory"), look.everyMs);
     const finish = (watched: Watched): void => {
       clearTimeout(timer);
       clearInterval(looking);
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
       done(watched);
     };
 
@@ -100,7 +103,7 @@ export function supervise(start: Start, watching: ProcessWatch): Promise<Watched
     });
 
     child.once("error", (error) => {
-      if (child.pid === undefined) finish({ kind: "not-started", reason: messageOf(error) });
+      if (child.pid === undefined) finish({ kind: "not-started", reason: errorMessage(error) });
     });
     child.once("exit", (code, by) => {
       const durationMs = Math.round(performance.now() - began);
@@ -122,8 +125,7 @@ export function supervise(start: Start, watching: ProcessWatch): Promise<Watched
     child.stdin?.on("error", () => {}); // it need not read what it is given
     child.stdin?.end(watching.stdin ?? "");
     watching.started(child);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
+    stopListening = onAbort(signal, () => stop("signal"));
   });
 }
 
@@ -158,5 +160,3 @@ function closesOnExec(fd: number): boolean {
     return true; // closed meanwhile
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

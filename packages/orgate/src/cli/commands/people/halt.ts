@@ -5,12 +5,14 @@
  *     A name that the project does not have is refused (Q480), unless `--anyway` says that it is meant. A project whose policies or agents do not load can be halted
  *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
  */
+
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
 import type { Journal, Position, SessionSummary, Written } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { findProject } from "../../../config/project-toml.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { haltWork, resumeWork, standingOrders } from "../../../runtime/people/approvals.ts";
 import { unknownScope } from "../../../runtime/people/halt-scope.ts";
@@ -70,7 +72,7 @@ async function deskIfAny(given: Given): Promise<Opened<DeskOrNot>> {
   try {
     return { desk: { desk: await deskOf(config, given.env), undecided: null }, config };
   } catch (error) {
-    return { desk: { desk: null, undecided: messageOf(error) }, config };
+    return { desk: { desk: null, undecided: errorMessage(error) }, config };
   }
 }
 
@@ -86,8 +88,6 @@ function configIfAny(given: Given): Config | (Pick<Config, "journal"> & Readonly
     return { journal: { directory, synchronous: "full" }, undecided: `${error.message}; the journal in \`${directory}\` was taken` };
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export const halt: RunCommand = (given, screen) =>
   ordering(

@@ -2,12 +2,14 @@
  * M56 what is usable here and why not: Node, project, its agents' models, providers, journal, whether a sandbox works. Nothing is written, no key is shown,
  *     and none is sent unless that is asked for (`--online`).
  */
+
 import { relative } from "node:path";
 import { describe, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
 import { type ModelSettings, settingsOf } from "../../../models/env.ts";
 import { probe, silenceAt } from "../../../models/probing.ts";
 import { PROVIDERS, providerStanding } from "../../../models/providers.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../../../project/project-agents.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
 import { modelsWith, onModel } from "../../../runtime/compose.ts";
@@ -256,7 +258,7 @@ async function sandboxFound(): Promise<Report["sandbox"]> {
 }
 
 function why(error: unknown): string {
-  if (!(error instanceof FaultError)) return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof FaultError)) return errorMessage(error);
   const { message, hint } = describe(error.fault);
   if (error.fault.kind === "model-unknown") return error.fault.detail; // which names what to set; the hint would lead here
   return `${message} (${hint})`;

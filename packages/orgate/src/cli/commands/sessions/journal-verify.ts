@@ -14,6 +14,7 @@ import {
 } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { isPublicKey } from "../../../node/crypto.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import { NODE } from "../../../runtime/compose.ts";
 import { proof, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
@@ -174,7 +175,7 @@ async function piecesOf(file: string, cwd: string): Promise<readonly string[]> {
       pieces.push(String(piece));
     return pieces;
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     throw new FaultError({ kind: "journal-unreadable", file, detail }, error);
   }
 }

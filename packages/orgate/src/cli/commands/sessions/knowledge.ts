@@ -1,4 +1,5 @@
 /** What is known: added, searched, shown, forgotten, exported and imported. */
+
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import {
@@ -20,6 +21,7 @@ import { readTextFile } from "../../../files/text-file.ts";
 import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { settingsOf } from "../../../models/env.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { reachOf } from "../../../runtime/people/forget-reach.ts";
 import {
@@ -344,7 +346,7 @@ function written(path: string, file: string, text: string): void {
   try {
     writeFileSync(path, text, { mode: 0o600, flag: "wx" });
   } catch (error) {
-    const detail = `cannot be written: ${error instanceof Error ? error.message : String(error)}`;
+    const detail = `cannot be written: ${errorMessage(error)}`;
     throw new FaultError({ kind: "file-bad", file, line: null, column: null, detail, hint: "name another file" }, error);
   }
 }
@@ -355,7 +357,7 @@ function exported(path: string, file: string): string {
   try {
     return readTextFile(path, MOST_BYTES);
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     throw new FaultError(
       { kind: "file-bad", file, line: null, column: null, detail, hint: "name what `orgate knowledge export` wrote" },
       error,
