@@ -8,13 +8,13 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { errorMessage } from "../../node/error-message.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type Act, act } from "../identity/access.ts";
 import type { Log } from "./logs.ts";
 
-export type Metric = RouteOutput<"metrics">["metrics"][number];
+export type Metric = OperationOutput<"metrics">["metrics"][number];
 type Sample = Metric["samples"][number];
 type Labels = Readonly<Record<string, string>>;
 

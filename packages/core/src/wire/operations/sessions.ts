@@ -1,10 +1,10 @@
 /** Sessions: opening, following, speaking in them. */
 import * as z from "zod";
-import { as, because, EVENTS, get, ofSession, paged, pageOf, post, said, whole } from "../route.ts";
+import { as, because, EVENTS, get, ofSession, paged, pageOf, post, said, whole } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { turnView } from "../views.ts";
 
-export const sessionRoutes = {
+export const sessionOperations = {
   sessions: get({
     path: "/sessions",
     query: z.strictObject({
@@ -17,7 +17,8 @@ export const sessionRoutes = {
     answers: as(pageOf(s.listedSession)),
     act: { kind: "list", on: "listing" },
     tag: "sessions",
-    says: "The sessions that the caller may see, newest first; with `text`, those whose title, ids, agent, person, or newest inputs and answers have all of its words.",
+    summary:
+      "List the sessions that the caller may see, newest first. `text` finds those whose title, ids, agent, person, or newest inputs and answers contain all of its words.",
   }),
   openSession: post({
     path: "/sessions",
@@ -30,7 +31,7 @@ export const sessionRoutes = {
     status: 201,
     act: { kind: "open", on: "agent" },
     tag: "sessions",
-    says: "Opens a session without a turn; the same `id` again is the same session.",
+    summary: "Open a session without a turn. The same `id` again returns the same session.",
   }),
   session: get({
     path: "/sessions/{session}",
@@ -38,7 +39,7 @@ export const sessionRoutes = {
     answers: as(s.listedSession),
     act: { kind: "observe", on: "session" },
     tag: "sessions",
-    says: "One session: whose it is, what state it is in, what it has used.",
+    summary: "Show one session: its owner, state and usage.",
   }),
   events: get({
     path: "/sessions/{session}/events",
@@ -47,7 +48,7 @@ export const sessionRoutes = {
     answers: as(z.strictObject({ entries: z.array(s.entry).readonly(), next: s.countSchema.nullable() }).readonly()),
     act: { kind: "read-journal", on: "session" },
     tag: "sessions",
-    says: "The entries of a session after a sequence number; `next` is where to ask on from, null at its end.",
+    summary: "Read the entries of a session after a sequence number; `next` is where to continue, null at its end.",
   }),
   turns: get({
     path: "/sessions/{session}/turns",
@@ -56,7 +57,7 @@ export const sessionRoutes = {
     answers: as(pageOf(turnView)),
     act: { kind: "observe", on: "session" },
     tag: "sessions",
-    says: "The turns of a session, in order.",
+    summary: "List the turns of a session, in order.",
   }),
   say: post({
     path: "/sessions/{session}/turns",
@@ -66,7 +67,7 @@ export const sessionRoutes = {
     status: 202,
     act: { kind: "say", on: "session" },
     tag: "sessions",
-    says: "Starts a turn, or is said for when the one in progress has ended.",
+    summary: "Start a turn, or queue the message until the turn in progress has ended.",
   }),
   steer: post({
     path: "/sessions/{session}/steer",
@@ -76,7 +77,7 @@ export const sessionRoutes = {
     status: 202,
     act: { kind: "steer", on: "session" },
     tag: "sessions",
-    says: "A word in the turn that is in progress.",
+    summary: "Steer the turn in progress: the agent reads the message next.",
   }),
   cancel: post({
     path: "/sessions/{session}/cancel",
@@ -86,7 +87,7 @@ export const sessionRoutes = {
     status: 202,
     act: { kind: "cancel", on: "session" },
     tag: "sessions",
-    says: "Cancels the turn in progress; with `all`, what was said to follow it too.",
+    summary: "Cancel the turn in progress; with `all`, also the messages queued behind it.",
   }),
   clear: post({
     path: "/sessions/{session}/clear",
@@ -96,7 +97,7 @@ export const sessionRoutes = {
     status: 202,
     act: { kind: "steer", on: "session" },
     tag: "sessions",
-    says: "The conversation begins anew in the same session: the model is shown nothing of before. Not while a turn is in progress.",
+    summary: "Clear the conversation: the model no longer sees what was said before. Refused while a turn is in progress.",
   }),
   compact: post({
     path: "/sessions/{session}/compact",
@@ -106,7 +107,8 @@ export const sessionRoutes = {
     status: 202,
     act: { kind: "steer", on: "session" },
     tag: "sessions",
-    says: "Brings what the model is shown of the conversation down to so many tokens, half of what may be unless given. Not while a turn is in progress.",
+    summary:
+      "Compact what the model sees of the conversation to a number of tokens (default: half of the limit). Refused while a turn is in progress.",
   }),
   chooseModel: post({
     path: "/sessions/{session}/model",
@@ -116,7 +118,7 @@ export const sessionRoutes = {
     status: 202,
     act: { kind: "steer", on: "session" },
     tag: "sessions",
-    says: "The turns from the next one on begin with this one of the models that the session's agent names.",
+    summary: "Choose one of the models that the session's agent names, from the next turn on.",
   }),
   fork: post({
     path: "/sessions/{session}/fork",
@@ -126,7 +128,7 @@ export const sessionRoutes = {
     status: 201,
     act: { kind: "open", on: "session" },
     tag: "sessions",
-    says: "A session of its own with what was said up to an entry; the origin is only read.",
+    summary: "Fork a session: a new session with the conversation up to an entry. The original is only read.",
   }),
   close: post({
     path: "/sessions/{session}/close",
@@ -135,7 +137,7 @@ export const sessionRoutes = {
     answers: as(s.sessionSummary),
     act: { kind: "close", on: "session" },
     tag: "sessions",
-    says: "Closes a session for good.",
+    summary: "Close a session for good.",
   }),
   follow: get({
     path: "/sessions/{session}/stream",
@@ -144,7 +146,7 @@ export const sessionRoutes = {
     answers: EVENTS,
     act: { kind: "read-journal", on: "session" },
     tag: "sessions",
-    says: "Follows a session as server-sent events; `Last-Event-ID` goes on where it was left.",
+    summary: "Follow a session as server-sent events; `Last-Event-ID` resumes.",
   }),
   followAll: get({
     path: "/stream",
@@ -152,6 +154,6 @@ export const sessionRoutes = {
     answers: EVENTS,
     act: { kind: "list", on: "listing" },
     tag: "sessions",
-    says: "Follows everything that the caller may see, as server-sent events.",
+    summary: "Follow everything that the caller may see, as server-sent events.",
   }),
 } as const;

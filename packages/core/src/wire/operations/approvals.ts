@@ -1,16 +1,16 @@
 /** What waits for people. */
 import * as z from "zod";
-import { as, get, ofCall, paged, pageOf, post } from "../route.ts";
+import { as, get, ofCall, paged, pageOf, post } from "../operation.ts";
 import * as s from "../shapes.ts";
 
-export const approvalRoutes = {
+export const approvalOperations = {
   approvals: get({
     path: "/approvals",
     query: z.strictObject(paged),
     answers: as(pageOf(s.listedQuestion)),
     act: { kind: "list", on: "listing" },
     tag: "approvals",
-    says: "Questions that wait for a person, in the order in which they were asked.",
+    summary: "List approval requests that wait for a person, oldest first.",
   }),
   approval: get({
     path: "/approvals/{approval}",
@@ -18,7 +18,7 @@ export const approvalRoutes = {
     answers: as(s.questionView),
     act: { kind: "observe", on: "approval" },
     tag: "approvals",
-    says: "All there is to see before answering: what will be done, why a person is asked, who may answer.",
+    summary: "Show one approval request: what will be done, why a person is asked, who may answer.",
   }),
   answer: post({
     path: "/approvals/{approval}/answer",
@@ -28,7 +28,7 @@ export const approvalRoutes = {
     status: 202,
     act: { kind: "approve", on: "approval" },
     tag: "approvals",
-    says: "Answers a question, bound to the digest that was shown.",
+    summary: "Answer an approval request, bound to the digest that was shown.",
   }),
   grants: get({
     path: "/grants",
@@ -36,7 +36,7 @@ export const approvalRoutes = {
     answers: as(pageOf(s.standingGrant)),
     act: { kind: "list", on: "listing" },
     tag: "approvals",
-    says: "Remembered approvals in force.",
+    summary: "List grants (remembered approvals) in force.",
   }),
   revoke: post({
     path: "/grants/{grant}/revoke",
@@ -45,7 +45,7 @@ export const approvalRoutes = {
     answers: as(s.standingGrant),
     act: { kind: "approve", on: "grant" },
     tag: "approvals",
-    says: "Revokes a remembered approval: what it covered asks again.",
+    summary: "Revoke a grant: actions that it covered ask for approval again.",
   }),
   unknowns: get({
     path: "/unknowns",
@@ -53,7 +53,7 @@ export const approvalRoutes = {
     answers: as(pageOf(s.openUnknown)),
     act: { kind: "list", on: "listing" },
     tag: "approvals",
-    says: "Calls of which nobody can tell whether they took effect.",
+    summary: "List calls whose outcome is unknown.",
   }),
   resolve: post({
     path: "/sessions/{session}/unknowns/{call}/resolve",
@@ -63,7 +63,7 @@ export const approvalRoutes = {
     status: 202,
     act: { kind: "resolve", on: "call" },
     tag: "approvals",
-    says: "Says what became of such a call, or has its tool asked.",
+    summary: "Resolve a call whose outcome is unknown, or have its tool asked.",
   }),
   deadLetters: get({
     path: "/dead-letters",
@@ -71,7 +71,7 @@ export const approvalRoutes = {
     answers: as(pageOf(s.deadLetter)),
     act: { kind: "list", on: "listing" },
     tag: "approvals",
-    says: "Calls that failed and were set aside.",
+    summary: "List dead letters: calls that failed and wait for an operator.",
   }),
   dismiss: post({
     path: "/sessions/{session}/dead-letters/{call}/dismiss",
@@ -81,6 +81,6 @@ export const approvalRoutes = {
     status: 202,
     act: { kind: "resolve", on: "call" },
     tag: "approvals",
-    says: "A call that was set aside has been seen to.",
+    summary: "Dismiss a dead letter that has been dealt with.",
   }),
 } as const;

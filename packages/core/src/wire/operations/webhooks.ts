@@ -1,6 +1,6 @@
 /** What other systems tell the agents: where they knock, and what came of it. */
 import * as z from "zod";
-import { as, get, paged, pageOf } from "../route.ts";
+import { as, get, paged, pageOf } from "../operation.ts";
 import * as s from "../shapes.ts";
 
 const told = z
@@ -48,14 +48,14 @@ export const deliveryView = z
   .readonly();
 const tag = "webhooks";
 
-export const webhookRoutes = {
+export const webhookOperations = {
   webhooks: get({
     path: "/webhooks",
     query: z.strictObject(paged),
     answers: as(pageOf(webhookView)),
     act: { kind: "list", on: "listing" },
     tag,
-    says: "Where other systems reach agents that the caller may see: path, provider, and how many deliveries came since the server was started.",
+    summary: "List the webhooks of agents that the caller may see: path, provider, and how many deliveries came since the server started.",
   }),
   deliveries: get({
     path: "/agents/{agent}/webhooks/{webhook}/deliveries",
@@ -64,6 +64,7 @@ export const webhookRoutes = {
     answers: as(z.strictObject({ items: z.array(deliveryView).readonly(), behind: s.countSchema }).readonly()),
     act: { kind: "observe", on: "agent" },
     tag,
-    says: "The last deliveries of a webhook, newest first: those that opened a session, as the journal has them, and what else came since the server was started.",
+    summary:
+      "List the latest deliveries of a webhook, newest first: those that opened a session (from the journal) and the others since the server started.",
   }),
 } as const;

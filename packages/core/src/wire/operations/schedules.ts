@@ -1,7 +1,7 @@
 /** What fires by itself. */
 import * as z from "zod";
 import type { ScheduleSpec } from "../../vocab/index.ts";
-import { as, because, get, paged, pageOf, post } from "../route.ts";
+import { as, because, get, paged, pageOf, post } from "../operation.ts";
 import * as s from "../shapes.ts";
 
 const scheduleName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
@@ -59,7 +59,7 @@ export const scheduleView = z
 const happened = z.strictObject({ seq: z.number(), at: s.millisSchema, event: s.scheduleEvent }).readonly();
 const tag = "schedules";
 
-export const scheduleRoutes = {
+export const scheduleOperations = {
   schedules: get({
     path: "/schedules",
     query: z.strictObject({
@@ -74,7 +74,7 @@ export const scheduleRoutes = {
     answers: as(pageOf(scheduleView)),
     act: { kind: "list", on: "listing" },
     tag,
-    says: "What fires by itself: when, for whom, when next, how the last one ended; by name, or what needs somebody first.",
+    summary: "List schedules: when they fire, for whom, when next, how the last firing ended; by name, or those that need attention first.",
   }),
   schedule: get({
     path: "/schedules/{schedule}",
@@ -82,7 +82,7 @@ export const scheduleRoutes = {
     answers: as(scheduleView),
     act: { kind: "observe", on: "schedule" },
     tag,
-    says: "One schedule, as it stands.",
+    summary: "Show one schedule.",
   }),
   addSchedule: post({
     path: "/schedules",
@@ -101,7 +101,7 @@ export const scheduleRoutes = {
     status: 201,
     act: { kind: "edit-schedule", on: "schedule" },
     tag,
-    says: "Adds a schedule on the caller's behalf: exactly one of `cron` and `at`.",
+    summary: "Add a schedule that runs as the caller: exactly one of `cron` and `at`.",
   }),
   pauseSchedule: post({
     path: "/schedules/{schedule}/pause",
@@ -110,7 +110,7 @@ export const scheduleRoutes = {
     answers: as(scheduleView),
     act: { kind: "edit-schedule", on: "schedule" },
     tag,
-    says: "Lets nothing of it fire, in any process, until it is resumed.",
+    summary: "Pause a schedule, in every process, until it is resumed.",
   }),
   resumeSchedule: post({
     path: "/schedules/{schedule}/resume",
@@ -119,7 +119,7 @@ export const scheduleRoutes = {
     answers: as(scheduleView),
     act: { kind: "edit-schedule", on: "schedule" },
     tag,
-    says: "Lets one go on that was paused, or has stopped after failures.",
+    summary: "Resume a schedule that was paused, or that stopped after failures.",
   }),
   removeSchedule: post({
     path: "/schedules/{schedule}/remove",
@@ -128,7 +128,7 @@ export const scheduleRoutes = {
     answers: as(scheduleView),
     act: { kind: "edit-schedule", on: "schedule" },
     tag,
-    says: "Removes one that a person added.",
+    summary: "Remove a schedule that a person added.",
   }),
   runSchedule: post({
     path: "/schedules/{schedule}/run",
@@ -137,7 +137,7 @@ export const scheduleRoutes = {
     status: 202,
     act: { kind: "run-schedule", on: "schedule" },
     tag,
-    says: "Fires it now, beside its times; answers with the session.",
+    summary: "Fire a schedule now, beside its times; returns the session.",
   }),
   retrySchedule: post({
     path: "/schedules/{schedule}/retry",
@@ -147,7 +147,7 @@ export const scheduleRoutes = {
     status: 202,
     act: { kind: "run-schedule", on: "schedule" },
     tag,
-    says: "Fires what was set aside once more: of that due time, or of the latest; answers with the session.",
+    summary: "Retry a failed firing: the one of that due time, or the latest; returns the session.",
   }),
   scheduleHistory: get({
     path: "/schedules/{schedule}/history",
@@ -156,7 +156,7 @@ export const scheduleRoutes = {
     answers: as(pageOf(happened)),
     act: { kind: "observe", on: "schedule" },
     tag,
-    says: "What became of it, newest first: fired, skipped, ended, paused, by whom.",
+    summary: "List what happened to a schedule, newest first: fired, skipped, ended, paused, by whom.",
   }),
   scheduleNext: get({
     path: "/schedules/{schedule}/next",
@@ -165,6 +165,6 @@ export const scheduleRoutes = {
     answers: as(z.strictObject({ schedule: scheduleName, next: z.array(s.millisSchema).readonly() })),
     act: { kind: "observe", on: "schedule" },
     tag,
-    says: "When it fires next.",
+    summary: "List the next due times of a schedule.",
   }),
 } as const;

@@ -1,6 +1,6 @@
 /** What is known, for people to look at. */
 import * as z from "zod";
-import { as, get } from "../route.ts";
+import { as, get } from "../operation.ts";
 import * as s from "../shapes.ts";
 
 const knownItem = z
@@ -21,7 +21,7 @@ const knownItem = z
   })
   .readonly();
 
-export const knowledgeRoutes = {
+export const knowledgeOperations = {
   knowledge: get({
     path: "/knowledge",
     query: z.strictObject({
@@ -33,6 +33,6 @@ export const knowledgeRoutes = {
     answers: as(z.strictObject({ items: z.array(knownItem).readonly() }).readonly()),
     act: { kind: "read-journal", on: "project" },
     tag: "knowledge",
-    says: "What is known: what is found by these words, else the newest.",
+    summary: "Search knowledge by words, or list the newest items.",
   }),
 } as const;

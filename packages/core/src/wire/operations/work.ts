@@ -1,16 +1,16 @@
 /** Work as a whole: breakers and halts. */
 import * as z from "zod";
-import { as, get, paged, pageOf, post } from "../route.ts";
+import { as, get, paged, pageOf, post } from "../operation.ts";
 import * as s from "../shapes.ts";
 
-export const workRoutes = {
+export const workOperations = {
   breakers: get({
     path: "/breakers",
     query: z.strictObject(paged),
     answers: as(pageOf(s.breakerView)),
     act: { kind: "list", on: "listing" },
     tag: "work",
-    says: "Breakers that were ever changed, as they stand now.",
+    summary: "List the circuit breakers that were ever changed, with their present state.",
   }),
   setBreaker: post({
     path: "/breakers",
@@ -24,7 +24,8 @@ export const workRoutes = {
     answers: as(s.breakerView),
     act: { kind: "set-breaker", on: "breaker" },
     tag: "work",
-    says: "Opens or closes a breaker (`tool:NAME`, `model:PROVIDER/NAME`, `mcp:SERVER`). A name that the project does not have is refused, unless `anyway` is true.",
+    summary:
+      "Set a circuit breaker (`tool:NAME`, `model:PROVIDER/NAME`, `mcp:SERVER`). A name that the project does not have is refused, unless `anyway` is true.",
   }),
   halts: get({
     path: "/halts",
@@ -32,7 +33,7 @@ export const workRoutes = {
     answers: as(pageOf(s.standingHalt)),
     act: { kind: "list", on: "listing" },
     tag: "work",
-    says: "What is halted, by whom and why.",
+    summary: "List halts in force: what is halted, by whom and why.",
   }),
   halt: post({
     path: "/halt",
@@ -40,7 +41,8 @@ export const workRoutes = {
     answers: as(s.standingHalt),
     act: { kind: "halt", on: "work" },
     tag: "work",
-    says: "Halts work in `all`, `agent:NAME` or `tool:NAME`: nothing new begins, what runs is stopped. A name that the project does not have is refused, unless `anyway` is true.",
+    summary:
+      "Halt `all`, `agent:NAME` or `tool:NAME`: nothing new begins, and running work is stopped. A name that the project does not have is refused, unless `anyway` is true.",
   }),
   resumeWork: post({
     path: "/resume-work",
@@ -48,6 +50,6 @@ export const workRoutes = {
     answers: as(pageOf(s.standingHalt)),
     act: { kind: "halt", on: "work" },
     tag: "work",
-    says: "Lets halted work go on; answers with what is still halted.",
+    summary: "Lift a halt; returns the halts that remain.",
   }),
 } as const;

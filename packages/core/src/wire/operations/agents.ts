@@ -1,17 +1,17 @@
 /** Agents: what they are, what they do, running them. */
 import * as z from "zod";
-import { as, get, ofAgent, paged, pageOf, post, UI_STREAM } from "../route.ts";
+import { as, get, ofAgent, paged, pageOf, post, UI_STREAM } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { agentDetail, agentStatus, agentView, turnView } from "../views.ts";
 
-export const agentRoutes = {
+export const agentOperations = {
   agents: get({
     path: "/agents",
     query: z.strictObject(paged),
     answers: as(pageOf(agentView)),
     act: { kind: "list", on: "listing" },
     tag: "agents",
-    says: "The agents that the caller may see, by name.",
+    summary: "List the agents that the caller may see, by name.",
   }),
   agent: get({
     path: "/agents/{agent}",
@@ -19,7 +19,7 @@ export const agentRoutes = {
     answers: as(agentDetail),
     act: { kind: "observe", on: "agent" },
     tag: "agents",
-    says: "One agent as it is defined: instructions, model, tools, limits.",
+    summary: "Show one agent as it is defined: instructions, model, tools, limits.",
   }),
   agentStatus: get({
     path: "/agents/{agent}/status",
@@ -27,7 +27,7 @@ export const agentRoutes = {
     answers: as(agentStatus),
     act: { kind: "observe", on: "agent" },
     tag: "agents",
-    says: "What one agent is doing: its sessions by state, what waits, what is halted or broken.",
+    summary: "Show the status of one agent: its sessions by state, open requests, halts and breakers.",
   }),
   agentHistory: get({
     path: "/agents/{agent}/history",
@@ -36,7 +36,7 @@ export const agentRoutes = {
     answers: as(pageOf(turnView)),
     act: { kind: "observe", on: "agent" },
     tag: "agents",
-    says: "The turns of one agent, over its sessions, newest session first.",
+    summary: "List the turns of one agent over its sessions, newest session first.",
   }),
   execute: post({
     path: "/agents/{agent}/execute",
@@ -55,7 +55,7 @@ export const agentRoutes = {
     answers: as(s.runResult),
     act: { kind: "run", on: "agent" },
     tag: "agents",
-    says: "Runs one turn of an agent, and answers with what came of it, or that it waits for a person.",
+    summary: "Run one turn of an agent; returns its result, or that it waits for a person.",
   }),
   uiChat: post({
     path: "/agents/{agent}/chat",
@@ -70,6 +70,7 @@ export const agentRoutes = {
     asks: true,
     act: { kind: "run", on: "agent" },
     tag: "agents",
-    says: "One turn as an AI SDK UI message stream, so that `useChat` works against an agent; the message's own id makes it once.",
+    summary:
+      "Run one turn as an AI SDK UI message stream, so that `useChat` works against an agent; the message's own id makes it idempotent.",
   }),
 } as const;

@@ -1,16 +1,16 @@
 /** Policies. */
 import * as z from "zod";
-import { as, get, MOST_PAGE, post, whole } from "../route.ts";
+import { as, get, MOST_PAGE, post, whole } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { caseView, policyFile, policyFiles, policyHistoryRow, policyView, trouble } from "../views.ts";
 
-export const policyRoutes = {
+export const policyOperations = {
   policies: get({
     path: "/policies",
     answers: as(z.strictObject({ digest: s.digestSchema, policies: z.array(policyView).readonly() }).readonly()),
     act: { kind: "observe", on: "policies" },
     tag: "policies",
-    says: "The policies in force.",
+    summary: "List the policies in force.",
   }),
   policyFiles: get({
     path: "/policies/files",
@@ -26,7 +26,7 @@ export const policyRoutes = {
     ),
     act: { kind: "observe", on: "policies" },
     tag: "policies",
-    says: "The files of `policies/` as they lie there now, with everything that is wrong with them; what is in force may be older.",
+    summary: "Show the files of `policies/` as they are on disk, with every problem in them; the policies in force may be older.",
   }),
   checkPolicies: post({
     path: "/policies/check",
@@ -44,7 +44,7 @@ export const policyRoutes = {
     ),
     act: { kind: "observe", on: "policies" },
     tag: "policies",
-    says: "Whether these files would be taken as the policies, with everything that is wrong with them.",
+    summary: "Check whether these files would be accepted as the policies, and list every problem in them.",
   }),
   evaluatePolicies: post({
     path: "/policies/evaluate",
@@ -54,7 +54,7 @@ export const policyRoutes = {
     answers: as(z.strictObject({ verdict: s.jsonObject, read: s.jsonObject }).readonly()),
     act: { kind: "observe", on: "policies" },
     tag: "policies",
-    says: "What would be decided about one action, and by which policies; nothing is done.",
+    summary: "Evaluate one action: the decision, and the policies that made it. Nothing is done.",
   }),
   applyPolicies: post({
     path: "/policies/apply",
@@ -71,7 +71,7 @@ export const policyRoutes = {
     ),
     act: { kind: "edit-policy", on: "policies" },
     tag: "policies",
-    says: "Puts these files, or an earlier set by its digest, in place of the policies, all at once, journalled.",
+    summary: "Apply these files, or an earlier set by its digest, as the policies: all at once, journalled.",
   }),
   policyHistory: get({
     path: "/policies/history",
@@ -79,7 +79,7 @@ export const policyRoutes = {
     answers: as(z.strictObject({ rows: z.array(policyHistoryRow).readonly(), next: s.countSchema.nullable() }).readonly()),
     act: { kind: "observe", on: "policies" },
     tag: "policies",
-    says: "The sets of policies that were loaded, applied or refused, newest first: since when, by whom, why, and which files changed.",
+    summary: "List the policy sets that were loaded, applied or refused, newest first: since when, by whom, why, and which files changed.",
   }),
   policySet: get({
     path: "/policies/sets/{digest}",
@@ -99,6 +99,6 @@ export const policyRoutes = {
     ),
     act: { kind: "observe", on: "policies" },
     tag: "policies",
-    says: "The files of one set with their texts, as the journal stored them; the digest may be shortened to its first 6 characters.",
+    summary: "Show the files of one policy set with their texts, as the journal stored them; 6 characters of the digest are enough.",
   }),
 } as const;

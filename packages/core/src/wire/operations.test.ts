@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { ROUTE_NAMES, ROUTES } from "./api.ts";
-import type { Route } from "./route.ts";
+import type { Operation } from "./operation.ts";
+import { OPERATION_NAMES, OPERATIONS } from "./operations.ts";
 
-const all: readonly (readonly [string, Route])[] = ROUTE_NAMES.map((name) => [name, ROUTES[name]]);
+const all: readonly (readonly [string, Operation])[] = OPERATION_NAMES.map((name) => [name, OPERATIONS[name]]);
 
 test("W25 each route's path names exactly the parameters that its decoder takes, and no two routes are the same", () => {
   for (const [name, { path, params }] of all) {
@@ -16,13 +16,13 @@ test("W25 each route's path names exactly the parameters that its decoder takes,
 });
 
 test("W25 what a route's decoders do not know is refused", () => {
-  expect(ROUTES.say.body.safeParse({ text: "hi", more: 1 }).success).toBe(false);
-  expect(ROUTES.session.params.safeParse({ session: "../etc" }).success).toBe(false);
-  expect(ROUTES.sessions.query.parse({ limit: "5" })).toEqual({ limit: 5 });
-  expect(ROUTES.sessions.query.safeParse({ limit: "501" }).success).toBe(false);
-  expect(ROUTES.sessions.query.safeParse({ order: "asc" }).success).toBe(false);
-  expect(ROUTES.follow.query.parse({ after: "now" })).toEqual({ after: "now" });
-  expect(ROUTES.follow.query.parse({ after: "12" })).toEqual({ after: 12 });
+  expect(OPERATIONS.say.body.safeParse({ text: "hi", more: 1 }).success).toBe(false);
+  expect(OPERATIONS.session.params.safeParse({ session: "../etc" }).success).toBe(false);
+  expect(OPERATIONS.sessions.query.parse({ limit: "5" })).toEqual({ limit: 5 });
+  expect(OPERATIONS.sessions.query.safeParse({ limit: "501" }).success).toBe(false);
+  expect(OPERATIONS.sessions.query.safeParse({ order: "asc" }).success).toBe(false);
+  expect(OPERATIONS.follow.query.parse({ after: "now" })).toEqual({ after: "now" });
+  expect(OPERATIONS.follow.query.parse({ after: "12" })).toEqual({ after: 12 });
 });
 
 test("W26 what changes something needs an idempotency key; what only asks does not", () => {

@@ -1,6 +1,6 @@
 /** The journal. */
 import * as z from "zod";
-import { as, get, inText, MOST_PAGE, ofSession, whole } from "../route.ts";
+import { as, get, inText, MOST_PAGE, ofSession, whole } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { foundEntry, storedEntry, usageRow, verified } from "../views.ts";
 
@@ -11,20 +11,21 @@ const hours = z
   .transform((text) => text.split(",").map(Number))
   .refine((all) => all.every((hour, i) => i === 0 || hour > (all[i - 1] ?? 0)), "are not in order");
 
-export const journalRoutes = {
+export const journalOperations = {
   verify: get({
     path: "/journal/verify",
     answers: as(verified),
     act: { kind: "read-journal", on: "project" },
     tag: "journal",
-    says: "Checks every hash, chain and seal of the journal.",
+    summary: "Verify every hash, chain and seal of the journal.",
   }),
   verifying: get({
     path: "/journal/verify/progress",
     answers: inText("application/x-ndjson"),
     act: { kind: "read-journal", on: "project" },
     tag: "journal",
-    says: "The same, told while it goes on: lines of JSON, `progress` with how many entries are done, then one `result` or `failed`.",
+    summary:
+      "Verify the journal and report progress as lines of JSON: `progress` with the number of entries checked, then one `result` or `failed`.",
   }),
   journalEntries: get({
     path: "/journal/entries",
@@ -54,7 +55,8 @@ export const journalRoutes = {
     ),
     act: { kind: "read-journal", on: "project" },
     tag: "journal",
-    says: "Entries of the whole journal, newest first, by what they are about: agent, tool, verdict, policy, label, person, kind, webhook, and any of them together.",
+    summary:
+      "Find entries of the whole journal, newest first, by agent, tool, verdict, policy, label, person, kind or webhook, in any combination.",
   }),
   storedEntry: get({
     path: "/sessions/{session}/entries/{seq}",
@@ -62,7 +64,7 @@ export const journalRoutes = {
     answers: as(storedEntry),
     act: { kind: "read-journal", on: "session" },
     tag: "journal",
-    says: "One entry of a session as it is stored: its text, its hashes, the commit that seals it.",
+    summary: "Show one entry of a session as it is stored: its text, its hashes, the commit that seals it.",
   }),
   entryPolicies: get({
     path: "/sessions/{session}/entries/{seq}/policies",
@@ -70,7 +72,8 @@ export const journalRoutes = {
     answers: as(z.strictObject({ digest: s.digestSchema.nullable(), files: s.digestSchema.nullable() }).readonly()),
     act: { kind: "read-journal", on: "session" },
     tag: "journal",
-    says: "The digest of the policies that the session ran under at one of its entries, and of their files as they stood then: `/policies/sets/{digest}` has the texts of either.",
+    summary:
+      "Show which policies a session ran under at one of its entries, and the digest of their files at that time: `/policies/sets/{digest}` has the texts of either.",
   }),
   journalEntry: get({
     path: "/journal/entries/{stream}/{seq}",
@@ -78,7 +81,7 @@ export const journalRoutes = {
     answers: as(storedEntry),
     act: { kind: "read-journal", on: "project" },
     tag: "journal",
-    says: "One entry of any stream as it is stored, also of those that are no session's: `halt`, `grants`, `policy` and the like.",
+    summary: "Show one entry of any stream as it is stored, also of system streams such as `halt`, `grants` and `policy`.",
   }),
   usage: get({
     path: "/usage",
@@ -96,7 +99,8 @@ export const journalRoutes = {
     ),
     act: { kind: "list", on: "listing" },
     tag: "journal",
-    says: "What the agents that the caller may see did and used, by hour, agent and model; with `days`, the hours at which days begin, by day.",
+    summary:
+      "Report what the agents that the caller may see did and used, by hour, agent and model; with `days` (the hours at which days begin), by day.",
   }),
   export: get({
     path: "/journal/export",
@@ -104,6 +108,6 @@ export const journalRoutes = {
     answers: inText("application/x-ndjson"),
     act: { kind: "read-journal", on: "project" },
     tag: "journal",
-    says: "The journal, or one session with its proof, as lines of JSON.",
+    summary: "Export the journal, or one session with its proof, as lines of JSON.",
   }),
 } as const;

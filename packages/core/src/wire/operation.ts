@@ -1,4 +1,4 @@
-/** A route: what it takes, what it answers with, who decides over it. `routes/` has them all, `api.ts` puts them into the one table. */
+/** The type of an operation: input, output, the act that policies decide, idempotency. `operations/` declares them, `operations.ts` is the one table. */
 import * as z from "zod";
 import * as s from "./shapes.ts";
 
@@ -8,8 +8,8 @@ export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,128}$/);
 export const MOST_PAGE = 500;
 
 /**
- * What the policies are asked before anything is done: an action of `User`, and on what. `session` means the session and its agent. A route whose
- * act is on `listing` is allowed by itself, and shows only what the caller may `observe`, one by one.
+ * The act that policies decide before an operation runs: an action of `User`, and its target. `session` means the session and its agent. An operation
+ * on `listing` is always allowed, and returns only the items that the caller may `observe`.
  */
 export const ACT_NAMES = [
   "list",
@@ -44,18 +44,18 @@ export type ActOn =
   | "policies"
   | "schedule"
   | "project";
-export type RouteAct = Readonly<{ kind: ActName; on: ActOn }>;
+export type OperationAct = Readonly<{ kind: ActName; on: ActOn }>;
 
 export type Method = "GET" | "POST";
-/** What comes back. `json` has a decoder; the others are streams of text in their own form. */
-export type Answers<R extends z.ZodType> = Readonly<
+/** The form of the output. `json` has a decoder; the others are streams of text. */
+export type OperationAnswer<R extends z.ZodType> = Readonly<
   | { kind: "json"; schema: R }
   | { kind: "events" } // server-sent events: `entries`, `preview`, `caught-up` and `ended` frames of `/ws/v1`
   | { kind: "ui-stream" } // an AI SDK UI message stream
   | { kind: "text"; mediaType: string }
 >;
 
-export type Route<
+export type Operation<
   P extends z.ZodType = z.ZodType,
   Q extends z.ZodType = z.ZodType,
   B extends z.ZodType = z.ZodType,
@@ -67,14 +67,14 @@ export type Route<
   params: P;
   query: Q;
   body: B;
-  answers: Answers<R>;
+  answers: OperationAnswer<R>;
   status: 200 | 201 | 202;
-  /** `open`: for anybody, signed in or not. `self`: for everybody who is signed in, about themselves. */
-  act: RouteAct | "open" | "self";
+  /** `open`: no sign-in needed. `self`: any signed-in caller, about themselves. */
+  act: OperationAct | "open" | "self";
   idempotencyKey: boolean;
   tag: string;
-  /** One sentence of documentation. */
-  says: string;
+  /** One sentence that begins with a verb. */
+  summary: string;
 }>;
 
 export const none = z.strictObject({});
@@ -85,33 +85,33 @@ type Given<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> = Read
   params?: P;
   query?: Q;
   body?: B;
-  status?: Route["status"];
-  act: Route["act"];
+  status?: Operation["status"];
+  act: Operation["act"];
   tag: string;
-  says: string;
+  summary: string;
 }>;
 export type None = typeof none;
 export type Nothing = typeof nothing;
 
 export function get<R extends z.ZodType, P extends z.ZodType = None, Q extends z.ZodType = None>(
-  given: Omit<Given<P, Q, Nothing>, "body" | "status"> & Readonly<{ answers: Answers<R> }>,
-): Route<P, Q, Nothing, R> {
+  given: Omit<Given<P, Q, Nothing>, "body" | "status"> & Readonly<{ answers: OperationAnswer<R> }>,
+): Operation<P, Q, Nothing, R> {
   const { params = none as unknown as P, query = none as unknown as Q, ...rest } = given;
   return { ...rest, method: "GET", params, query, body: nothing, status: 200, idempotencyKey: false };
 }
 
-/** `asks`: it changes nothing, however often it is sent. */
+/** `asks`: it changes nothing, so it needs no idempotency key. */
 export function post<R extends z.ZodType, P extends z.ZodType = None, B extends z.ZodType = Nothing>(
-  given: Omit<Given<P, None, B>, "query"> & Readonly<{ answers: Answers<R>; asks?: true }>,
-): Route<P, None, B, R> {
+  given: Omit<Given<P, None, B>, "query"> & Readonly<{ answers: OperationAnswer<R>; asks?: true }>,
+): Operation<P, None, B, R> {
   const { params = none as unknown as P, body = nothing as unknown as B, status = 200, asks = false, ...rest } = given;
   return { ...rest, method: "POST", params, query: none, body, status, idempotencyKey: !asks };
 }
 
-export const as = <R extends z.ZodType>(schema: R): Answers<R> => ({ kind: "json", schema });
-export const EVENTS: Answers<Nothing> = { kind: "events" };
-export const UI_STREAM: Answers<Nothing> = { kind: "ui-stream" };
-export const inText = (mediaType: string): Answers<Nothing> => ({ kind: "text", mediaType });
+export const as = <R extends z.ZodType>(schema: R): OperationAnswer<R> => ({ kind: "json", schema });
+export const EVENTS: OperationAnswer<Nothing> = { kind: "events" };
+export const UI_STREAM: OperationAnswer<Nothing> = { kind: "ui-stream" };
+export const inText = (mediaType: string): OperationAnswer<Nothing> => ({ kind: "text", mediaType });
 
 export const whole = z.coerce.number().int().min(0);
 /** `after` or `before` is what `next` of the page before it says. */
