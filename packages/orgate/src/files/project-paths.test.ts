@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { projectPlaces } from "./project-places.ts";
+import { openProjectPaths } from "./project-paths.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "orgate-places-")));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -17,7 +17,7 @@ symlinkSync("old", join(root, "keys", "folder.txt"));
 symlinkSync("gone.txt", join(root, "keys", "dangling.txt"));
 spawnSync("mkfifo", [join(root, "keys", "pipe")]);
 
-const places = projectPlaces(root, []);
+const places = openProjectPaths(root, []);
 const said = (path: string): string => {
   const found = places.resolve(path, "be-a-file");
   return found.kind === "place" ? found.real : found.why;

@@ -5,7 +5,7 @@ const PLAIN = /[^,\]}\s]*/y;
 const STRING = /"(?:[^"\\]|\\.)*"/y;
 
 /** Where the value at `path` begins, in a text that is known to be JSON; as deep as the path leads. */
-export function locate(text: string, path: readonly PropertyKey[]): number {
+export function findJsonPosition(text: string, path: readonly PropertyKey[]): number {
   let at = skip(SPACE, text, 0);
   for (const step of path) {
     const inner = member(text, at, step);

@@ -6,13 +6,13 @@ import { existsSync, readFileSync } from "node:fs";
 import type { ProcessLimits } from "@orgate/core/contracts";
 import { type Cgroup, type CgroupPlace, makeCgroup } from "./sandbox-cgroups.ts";
 
-export type Holding = Readonly<{ kind: "cgroup"; place: CgroupPlace } | { kind: "user"; stepDown: boolean }>;
+export type LimitEnforcer = Readonly<{ kind: "cgroup"; place: CgroupPlace } | { kind: "user"; stepDown: boolean }>;
 
 /** Bubblewrap itself: one process outside, one that is the first inside. */
 const OWN_PROCESSES = 2;
 const NOBODY = 65_534;
 
-export type Held = Readonly<{
+export type EnforcedLimits = Readonly<{
   /** Before bubblewrap. */
   before: readonly string[];
   /** Before the program, inside. */
@@ -32,7 +32,12 @@ const BLOCK = 512;
 const OWN = { openFiles: 32, fileBytes: 4_096 };
 
 /** `handed`: how many open files bubblewrap is given. */
-export function hold(holding: Holding, limits: ProcessLimits, tools: Readonly<{ prlimit: string }>, handed: number): Held {
+export function enforceLimits(
+  holding: LimitEnforcer,
+  limits: ProcessLimits,
+  tools: Readonly<{ prlimit: string }>,
+  handed: number,
+): EnforcedLimits {
   const common = [tools.prlimit, `--fsize=${limits.fileBytes}`, `--nofile=${limits.openFiles}`, "--core=0"];
   if (holding.kind === "cgroup") {
     const group: Cgroup = makeCgroup(holding.place, { memoryBytes: limits.memoryBytes, processes: limits.processes + OWN_PROCESSES });

@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { systemArgs } from "./sandbox-bubblewrap.ts";
 import { findPlace, readStanding } from "./sandbox-cgroups.ts";
-import { canStepDown, type Holding } from "./sandbox-holding.ts";
+import { canStepDown, type LimitEnforcer } from "./sandbox-limits.ts";
 import { seccompFilter } from "./sandbox-seccomp.ts";
 
 /** The machine, as far as it matters here. */
@@ -31,7 +31,7 @@ export type Ready = Readonly<{
   prlimit: string;
   system: readonly string[];
   /** Who could hold the limits, best first. */
-  holdings: readonly Holding[];
+  holdings: readonly LimitEnforcer[];
   /** Why not by control groups. */
   without: string | null;
 }>;
@@ -39,7 +39,7 @@ export type Unusable = Readonly<{ kind: "unusable"; reason: string; hint: string
 
 const BWRAP_OPTIONS = ["--bind-fd", "--ro-bind-fd", "--json-status-fd", "--seccomp", "--size", "--perms"];
 
-export function whatIsHere({ platform, arch, uid, path, withoutCgroups }: Machine): Ready | Unusable {
+export function checkReadiness({ platform, arch, uid, path, withoutCgroups }: Machine): Ready | Unusable {
   const unusable = (reason: string, hint: string): Unusable => ({ kind: "unusable", reason, hint });
   if (platform !== "linux")
     return unusable(
@@ -63,9 +63,9 @@ export function whatIsHere({ platform, arch, uid, path, withoutCgroups }: Machin
       "bring it up to date: 0.10, or what your distribution patched in 2024",
     );
   const found = withoutCgroups ? ({ kind: "none", reason: "control groups are left aside" } as const) : findPlace(readStanding());
-  const byUser: readonly Holding[] =
+  const byUser: readonly LimitEnforcer[] =
     uid !== 0 ? [{ kind: "user", stepDown: false }] : canStepDown() ? [{ kind: "user", stepDown: true }] : [];
-  const holdings: readonly Holding[] = found.kind === "place" ? [{ kind: "cgroup", place: found.place }, ...byUser] : byUser;
+  const holdings: readonly LimitEnforcer[] = found.kind === "place" ? [{ kind: "cgroup", place: found.place }, ...byUser] : byUser;
   return { kind: "ready", bwrap, prlimit, system: systemArgs(), holdings, without: found.kind === "none" ? found.reason : null };
 }
 

@@ -9,7 +9,7 @@ import type { Places } from "@orgate/core/contracts";
 import { isBelow, realPath } from "./text-file.ts";
 
 /** `hidden` are folders and files that no argument may lead to, there or not. */
-export function projectPlaces(folder: string, hidden: readonly string[]): Places {
+export function openProjectPaths(folder: string, hidden: readonly string[]): Places {
   const root = realpathSync(folder);
   return {
     resolve(path, must) {

@@ -12,11 +12,11 @@ export type ResolveHost = (host: string) => Promise<readonly Address[]>;
 
 export const systemResolve: ResolveHost = (host) => lookup(host, { all: true });
 
-export type Reached = Readonly<{ kind: "reached"; addresses: readonly Address[] } | { kind: "refused"; reason: string }>;
+export type ResolvedHost = Readonly<{ kind: "reached"; addresses: readonly Address[] } | { kind: "refused"; reason: string }>;
 
 /** `hostname` as a URL gives it: brackets around IPv6, numbers of any base already made into an address. */
-export async function reach(scope: AddressScope, hostname: string, port: number, resolve: ResolveHost): Promise<Reached> {
-  const refused = (reason: string): Reached => ({ kind: "refused", reason });
+export async function resolveInScope(scope: AddressScope, hostname: string, port: number, resolve: ResolveHost): Promise<ResolvedHost> {
+  const refused = (reason: string): ResolvedHost => ({ kind: "refused", reason });
   const literal = hostname.replace(/^\[|\]$/g, "");
   const host = isIP(literal) === 0 ? asciiName(literal) : literal;
   if (host === null) return refused(`\`${hostname}\` is no host`);
@@ -38,7 +38,7 @@ export async function reach(scope: AddressScope, hostname: string, port: number,
 }
 
 /** For `net.connect` and what is built on it: answers with what was checked, whatever is asked. */
-export function pinned(addresses: readonly Address[]): LookupFunction {
+export function pinnedLookup(addresses: readonly Address[]): LookupFunction {
   return (_host, options, done) => {
     const [first] = addresses;
     if (options.all === true) done(null, [...addresses]);

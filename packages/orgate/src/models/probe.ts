@@ -42,7 +42,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
 const PATIENCE_MS = 10_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
-export async function probe(provider: string, base: string, key: string | null): Promise<Probe> {
+export async function probeProvider(provider: string, base: string, key: string | null): Promise<Probe> {
   const { path, headers } = ASKS[provider] ?? LIKE_OPENAI;
   const no = (detail: string): Probe => ({ ok: false, detail, models: null });
   try {
