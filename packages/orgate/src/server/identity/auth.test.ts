@@ -4,12 +4,13 @@ import { ACCESS, intentId, millis, seq } from "@orgate/core";
 import type { Problem } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { accessBook, hasSignedIn, LINK_MS, readToken, SIGN_IN_MS } from "../../identity/access-book.ts";
+import { type Act, act, type Caller } from "../../operations/access.ts";
 import { openPlace, secretPort } from "../../runtime/compose.ts";
 import { signIntent } from "../../store/keyring.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
 import { pagesOf, SIGN_IN_PATH, SIGN_OUT_PATH } from "../http/auth-pages.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { type Act, type Asking, act, type Caller, isProblem, strict } from "./access.ts";
+import { type Asking, isProblem, strict } from "./authentication.ts";
 
 const doors: Door[] = [];
 afterEach(async () => {
