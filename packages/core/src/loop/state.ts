@@ -5,7 +5,7 @@ import type { Message } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
 import {
-  type ActionId,
+  type ActionText,
   type AgentFacts,
   type Allotment,
   type Answer,
@@ -266,7 +266,7 @@ export type Question = Readonly<{
   onExpiry: "deny" | "halt";
   votes: readonly Vote[];
   approval: ApprovalId;
-  action: ActionId;
+  action: ActionText;
   digest: Digest;
   slice: Digest;
   asks: readonly Ask[];

@@ -2,13 +2,13 @@
 import { act, type Run } from "../act/act.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import type { Ports } from "../loop/ports.ts";
-import type { ActionId, Limits, Seq, ToolContext } from "../vocab/index.ts";
+import type { ActionText, Limits, Seq, ToolContext } from "../vocab/index.ts";
 import type { Permit, Receipt, Redeem, turnstile } from "./turnstile.ts";
 
 declare const pass: ReturnType<typeof turnstile>;
 declare const redeem: Redeem;
 declare const run: Run;
-declare const action: ActionId;
+declare const action: ActionText;
 declare const ports: Ports;
 declare const held: Held;
 declare const limits: Limits;
