@@ -11,7 +11,7 @@ import { toolDigests } from "../gate/request.ts";
 import { type Admitted, admit, refusalOf, refusalsOf } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
-import type { Begin, Hold } from "../journal/port.ts";
+import type { Begin } from "../journal/port.ts";
 import { type Permit, type Receipt, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionId,
@@ -49,21 +49,15 @@ import { PREPARING } from "./model/prepared-request.ts";
 import { withCleaned } from "./model/sanitise.ts";
 import { askedWith, checkOutput, isAskedWith } from "./model/structured-output.ts";
 import { idOf, type Move, next } from "./next.ts";
+import type { Held } from "./open.ts";
 import { gatedOf } from "./people/approval-state.ts";
 import { trimmed } from "./people/conversation-settings.ts";
 import { haltOn, haltWaitedFor, heldBack, isBeginning, restsOn, scopesOf } from "./people/halts.ts";
 import { ears } from "./people/intake.ts";
 import { standing } from "./people/may-answer.ts";
 import type { Live, Ports } from "./ports.ts";
-import { readState, stricter } from "./resume.ts";
-import { type Call, type FollowUp, nameOf, type State, type Turn } from "./state.ts";
-
-/**
- * A session in hand: its state, the hold, and what the journal has yet to hear of it (it goes with the first commit).
- * `left` counts tools whose code still runs although their call was given up: while there are any, the hold is not given back,
- * because whoever took it next might ask such a tool what became of the call, and hear of what has not happened yet.
- */
-export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalEvent[]; left: { running: number } }>;
+import { readState } from "./resume.ts";
+import { type Call, type FollowUp, nameOf, type State, stricter, type Turn } from "./state.ts";
 
 /** `leave`: whoever drives is to go. Nothing more is begun, what is in flight lands, and the turn stays open for whoever takes it up next (W60). */
 export async function drive(

@@ -58,7 +58,6 @@ import { cleanedOf, sanitisedText, shownOutcome } from "./model/sanitise.ts";
 import { summarise } from "./model/summary.ts";
 import type { Move } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
-import { stricter } from "./resume.ts";
 import {
   type Answered,
   type Asking,
@@ -68,6 +67,7 @@ import {
   modelNow,
   nameOf,
   type State,
+  stricter,
   type Turn,
   type Unknown,
 } from "./state.ts";

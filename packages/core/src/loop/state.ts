@@ -387,3 +387,7 @@ export const NO_SUMMARY: Turn["summary"] = Object.freeze({
   fellBack: 0,
   over: false,
 });
+
+const STRICTNESS: Readonly<Record<Repeat, number>> = { read: 0, idempotent: 1, reconcile: 2, once: 3 };
+/** A tool edited to be repeatable does not make a call repeatable that had started before. */
+export const stricter = (a: Repeat, b: Repeat): Repeat => (STRICTNESS[a] >= STRICTNESS[b] ? a : b);
