@@ -11,9 +11,10 @@ import { isFault, isSessionStream, principalName, type SessionId } from "@orgate
 import type { Journal, Position, SessionSummary, Written } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { findProject } from "../../../config/project-toml.ts";
-import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { haltWork, resumeWork, standingOrders } from "../../../runtime/people/approvals.ts";
 import { unknownScope } from "../../../runtime/people/halt-scope.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { hasJournal } from "../../../store/journal.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { openLook } from "../../../store/open-read-only.ts";

@@ -14,7 +14,7 @@ import {
 } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { isPublicKey } from "../../../node/crypto.ts";
-import { NODE } from "../../../runtime/compose.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { proof, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
