@@ -1,12 +1,12 @@
 /** An entry as it is stored: whoever has this and the root's public key can check it by themselves. */
 import { count, escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { CodeView } from "./CodeView.tsx";
 import { Facts } from "./Figures.tsx";
 import css from "./Stored.module.css";
 import { exactTime } from "./time.ts";
 
-export function Stored({ of }: Readonly<{ of: RouteOutput<"storedEntry"> }>) {
+export function Stored({ of }: Readonly<{ of: OperationOutput<"storedEntry"> }>) {
   const { kind, at, previous, payloadHash, entryHash, payload, commit } = of;
   return (
     <div className={css.stored}>

@@ -2,7 +2,7 @@
 import { type Agent, CONDUCTOR_MODEL, conductorModel, FaultError, MODEL_PLACES, type Model } from "@orgate/core";
 import { nodeClock } from "../node/clock.ts";
 import type { Env } from "../node/env.ts";
-import { type ModelSettings, settingsOf } from "./env.ts";
+import { type ModelSettings, readModelSettings } from "./env.ts";
 import { modelFor } from "./offline/model.ts";
 import { providerModel } from "./providers.ts";
 
@@ -33,7 +33,7 @@ export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"];
 
 /** The model of `provider/name` as a runtime makes it: to be put inside another, or asked by itself. */
 export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
-  modelsWith(settingsOf(env, folder ?? null))({ model, modelOptions });
+  modelsWith(readModelSettings(env, folder ?? null))({ model, modelOptions });
 
 /** What the agent's own model is told beside the request means nothing to another provider's. */
 export function onModel(agent: Agent, model: string): Agent {

@@ -12,7 +12,7 @@ import {
   withDefaultModel,
 } from "@orgate/core";
 import { embedderFor } from "../models/embedding.ts";
-import { settingsOf } from "../models/env.ts";
+import { readModelSettings } from "../models/env.ts";
 import { modelsWith } from "../models/named-model.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
@@ -129,7 +129,7 @@ async function openParts(options: RuntimeOptions) {
 }
 
 function portsOf(options: RuntimeOptions): Outside {
-  const settings = settingsOf(options.env ?? process.env, options.folder ?? null);
+  const settings = readModelSettings(options.env ?? process.env, options.folder ?? null);
   const { embedding = null } = options;
   const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
   return { ...NODE, model: options.model ?? modelsWith(settings), embedder };

@@ -4,7 +4,7 @@
  */
 import { approvalRow, settledApproval } from "@orgate/core/journal/view";
 import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { use, useEffect, useRef, useState } from "react";
 import { GlanceContext, QUESTION_TOPICS, UNKNOWN_TOPICS } from "../../app/glance.ts";
 import { haltOf } from "../../app/halting.ts";
@@ -25,7 +25,7 @@ import { Answering } from "./Answering.tsx";
 import css from "./Approvals.module.css";
 import { Grants, SetAside, Unknowns } from "./Queues.tsx";
 
-type Listed = RouteOutput<"approvals">["items"][number];
+type Listed = OperationOutput<"approvals">["items"][number];
 const TABS = ["questions", "unknown", "aside", "grants"] as const;
 type Tab = (typeof TABS)[number];
 

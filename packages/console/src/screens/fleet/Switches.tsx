@@ -1,6 +1,6 @@
 /** The halt switch, and breakers: what stops work, and lets it go on. Both are asked for with a reason, and are on record. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { Problem, RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/core/wire";
 import { useState } from "react";
 import { haltChoices, haltName } from "../../app/halting.ts";
 import { useCalled, useHub } from "../../link/use.ts";
@@ -74,7 +74,7 @@ function HaltForm({ done }: Readonly<{ done(): void }>) {
   );
 }
 
-type BreakersProps = Readonly<{ breakers: RouteOutput<"breakers">["items"]; reload(): void }>;
+type BreakersProps = Readonly<{ breakers: OperationOutput<"breakers">["items"]; reload(): void }>;
 
 export function Breakers({ breakers, reload }: BreakersProps) {
   const hub = useHub();

@@ -4,7 +4,7 @@
  */
 import { count, countSet, policyRef, setText } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
 import { useCalled } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -21,7 +21,7 @@ import { Evaluate } from "./Evaluate.tsx";
 import { History } from "./History.tsx";
 import css from "./Policies.module.css";
 
-export type PolicyFiles = RouteOutput<"policyFiles">;
+export type PolicyFiles = OperationOutput<"policyFiles">;
 export type File = PolicyFiles["files"][number];
 const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
 
@@ -73,7 +73,7 @@ export default function Policies({ query }: ScreenProps) {
   );
 }
 
-function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyFiles; inForce: RouteOutput<"policies"> | null }>) {
+function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyFiles; inForce: OperationOutput<"policies"> | null }>) {
   const digest = inForce?.digest ?? null;
   const below = new Set(files.map(({ path }) => path));
   const own = (inForce?.policies ?? []).flatMap(({ file, agents }) => (below.has(file) ? [] : agents.map((agent) => `${file}#${agent}`)));
@@ -90,7 +90,7 @@ function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyF
   );
 }
 
-type InForce = RouteOutput<"policies">["policies"];
+type InForce = OperationOutput<"policies">["policies"];
 type PaneProps = Readonly<{
   files: PolicyFiles;
   inForce: InForce;

@@ -1,6 +1,6 @@
 /** The ports of a session that a program may bring itself, and those of Node that stand there otherwise. */
 import type { Agent, Clock, Counters, Embedder, Ids, Model } from "@orgate/core";
-import { settingsOf } from "../../models/env.ts";
+import { readModelSettings } from "../../models/env.ts";
 import { modelsWith } from "../../models/named-model.ts";
 import { tokenizers } from "../../models/tokenizers.ts";
 import { nodeClock } from "../../node/clock.ts";
@@ -16,7 +16,7 @@ export type Outside = Readonly<{
 }>;
 
 export const NODE: Outside = {
-  model: modelsWith(settingsOf(process.env, null)),
+  model: modelsWith(readModelSettings(process.env, null)),
   clock: nodeClock,
   ids: randomIds,
   counters: tokenizers,

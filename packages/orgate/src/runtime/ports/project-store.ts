@@ -23,7 +23,7 @@ import { checkSignature, ed25519, nameKey, sha256 } from "../../node/crypto.ts";
 import { type IntentDoor, listenForIntents } from "../../store/intent-socket.ts";
 import { openStore, type Store } from "../../store/journal.ts";
 import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys } from "../../store/keyring.ts";
-import { proof } from "../../store/open-read-only.ts";
+import { PROOF_PORTS } from "../../store/open-read-only.ts";
 import { sweptFolds } from "../fold-sweeping.ts";
 
 export type PlaceOptions = Readonly<{
@@ -60,7 +60,7 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const key = keys.writer(writer);
     return { key: key.id, sign: key.sign };
   };
-  const trust = trustIn(keys.root().publicKey, proof);
+  const trust = trustIn(keys.root().publicKey, PROOF_PORTS);
   const store = openStore({ directory, blobKey: keys.blobKey, keyFor, trust, thread, synchronous });
   try {
     const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: nodeClock.now });

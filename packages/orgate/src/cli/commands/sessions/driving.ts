@@ -1,10 +1,12 @@
 /** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
+
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
 import { type Line, narrator, tokensText } from "@orgate/core/journal/view";
 import { NO_USAGE } from "@orgate/core/vocab";
-import { settingsOf } from "../../../models/env.ts";
+import { readModelSettings } from "../../../models/env.ts";
 import { modelsWith, onModel } from "../../../models/named-model.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
 import { mustHaveSkills } from "../../../project/agent-settings.ts";
@@ -83,7 +85,7 @@ export function tellReload(given: Given, screen: Screen): Parameters<typeof watc
         return tell(given, screen, `policies were applied that are not in force here, so everything is denied${why}`);
       }
       case "failed":
-        return tell(given, screen, `policies not reloaded: ${told.error instanceof Error ? told.error.message : String(told.error)}`);
+        return tell(given, screen, `policies not reloaded: ${errorMessage(told.error)}`);
     }
   };
 }
@@ -236,5 +238,5 @@ export function knownAgent(
       ...(session === undefined ? {} : { session }),
     });
   mustHaveSkills(found);
-  modelsWith(settingsOf(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
+  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
 }
