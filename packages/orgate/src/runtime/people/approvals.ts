@@ -9,9 +9,10 @@
  *     policies that could decide, a certified person may still halt, which is the safe direction, and nothing else.
  */
 import {
-  type ActionId,
+  type ActionText,
   type ApprovalId,
   type Ask,
+  actionKind,
   type Coverage,
   coverageText,
   type Digest,
@@ -57,7 +58,7 @@ export type QuestionView = Readonly<{
   lineage: readonly string[];
   /** On whose behalf. */
   requester: Principal;
-  action: ActionId;
+  action: ActionText;
   /** A tool's name; `model` or `respond` for the others. */
   tool: string;
   /** What will run; null where there are none. */
@@ -145,7 +146,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
     tool,
     args: edited?.args ?? doing?.args ?? null,
     editedBy: edited === null ? null : principalName(edited.by),
-    text: question.action.startsWith("respond:") ? state.turn.answer : null,
+    text: actionKind(question.action) === "respond" ? state.turn.answer : null,
     resource: doing === null ? null : question.about, // as it was edited
     digest: question.digest,
     asks: question.asks,
