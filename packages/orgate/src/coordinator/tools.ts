@@ -22,7 +22,7 @@ import { sha256 } from "../node/crypto.ts";
 import type { CallerAccess, CallerAccessPorts } from "../operations/coordinator/caller-access.ts";
 import type { Fleet, FleetPorts } from "../operations/coordinator/fleet.ts";
 import type { SessionDriver } from "../operations/session-driver.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/api.ts";
 
 export const COORDINATOR = "coordinator";
 

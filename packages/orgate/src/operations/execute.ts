@@ -6,7 +6,7 @@
  */
 import { FaultError } from "@orgate/core";
 import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/core/wire";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { type Act, act, type Caller, type Permissions } from "./access.ts";
 import { actionOutOfScope } from "./access-limits.ts";
 import { type AboutAct, findAct, refusalFor } from "./acts.ts";

@@ -6,7 +6,8 @@ import * as z from "zod";
 import { type Desk, makeDesk, POLICIES } from "../cli/commands/fixtures/desk.ts";
 import { openHealthChecks } from "../operations/health-checks.ts";
 import { NO_LOG } from "../operations/logs.ts";
-import { createRuntime, type Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/api.ts";
+import { createRuntime } from "../runtime/runtime.ts";
 import { cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 import { recordApplied } from "./policy-record.ts";
 

@@ -10,7 +10,7 @@ import { type Agent, count, type Entry, type Journal, type Json, type JsonObject
 import type { SessionSummary } from "@orgate/core/journal";
 import { addUsage, breakerSubject, isSessionId, NO_USAGE, seq } from "@orgate/core/vocab";
 import type { STATES } from "../../coordinator/tools.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/api.ts";
 import { act } from "../access.ts";
 import { aboutQuestion } from "../acts.ts";
 import { type CallerAccess, readSession, seeAgent, seeSession } from "./caller-access.ts";

@@ -12,10 +12,19 @@ import { type Gate, isFault, type Millis, millis, type Principal } from "@orgate
 import { refusalFor } from "@orgate/core/gate";
 import type { Access as Given } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
-import { type AccessBook, openAccessBook, keyWithdrawnText, LINK_MS, readToken, SIGN_IN_MS, explainLapse } from "../../identity/access-book.ts";
+import {
+  type AccessBook,
+  explainLapse,
+  keyWithdrawnText,
+  LINK_MS,
+  openAccessBook,
+  readToken,
+  SIGN_IN_MS,
+} from "../../identity/access-book.ts";
+import { secretPort } from "../../identity/secret-hash.ts";
 import type { AccessScope, Act, Caller } from "../../operations/access.ts";
 import { agentResource, outOfScope, userActFor } from "../../operations/access-limits.ts";
-import { type OpenProjectStore, secretPort } from "../../runtime/compose.ts";
+import type { OpenProjectStore } from "../../runtime/ports/project-store.ts";
 import type { Person } from "../../store/keyring.ts";
 import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "../http/auth-site.ts";
 import { type Guessing, type GuessingOptions, guessing } from "./auth-guessing.ts";
