@@ -6,7 +6,7 @@
 
 import { hasWords, searchWords } from "@orgate/core/journal/view";
 import { escapeHidden, isSessionId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { serverNow } from "../link/clock.ts";
 import { useQuery } from "../link/use.ts";
@@ -171,7 +171,7 @@ function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found:
   };
 }
 
-type Summary = RouteOutput<"sessions">["items"][number];
+type Summary = OperationOutput<"sessions">["items"][number];
 const sessionChoice = ({ session, external, title, agent, lastAt, state }: Summary): Choice => ({
   id: `session ${session}`,
   icon: "sessions",

@@ -9,7 +9,7 @@
 
 import type { SessionId } from "@orgate/core/vocab";
 import {
-  type CallableRoute,
+  type CallableOperation,
   type Called,
   type Client,
   createClient,
@@ -17,18 +17,18 @@ import {
   type Link,
   type LinkRequest,
   type LinkState,
+  OPERATIONS,
+  type OperationInput,
+  type OperationOutput,
   openLink,
   type Problem,
   type Reply,
-  ROUTES,
-  type RouteInput,
-  type RouteOutput,
 } from "@orgate/core/wire";
 import { type Cell, cell, type Watched } from "../state/cell.ts";
 import { dial, later, makeId, retryDelayMs, transport, UNREACHABLE } from "./browser.ts";
 import { type Feed, openFeed } from "./feed.ts";
 
-export type Me = RouteOutput<"whoami">;
+export type Me = OperationOutput<"whoami">;
 /** `wasIn`: it ended while somebody was at it. */
 export type SignedIn = Readonly<
   { kind: "finding-out" } | { kind: "out"; problem: Problem | null; wasIn: boolean } | { kind: "in"; me: Me }
@@ -40,11 +40,11 @@ export type Hub = Readonly<{
   /** Finds out who is signed in, and connects. */
   begin(): Promise<void>;
   leave(): void;
-  call<K extends CallableRoute>(
+  call<K extends CallableOperation>(
     name: K,
-    input: RouteInput<K>,
+    input: OperationInput<K>,
     options?: Readonly<{ key?: string; signal?: AbortSignal }>,
-  ): Promise<Called<RouteOutput<K>>>;
+  ): Promise<Called<OperationOutput<K>>>;
   /** A wish over the link: sent until it is answered, done once. */
   send(frame: LinkRequest): Promise<Reply>;
   /** Everything that happens from now on, as far as this person may see it. */
@@ -86,9 +86,9 @@ export function createHub({ client, open, later: after }: HubPorts = inBrowser, 
     who.set({ kind: "out", problem, wasIn: problem !== null && who.get().kind === "in" });
   }
 
-  async function call<K extends CallableRoute>(
+  async function call<K extends CallableOperation>(
     name: K,
-    input: RouteInput<K>,
+    input: OperationInput<K>,
     options: Readonly<{ key?: string; signal?: AbortSignal }> = {},
   ) {
     try {
@@ -102,12 +102,16 @@ export function createHub({ client, open, later: after }: HubPorts = inBrowser, 
   }
 
   /** Under one key: it is done once, whether the request was lost or its answer. */
-  async function sent<K extends CallableRoute>(name: K, input: RouteInput<K>, options: Readonly<{ key: string; signal?: AbortSignal }>) {
+  async function sent<K extends CallableOperation>(
+    name: K,
+    input: OperationInput<K>,
+    options: Readonly<{ key: string; signal?: AbortSignal }>,
+  ) {
     for (let n = 1; ; n += 1)
       try {
         return await client.call(name, input, options);
       } catch (error) {
-        if (options.signal?.aborted === true || n === MOST_SENT || !ROUTES[name].idempotencyKey) throw error;
+        if (options.signal?.aborted === true || n === MOST_SENT || !OPERATIONS[name].idempotencyKey) throw error;
         await new Promise<void>((done) => void after(retryDelayMs(n), done));
       }
   }

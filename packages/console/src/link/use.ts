@@ -1,6 +1,6 @@
 /** The hub, as components use it. */
 import { principalName, type SessionId } from "@orgate/core/vocab";
-import type { CallableRoute, Item, Problem, RouteInput, RouteOutput } from "@orgate/core/wire";
+import type { CallableOperation, Item, OperationInput, OperationOutput, Problem } from "@orgate/core/wire";
 import { createContext, use, useCallback, useEffect, useRef, useState } from "react";
 import { cell, useCell, type Watched } from "../state/cell.ts";
 import { retryDelayMs, UNREACHABLE } from "./browser.ts";
@@ -32,10 +32,14 @@ const SETTLE_MS = 120;
  * new answer is there: nothing jumps.
  * O104 an answer that did not come is asked for again by itself, each time a little later.
  */
-export function useQuery<K extends CallableRoute>(name: K | null, input: RouteInput<K>, topics: Topics = []): Query<RouteOutput<K>> {
+export function useQuery<K extends CallableOperation>(
+  name: K | null,
+  input: OperationInput<K>,
+  topics: Topics = [],
+): Query<OperationOutput<K>> {
   const hub = useHub();
   const key = JSON.stringify([name, input]);
-  const [state, setState] = useState<Readonly<{ key: string; value: RouteOutput<K> | null; problem: Problem | null }>>({
+  const [state, setState] = useState<Readonly<{ key: string; value: OperationOutput<K> | null; problem: Problem | null }>>({
     key,
     value: null,
     problem: null,

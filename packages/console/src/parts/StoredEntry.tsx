@@ -1,12 +1,12 @@
 /** An entry as it is stored: whoever has this and the root's public key can check it by themselves. */
 import { count, escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { Facts } from "./charts/Figures.tsx";
 import { CodeView } from "./code/CodeView.tsx";
 import css from "./StoredEntry.module.css";
 import { exactTime } from "./time/time.ts";
 
-export function StoredEntry({ of }: Readonly<{ of: RouteOutput<"storedEntry"> }>) {
+export function StoredEntry({ of }: Readonly<{ of: OperationOutput<"storedEntry"> }>) {
   const { kind, at, previous, payloadHash, entryHash, payload, commit } = of;
   return (
     <div className={css.stored}>

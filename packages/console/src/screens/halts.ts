@@ -1,8 +1,8 @@
 /** Halts as every screen tells them, and what can be halted: everything, or an agent or a tool that exists (O481). */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 
-export type Halt = RouteOutput<"halts">["items"][number];
+export type Halt = OperationOutput<"halts">["items"][number];
 
 type Choice = Readonly<{ value: string; text: string }>;
 

@@ -2,14 +2,15 @@
 import { dirname } from "node:path";
 import { type JsonObject, millis, type Principal } from "@orgate/core";
 import type { Config } from "../config/config.ts";
-import { delegatesOf, NODE } from "../runtime/compose.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { mayNotRunOf } from "../runtime/people/may-run.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { delegatesOf } from "../runtime/ports/delegates.ts";
+import { NODE } from "../runtime/ports/outside.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import { openSchedules } from "../schedules/index.ts";
 import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
-import { viewsAside } from "../store/views-worker.ts";
+import { openViewsWorker } from "../store/views-worker.ts";
 import { apiOf, type Handlers } from "./http/api.ts";
 import { openHealthChecks } from "./http/health-checks.ts";
 import { type Keys, onceOf } from "./http/idempotency.ts";
@@ -118,7 +119,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     }),
   });
   const probes = openHealthChecks({ runtime, isLeaving: floor.isLeaving, log });
-  const views = viewsAside(dirname(runtime.place.keys.dir));
+  const views = openViewsWorker(dirname(runtime.place.keys.dir));
   const gate = runtime.inspect.gate;
   const beginning = delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate);
   const schedules = openSchedules({

@@ -3,16 +3,16 @@
  * for again when an entry says that it has changed.
  */
 import { haltText } from "@orgate/core/journal/view";
-import type { Called, Link, RouteOutput } from "@orgate/core/wire";
+import type { Called, Link, OperationOutput } from "@orgate/core/wire";
 import type { ArgumentKind } from "./commands/command.ts";
 import type { ServerConnection } from "./connection.ts";
 import type { Offer } from "./ui/complete.ts";
 
-export type Agents = RouteOutput<"agents">["items"];
-export type WaitingApprovals = RouteOutput<"approvals">["items"];
-export type AgentDetail = RouteOutput<"agent">;
-type Sessions = RouteOutput<"sessions">["items"];
-type Halts = RouteOutput<"halts">["items"];
+export type Agents = OperationOutput<"agents">["items"];
+export type WaitingApprovals = OperationOutput<"approvals">["items"];
+export type AgentDetail = OperationOutput<"agent">;
+type Sessions = OperationOutput<"sessions">["items"];
+type Halts = OperationOutput<"halts">["items"];
 
 export type ServerSnapshot = Readonly<{
   agents(): Agents;

@@ -4,7 +4,7 @@
  */
 import { approvalRow, settledApproval } from "@orgate/core/journal/view";
 import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { use, useEffect, useRef, useState } from "react";
 import { useFeed, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -25,7 +25,7 @@ import { AnswerForm } from "./AnswerForm.tsx";
 import css from "./Approvals.module.css";
 import { FailedCalls, Grants, Unknowns } from "./Queues.tsx";
 
-type Listed = RouteOutput<"approvals">["items"][number];
+type Listed = OperationOutput<"approvals">["items"][number];
 const TABS = ["questions", "unknown", "aside", "grants"] as const;
 type Tab = (typeof TABS)[number];
 

@@ -10,10 +10,10 @@ import {
   millis,
   type PolicyId,
 } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { formatDuration } from "../../parts/time/time.ts";
 
-export type Question = RouteOutput<"approval">;
+export type Question = OperationOutput<"approval">;
 export type Widest = NonNullable<Question["widest"]>;
 type Lifetime = Widest["lifetime"];
 

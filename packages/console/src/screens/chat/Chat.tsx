@@ -1,7 +1,7 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
 import type { ViewItem } from "@orgate/core/journal/view";
 import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { type ReactNode, use, useCallback, useState } from "react";
 import type { FeedState } from "../../link/feed.ts";
 import type { Hub } from "../../link/hub.ts";
@@ -26,7 +26,7 @@ import { Composer, type Speaking } from "./Composer.tsx";
 import { EntriesContext } from "./Files.tsx";
 import { InProgress, Row } from "./Items.tsx";
 
-type Agent = RouteOutput<"agents">["items"][number];
+type Agent = OperationOutput<"agents">["items"][number];
 const COORDINATOR = "coordinator";
 
 export default function Chat({ params }: ScreenProps) {

@@ -4,7 +4,7 @@
  */
 import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
 import { breakerSubject, millis } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { use, useEffect, useMemo, useState } from "react";
 import { serverNow } from "../../link/clock.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -33,10 +33,10 @@ const REFRESH_MS = 60_000;
 /** O104 what did not come is asked for sooner. */
 const AGAIN_MS = 2_500;
 type Standing = Readonly<{
-  agents: RouteOutput<"agents">;
-  running: RouteOutput<"sessions">;
-  waiting: RouteOutput<"sessions">;
-  usage: RouteOutput<"usage">;
+  agents: OperationOutput<"agents">;
+  running: OperationOutput<"sessions">;
+  waiting: OperationOutput<"sessions">;
+  usage: OperationOutput<"usage">;
   isCounted: boolean;
 }>;
 
@@ -112,7 +112,7 @@ export default function Fleet() {
 const haltOf = (halts: readonly Halt[], agent: string): string | null => standing(halts, agent)?.reason ?? null;
 
 /** What lists say of now; from then on every entry that is told is folded in. */
-function useStanding(agents: RouteOutput<"agents"> | null) {
+function useStanding(agents: OperationOutput<"agents"> | null) {
   const hub = useHub();
   const [standing, setStanding] = useState<Standing | null>(null);
   const [problem, setProblem] = useState<Parameters<typeof Failing>[0]["problem"] | null>(null);
@@ -124,7 +124,7 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
     const hour = Math.floor(serverNow() / HOUR_MS);
     const inState = (state: "running" | "waiting") => hub.call("sessions", { query: { limit: 500, state } });
     let isWell = true;
-    const stand = async (usage: RouteOutput<"usage">, isCounted: boolean): Promise<void> => {
+    const stand = async (usage: OperationOutput<"usage">, isCounted: boolean): Promise<void> => {
       const [running, waiting] = await Promise.all([inState("running"), inState("waiting")]);
       if (isGone) return;
       isWell = running.kind === "ok" && waiting.kind === "ok";
@@ -228,7 +228,7 @@ function byNeed(halted: (agent: string) => string | null): (a: AgentRow, b: Agen
 
 type Given = Readonly<{
   row: AgentRow;
-  of: RouteOutput<"agents">["items"][number] | null;
+  of: OperationOutput<"agents">["items"][number] | null;
   halted: string | null;
   broken: readonly string[];
   now: number;

@@ -1,6 +1,6 @@
 /** The halt switch, and breakers: what stops work, and lets it go on. Both are asked for with a reason, and are on record. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { Problem, RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/core/wire";
 import { useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -74,7 +74,7 @@ function HaltForm({ done }: Readonly<{ done(): void }>) {
   );
 }
 
-type BreakersProps = Readonly<{ breakers: RouteOutput<"breakers">["items"]; reload(): void }>;
+type BreakersProps = Readonly<{ breakers: OperationOutput<"breakers">["items"]; reload(): void }>;
 
 export function Breakers({ breakers, reload }: BreakersProps) {
   const hub = useHub();

@@ -4,7 +4,7 @@
  * O61 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
  */
 import { escapeHidden } from "@orgate/core/vocab";
-import { API, type Problem, problemSchema, ROUTES, type RouteOutput } from "@orgate/core/wire";
+import { API, OPERATIONS, type OperationOutput, type Problem, problemSchema } from "@orgate/core/wire";
 import { use, useEffect, useState } from "react";
 import { UNREACHABLE } from "../../link/browser.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -26,8 +26,8 @@ const WELL: Readonly<Record<string, string>> = {
   policies: "a set of policies is in force",
   "taking-turns": "sessions are driven here",
 };
-type Checks = RouteOutput<"health">;
-type Metrics = RouteOutput<"metrics">["metrics"];
+type Checks = OperationOutput<"health">;
+type Metrics = OperationOutput<"metrics">["metrics"];
 
 export default function Health() {
   const hub = useHub();
@@ -133,7 +133,7 @@ function useHealth() {
 
 type Answer = Readonly<{ kind: "checks"; checks: Checks } | { kind: "problem"; problem: Problem }>;
 async function asked(): Promise<Answer> {
-  const { answers } = ROUTES.health;
+  const { answers } = OPERATIONS.health;
   try {
     const answer = await fetch(`${API}/health`, { credentials: "same-origin" });
     const said: unknown = await answer.json();

@@ -6,7 +6,7 @@
  */
 import { narrator, phaseOf } from "@orgate/core/journal/view";
 import { EVENT_KINDS, isSessionStream, streamId } from "@orgate/core/vocab";
-import { type RouteOutput, shapes } from "@orgate/core/wire";
+import { type OperationOutput, shapes } from "@orgate/core/wire";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -43,7 +43,7 @@ type Query = Readonly<{
   person?: string;
   kind?: string;
 }>;
-type Found = RouteOutput<"journalEntries">["items"][number];
+type Found = OperationOutput<"journalEntries">["items"][number];
 const PAGE = 200;
 
 function queryOf(query: URLSearchParams): Query {

@@ -1,6 +1,6 @@
 import { count, diffLines, withContext } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -21,7 +21,7 @@ export function Draft({ file, files, done }: Props) {
   const hub = useHub();
   const [begun] = useState(() => drafts.of(file.path) ?? { text: file.text, base: file.text });
   const [text, setText] = useState(begun.text);
-  const [checked, setChecked] = useState<Readonly<{ text: string; report: RouteOutput<"checkPolicies"> }> | null>(null);
+  const [checked, setChecked] = useState<Readonly<{ text: string; report: OperationOutput<"checkPolicies"> }> | null>(null);
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState<"check" | "apply" | null>(null);
   const all = files.map((one) => ({ path: below(one.path), text: one.path === file.path ? text : one.text }));

@@ -1,7 +1,7 @@
 /** One action, and what would be decided about it. Nothing is done, and nothing is recorded. */
 import { policyRef } from "@orgate/core/journal/view";
 import { escapeHiddenLines, type Json, type JsonObject, policyId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { type FormEvent, useId, useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -13,7 +13,7 @@ import css from "./Policies.module.css";
 
 const TONES: Readonly<Record<string, Tone>> = { allow: "ok", deny: "bad", ask: "wait", defer: "wait", modify: "note" };
 const SURFACES = ["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"] as const;
-type Found = Readonly<{ kind: "decided"; told: RouteOutput<"evaluatePolicies"> } | { kind: "wrong"; text: string }>;
+type Found = Readonly<{ kind: "decided"; told: OperationOutput<"evaluatePolicies"> } | { kind: "wrong"; text: string }>;
 
 export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   const hub = useHub();
@@ -127,7 +127,7 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   );
 }
 
-function Decided({ told: { verdict, read } }: Readonly<{ told: RouteOutput<"evaluatePolicies"> }>) {
+function Decided({ told: { verdict, read } }: Readonly<{ told: OperationOutput<"evaluatePolicies"> }>) {
   const kind = String(verdict["kind"]);
   const because = Array.isArray(verdict["because"]) ? verdict["because"].map((one) => policyRef(policyId(String(one)))) : [];
   const reason = typeof verdict["reason"] === "string" ? verdict["reason"] : null;

@@ -4,7 +4,7 @@
  */
 import { countSet, setText } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { Problem, RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -20,8 +20,8 @@ import { toast } from "../../state/toasts.ts";
 import css from "./Policies.module.css";
 import { appliable, editsBetween, type PolicyFiles, type PolicyText } from "./policy-sets.ts";
 
-type Row = RouteOutput<"policyHistory">["rows"][number];
-type KnownSet = RouteOutput<"policySet">;
+type Row = OperationOutput<"policyHistory">["rows"][number];
+type KnownSet = OperationOutput<"policySet">;
 const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
 
 /** `set`: the one that is looked at. `before`: older entries than this one. */

@@ -4,7 +4,7 @@
  */
 import { count, countSet, policyRef, setText } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
 import { useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -72,7 +72,7 @@ export default function Policies({ query }: ScreenProps) {
   );
 }
 
-function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyFiles; inForce: RouteOutput<"policies"> | null }>) {
+function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyFiles; inForce: OperationOutput<"policies"> | null }>) {
   const digest = inForce?.digest ?? null;
   const below = new Set(files.map(({ path }) => path));
   const own = (inForce?.policies ?? []).flatMap(({ file, agents }) => (below.has(file) ? [] : agents.map((agent) => `${file}#${agent}`)));
@@ -89,7 +89,7 @@ function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyF
   );
 }
 
-type InForce = RouteOutput<"policies">["policies"];
+type InForce = OperationOutput<"policies">["policies"];
 type PaneProps = Readonly<{
   files: PolicyFiles;
   inForce: InForce;

@@ -1,9 +1,9 @@
 /** Two sets of policies, file by file, as they are shown beside each other. */
 import { diffLines, type EditView, withContext } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 
-export type PolicyFiles = RouteOutput<"policyFiles">;
+export type PolicyFiles = OperationOutput<"policyFiles">;
 export type PolicyFile = PolicyFiles["files"][number];
 export type PolicyText = Readonly<{ path: string; text: string }>;
 

@@ -2,7 +2,7 @@
  * Where other systems reach agents. The question it answers: did it arrive, and what became of it?
  * O67 a delivery that was taken leads to its session; what was not says why; somebody who cannot sign shows as a number.
  */
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -15,8 +15,8 @@ import { Time, useNow } from "../../parts/time/Time.tsx";
 import { chatWithPath, sessionPath } from "../../routing/addresses.ts";
 import css from "./Schedules.module.css";
 
-type Hook = RouteOutput<"webhooks">["items"][number];
-type Delivery = RouteOutput<"deliveries">["items"][number];
+type Hook = OperationOutput<"webhooks">["items"][number];
+type Delivery = OperationOutput<"deliveries">["items"][number];
 
 export function Webhooks() {
   const hub = useHub();

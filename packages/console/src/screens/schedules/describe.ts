@@ -1,11 +1,11 @@
 /** What a schedule says, in words. */
 import { cronWords, whenText } from "@orgate/core/journal/view";
 import type { JournalEvent, ScheduleSpec } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import type { Tone } from "../../parts/Tag.tsx";
 import { exactTime, formatDuration } from "../../parts/time/time.ts";
 
-export type ListedSchedule = RouteOutput<"schedules">["items"][number];
+export type ListedSchedule = OperationOutput<"schedules">["items"][number];
 export type ScheduleEvent = Extract<JournalEvent, { kind: `schedule.${string}` }>;
 
 export const TOPICS = ["declared", "removed", "paused", "resumed", "fired", "queued", "skipped", "ended", "stopped"].map(

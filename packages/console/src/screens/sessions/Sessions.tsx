@@ -1,6 +1,6 @@
 /** All sessions, newest first; and one of them, at an address of its own. */
 import { escapeHidden, type SessionId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { memo } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -26,7 +26,7 @@ export default function Sessions({ params, query }: ScreenProps) {
   return session === undefined ? <All query={query} /> : <SessionScreen key={session} session={session} query={query} />;
 }
 
-type Summary = RouteOutput<"sessions">["items"][number];
+type Summary = OperationOutput<"sessions">["items"][number];
 const STATES = ["running", "waiting", "idle", "closed"] as const;
 const TOPICS = ["session.opened", "turn.started", "turn.ended", "approval.asked", "approval.answered", "session.closed"] as const;
 const PAGE = 100;

@@ -4,9 +4,9 @@
  */
 import { isUtf8 } from "node:buffer";
 import { FaultError, readJson } from "@orgate/core";
-import { IDEMPOTENCY_KEY, type Route, type RouteName, type RouteRequest, unreadable, wireProblem } from "@orgate/core/wire";
+import { IDEMPOTENCY_KEY, type Operation, type OperationName, type OperationRequest, unreadable, wireProblem } from "@orgate/core/wire";
 import type * as z from "zod";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/api.ts";
 import { type Access, type Act, act, type Caller, endedNow, strict } from "../identity/access.ts";
 import { type AboutAct, actOf, refusedAs } from "../identity/acts.ts";
 import { leftOut } from "../identity/auth-deciding.ts";
@@ -17,7 +17,7 @@ import { type FoundRoute, routerOf } from "./router.ts";
 import type { Api, AskedRequest } from "./server.ts";
 
 /** What one handler gets. */
-export type Call<K extends RouteName> = RouteRequest<K> &
+export type Call<K extends OperationName> = OperationRequest<K> &
   Readonly<{
     caller: Caller;
     /** Whether something speaks against it. */
@@ -28,13 +28,13 @@ export type Call<K extends RouteName> = RouteRequest<K> &
     gone: AbortSignal;
     header(name: string): string | null;
   }>;
-export type Handlers = { readonly [K in RouteName]?: (call: Call<K>) => Promise<HttpAnswer> };
+export type Handlers = { readonly [K in OperationName]?: (call: Call<K>) => Promise<HttpAnswer> };
 
 export type ApiNeed = Readonly<{ runtime: Runtime; access: Access; handlers: Handlers; once: Once; bounds: ServerLimits }>;
-type AnyHandler = (call: Call<RouteName>) => Promise<HttpAnswer>;
+type AnyHandler = (call: Call<OperationName>) => Promise<HttpAnswer>;
 
 /** Routes whose body may carry files. */
-const WITH_FILES: ReadonlySet<RouteName> = new Set(["execute", "say", "steer", "uiChat"]);
+const WITH_FILES: ReadonlySet<OperationName> = new Set(["execute", "say", "steer", "uiChat"]);
 
 export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Api {
   const access = strict(need.access);
@@ -79,7 +79,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
   /** `gone`: what it is about is not there any more, as it may be when a request is sent again. */
   async function decided<T>(
     caller: Caller | null,
-    { act: on }: Route,
+    { act: on }: Operation,
     call: Omit<AboutAct, "user">,
     work: () => Promise<T>,
     gone?: () => Promise<T | null>,
@@ -102,7 +102,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
     return work();
   }
 
-  async function decoded(asked: AskedRequest, { name, route, params }: Omit<Matched, "kind">): Promise<RouteRequest<RouteName>> {
+  async function decoded(asked: AskedRequest, { name, route, params }: Omit<Matched, "kind">): Promise<OperationRequest<OperationName>> {
     const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
       const found = schema.safeParse(value);
       if (found.success) return found.data;
@@ -112,10 +112,10 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
     const path = read(route.params, params, "the path");
     const given = route.method === "GET" ? undefined : await jsonBody(asked, WITH_FILES.has(name) ? bounds.filesBytes : bounds.bodyBytes);
     const body = read(route.body, given, "the body");
-    return { params: path, query, body } as RouteRequest<RouteName>;
+    return { params: path, query, body } as OperationRequest<OperationName>;
   }
 
-  function callOf(asked: AskedRequest, caller: Caller | null, request: RouteRequest<RouteName>): Call<RouteName> {
+  function callOf(asked: AskedRequest, caller: Caller | null, request: OperationRequest<OperationName>): Call<OperationName> {
     const may = (wanted: Act): boolean => caller !== null && access.mayDo(caller, wanted) === null;
     const header = (name: string): string | null => {
       const value = asked.message.headers[name];
@@ -139,9 +139,9 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
 
   async function doneOnce(
     asked: AskedRequest,
-    route: RouteName,
-    of: Route,
-    call: Call<RouteName>,
+    route: OperationName,
+    of: Operation,
+    call: Call<OperationName>,
     handler: AnyHandler,
   ): Promise<{ status: number; answer: HttpAnswer }> {
     const { params, query, body, caller, may, sees, gone, header } = call;
@@ -155,7 +155,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
       call,
       () =>
         once.done(given, async (made) => {
-          const answer = await handler({ params, query, body, caller, may, sees, gone, header, once: made } as Call<RouteName>);
+          const answer = await handler({ params, query, body, caller, may, sees, gone, header, once: made } as Call<OperationName>);
           if (answer.kind !== "json") throw new Error("what is done once is answered as JSON");
           return { status: answer.status ?? of.status, value: answer.value, passing: answer.passing ?? false };
         }),

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { type IntentId, intentId } from "@orgate/core";
-import { idempotencyKey, type RouteName, wireProblem } from "@orgate/core/wire";
+import { idempotencyKey, type OperationName, wireProblem } from "@orgate/core/wire";
 import type { AccessScope } from "../identity/access.ts";
 import { refusal } from "./http-response.ts";
 
@@ -27,7 +27,7 @@ export type Keys = Readonly<{
 export type GivenAnswer = Readonly<{
   user: string;
   scope: Pick<AccessScope, "agents" | "actions">;
-  route: RouteName;
+  route: OperationName;
   key: string | undefined;
   request: unknown;
 }>;

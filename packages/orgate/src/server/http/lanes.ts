@@ -3,7 +3,9 @@
  *
  * W445 whoever asks for more long work at once than is for one caller is told so (429), and others are not kept from theirs.
  */
+
 import { wireProblem } from "@orgate/core/wire";
+import { onAbort } from "../../node/abort.ts";
 import type { Caller } from "../identity/access.ts";
 import { refusal } from "./http-response.ts";
 
@@ -34,8 +36,7 @@ export function lanesOf(): Lanes {
         else taken.set(who, left);
         all -= 1;
       };
-      if (gone.aborted) leave();
-      else gone.addEventListener("abort", leave, { once: true });
+      onAbort(gone, leave);
     },
   };
 }

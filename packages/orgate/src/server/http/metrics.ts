@@ -5,14 +5,16 @@
  * W81 a caller is shown the figures of the agents that it may see; those of the server itself only where it may see the project.
  * W82 no value of a label comes from what models or people say, so that there are never more series than agents, tools, models, routes and endings.
  */
+
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
-import type { RouteOutput } from "@orgate/core/wire";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { OperationOutput } from "@orgate/core/wire";
+import { errorMessage } from "../../node/error-message.ts";
+import type { Runtime } from "../../runtime/api.ts";
 import { type Act, act } from "../identity/access.ts";
 import type { Log } from "./logs.ts";
 
-export type Metric = RouteOutput<"metrics">["metrics"][number];
+export type Metric = OperationOutput<"metrics">["metrics"][number];
 type Sample = Metric["samples"][number];
 type Labels = Readonly<Record<string, string>>;
 
@@ -71,7 +73,7 @@ export function openMetrics({ runtime, log, gauges }: MetricsNeed): Metrics {
       if (one.kind === "entry") await heard(one.entry);
   }
   void follow().catch((error: unknown) => {
-    if (!stop.signal.aborted) log("error", "metrics.stopped", { error: error instanceof Error ? error.message : String(error) });
+    if (!stop.signal.aborted) log("error", "metrics.stopped", { error: errorMessage(error) });
   });
 
   async function standing(): Promise<readonly Metric[]> {

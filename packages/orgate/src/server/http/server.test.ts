@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { isFault } from "@orgate/core";
-import { problemSchema, ROUTE_NAMES, ROUTES, type Route, readChatMessage, readClientFrame } from "@orgate/core/wire";
+import { OPERATION_NAMES, OPERATIONS, type Operation, problemSchema, readChatMessage, readClientFrame } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { raw, type Serving, type ServingOptions, serving } from "../fixtures/serving.ts";
@@ -182,8 +182,8 @@ test("W75 who is not known learns nothing of a request's form, and who may not d
 
 test("W75 no route of the table answers anybody who is not known, but those that are for anybody", async () => {
   const at = await serve({ serve: { bounds: { strangersBurst: 1_000 } } });
-  for (const name of ROUTE_NAMES) {
-    const route: Route = ROUTES[name];
+  for (const name of OPERATION_NAMES) {
+    const route: Operation = OPERATIONS[name];
     const path = `/api/v1${route.path.replaceAll(/\{\w+\}/g, "s_000000000000")}`;
     const response = route.method === "GET" ? await at.get(path, null) : await at.post(path, {}, {}, null);
     await response.text();

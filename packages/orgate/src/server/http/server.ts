@@ -12,7 +12,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
-import { API, CLOSE, MOST_FRAME_BYTES, type Problem, type RouteName, wireProblem } from "@orgate/core/wire";
+import { API, CLOSE, MOST_FRAME_BYTES, type OperationName, type Problem, wireProblem } from "@orgate/core/wire";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Access, type Asking, type Caller, isChatKey, isProblem, strict } from "../identity/access.ts";
 import type { Check, HealthChecks } from "./health-checks.ts";
@@ -30,7 +30,7 @@ export type AskedRequest = Readonly<{
   gone: AbortSignal;
 }>;
 /** `route` is what logs and metrics count it under. Throws refusals and faults. */
-export type HandledRequest = Readonly<{ route: RouteName; status: number; answer: HttpAnswer; caller: Caller | null }>;
+export type HandledRequest = Readonly<{ route: OperationName; status: number; answer: HttpAnswer; caller: Caller | null }>;
 
 /** A page beside the API: the description, sign-in, the console. */
 export type ServedPage = Readonly<{

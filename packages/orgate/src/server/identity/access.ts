@@ -4,9 +4,11 @@
  * W61 nobody is let in and nothing is done unless `authenticate` names the caller and `mayDo` has no objection; an error of either is a refusal.
  * W185 whoever is connected when their access ends is cut off: `watch` tells, for as long as something is open.
  */
+
 import type { IncomingHttpHeaders } from "node:http";
 import type { Millis, Principal } from "@orgate/core";
 import { type ActName, type ActOn, type Problem, wireProblem } from "@orgate/core/wire";
+import { errorMessage } from "../../node/error-message.ts";
 import type { Person } from "../../store/keyring.ts";
 
 /** What a key or a sign-in is limited to; null: whatever the policies let the person see and do. */
@@ -88,7 +90,7 @@ export function strict({ authenticate, mayDo, watch }: Access): Access {
       try {
         return mayDo(caller, wanted);
       } catch (error) {
-        return `it could not be decided: ${error instanceof Error ? error.message : String(error)}`;
+        return `it could not be decided: ${errorMessage(error)}`;
       }
     },
   };

@@ -6,9 +6,9 @@
  */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
 import type { SessionSummary, StandingGrant, WaitingQuestion } from "@orgate/core/journal";
-import { type RouteAct, wireProblem } from "@orgate/core/wire";
+import { type OperationAct, wireProblem } from "@orgate/core/wire";
+import type { Runtime } from "../../runtime/api.ts";
 import { type SettledRequest, settledRequest, settledText } from "../../runtime/people/settled-request.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 import { bookOf } from "../../schedules/index.ts";
 import { refusal } from "../http/http-response.ts";
 import { type Act, act, requesterOf } from "./access.ts";
@@ -23,13 +23,13 @@ const textIn = (from: unknown, name: string): string | null => {
 };
 
 /** Q367 an answer is what it says: to deny and to withdraw are acts of their own. */
-function answering(kind: RouteAct["kind"], body: unknown): RouteAct["kind"] {
+function answering(kind: OperationAct["kind"], body: unknown): OperationAct["kind"] {
   if (kind !== "approve" || typeof body !== "object" || body === null) return kind;
   const given = textIn(Reflect.get(body, "answer"), "kind");
   return given === "deny" || given === "withdraw" ? given : kind;
 }
 
-export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, body, user }: AboutAct): Promise<Act> {
+export async function actOf(runtime: Runtime, { kind, on }: OperationAct, { params, body, user }: AboutAct): Promise<Act> {
   switch (on) {
     case "listing":
     case "policies":

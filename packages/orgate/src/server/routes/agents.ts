@@ -1,6 +1,6 @@
 import { type Agent, breakerSubject, FaultError, isFault, type SessionId, toolsOf } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { sha256 } from "../../node/crypto.ts";
 import type { Call, Handlers } from "../http/api.ts";
 import { type Act, act } from "../identity/access.ts";
@@ -98,7 +98,7 @@ const firstLine = (text: string): string => (text.trim().split("\n", 1)[0] ?? ""
 /** Of whom it may delegate to, those that the caller may see. */
 type Sees = (agent: string) => boolean;
 
-const viewOf = (agent: Agent, sees: Sees): RouteOutput<"agents">["items"][number] => ({
+const viewOf = (agent: Agent, sees: Sees): OperationOutput<"agents">["items"][number] => ({
   name: agent.name,
   description: firstLine(agent.instructions),
   model: agent.model,
@@ -128,7 +128,7 @@ const detailOf = (agent: Agent, sees: Sees): unknown => ({
   warnings: agent.warnings,
 });
 
-async function statusOf({ runtime }: Front, agent: Agent): Promise<RouteOutput<"agentStatus">> {
+async function statusOf({ runtime }: Front, agent: Agent): Promise<OperationOutput<"agentStatus">> {
   const { name } = agent;
   const sessions = { idle: 0, running: 0, waiting: 0, closed: 0 };
   for (const one of runtime.place.store.tally()) if (one.agent === name) sessions[one.state] = one.count;

@@ -1,7 +1,7 @@
 import { FaultError, type ScheduleSpec, sessionId } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
-import { type RouteRequest, wireProblem } from "@orgate/core/wire";
-import { projectSchedule } from "../../config/schedule-schema.ts";
+import { type OperationRequest, wireProblem } from "@orgate/core/wire";
+import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { specOf } from "../../schedules/declaring.ts";
 import type { ScheduleDesk, ScheduleView, WantedSchedule } from "../../schedules/operations.ts";
@@ -91,7 +91,7 @@ const running = doing("run-schedule");
 /** With what its caller may do with it: what would be refused need not be offered. */
 const offered = (view: ScheduleView, may: May) => ({ ...view, may: { edit: may(editing(view)), run: may(running(view)) } });
 
-type Sought = RouteRequest<"schedules">["query"];
+type Sought = OperationRequest<"schedules">["query"];
 /** A place is what its row is sorted by: one that comes or goes meanwhile moves none of the others to another page. */
 function inOrder(
   all: readonly StandingSchedule[],
@@ -120,7 +120,7 @@ const need = ({ state, failures, last }: StandingSchedule): number =>
   state === "stopped" ? 0 : failures > 0 || (last !== null && last.ending !== null && last.ending !== "completed") ? 1 : 2;
 
 function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
-  const read = projectSchedule.safeParse(written);
+  const read = projectScheduleSchema.safeParse(written);
   if (read.success) return specOf(read.data, owner, calendar);
   const [issue] = read.error.issues;
   throw new FaultError({

@@ -1,11 +1,11 @@
 /** Turns of a session, from its entries; and what came of one. */
 import { ENDINGS, type Entry, haltWaitedFor, type JournalEvent, type Json, readTurn, type SessionId, type State, seq } from "@orgate/core";
 import { haltOf, haltText, liftText, type Orders, type StandingHalt } from "@orgate/core/journal";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
+import type { Runtime } from "../../runtime/api.ts";
 import { membersOf } from "../../runtime/members.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 
-export type TurnView = RouteOutput<"turns">["items"][number];
+export type TurnView = OperationOutput<"turns">["items"][number];
 type Ended = Extract<JournalEvent, { kind: "turn.ended" }>;
 type Open = { -readonly [K in keyof TurnView]: TurnView[K] };
 
@@ -79,7 +79,7 @@ const over = ({ at }: Entry, { ending, output, detail, usage, iterations, calls,
   activeMs,
 });
 
-export type ResultView = RouteOutput<"execute">;
+export type ResultView = OperationOutput<"execute">;
 type Sees = (agent: string) => boolean;
 
 /** S208 up to that entry, of that turn. Who may not be seen is told of without a name. */

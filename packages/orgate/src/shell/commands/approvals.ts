@@ -1,14 +1,14 @@
 /** Commands about what waits for people. */
 import { approvalRow, quorumText, timeLeft } from "@orgate/core/journal/view";
 import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { age } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../shell.ts";
 import { fitTable } from "../ui/tables.ts";
 import type { ShellCommand } from "./command.ts";
 
-type Unknowns = RouteOutput<"unknowns">["items"];
+type Unknowns = OperationOutput<"unknowns">["items"];
 /** A call's id is of its session. */
 const nameOf = ({ session, call }: Unknowns[number]): string => `${session.slice(-6)}:${call}`;
 

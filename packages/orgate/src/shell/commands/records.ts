@@ -1,8 +1,10 @@
 /** Commands about what is kept: positions, exports, logs, knowledge, skills, schedules, secrets. */
+
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { narrator } from "@orgate/core/journal/view";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
+import { errorMessage } from "../../node/error-message.ts";
 import { age, count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../shell.ts";
@@ -33,7 +35,7 @@ async function exported(rest: string, shell: Shell): Promise<void> {
   try {
     writeFileSync(file, text, { flag: "wx", mode: 0o600 });
   } catch (error) {
-    return shell.say(`it cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    return shell.say(`it cannot be written: ${errorMessage(error)}`);
   }
   shell.say(`${count(text.trimEnd().split("\n").length, "line")} in ${visible(file)}: \`orgate journal verify FILE\` proves it anywhere`);
 }
@@ -65,7 +67,7 @@ async function logs(rest: string, shell: Shell): Promise<void> {
   shell.ui.print(lines.length === 0 ? ["nothing has happened yet"] : lines);
 }
 
-type Known = RouteOutput<"knowledge">["items"];
+type Known = OperationOutput<"knowledge">["items"];
 function knownTable(items: Known, shell: Shell, none: string): void {
   if (items.length === 0) {
     shell.say(none);
@@ -103,7 +105,7 @@ async function skills(rest: string, shell: Shell): Promise<void> {
 
 // ── schedules ──
 
-type Schedule = RouteOutput<"schedules">["items"][number];
+type Schedule = OperationOutput<"schedules">["items"][number];
 const whenOf = ({ spec: { when } }: Schedule): string =>
   when.kind === "cron" ? `${when.cron} ${when.timezone}` : new Date(when.at).toISOString();
 async function listed(shell: Shell): Promise<void> {

@@ -1,7 +1,7 @@
 /** Commands about the conversation, and with whom it is. */
 import { count, durationText, tokensText } from "@orgate/core/journal/view";
 import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { age, type Cell } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import { describeHalt } from "../server-state.ts";
@@ -11,7 +11,7 @@ import { fitTable } from "../ui/tables.ts";
 import { parseTheme, THEMES } from "../ui/themes.ts";
 import type { ShellCommand } from "./command.ts";
 
-type Summary = RouteOutput<"session">;
+type Summary = OperationOutput<"session">;
 
 const NOBODY = "nothing has been said in this conversation yet";
 
@@ -25,7 +25,7 @@ async function sessionNamed(
   const items: Summary[] = [];
   for (let cursor: string | null = ""; cursor !== null && items.length < MOST_LOOKED; ) {
     const query: { limit: number; cursor?: string } = { limit: 500, ...(cursor === "" ? {} : { cursor }) };
-    const page: RouteOutput<"sessions"> | null = await asked(reach.client.call("sessions", { query }));
+    const page: OperationOutput<"sessions"> | null = await asked(reach.client.call("sessions", { query }));
     if (page === null) return null;
     items.push(...page.items);
     cursor = page.next;

@@ -3,11 +3,13 @@
  * S63 loading a project and running turns never keep the line waiting: the shell's own server is in a thread of its own, and what is asked of a person in there is asked at the line.
  * S64 a server's thread that ends by itself is a fault with what to do, and the terminal is given back; what was in progress goes on at the next start.
  */
+
 import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import { FaultError } from "@orgate/core/vocab";
 import type { AskHidden } from "../../identity/secrets.ts";
+import { errorMessage } from "../../node/error-message.ts";
 import type { Given } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { visibleLines } from "../../terminal/visible.ts";
@@ -59,7 +61,7 @@ export async function startLocalServerThread(given: Given, screen: Screen, ask: 
         return over.resolve();
     }
   });
-  worker.on("error", (error) => gone(error instanceof Error ? error.message : String(error)));
+  worker.on("error", (error) => gone(errorMessage(error)));
   worker.on("exit", (code) => gone(`its thread ended with ${code}`));
   for (const stream of [worker.stdout, worker.stderr]) passOn(stream, screen);
 

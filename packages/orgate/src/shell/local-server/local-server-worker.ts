@@ -1,6 +1,8 @@
 /** The thread of a shell's own server: loading a project and running turns never keep the line waiting. */
+
 import { parentPort, workerData } from "node:worker_threads";
 import { FaultError } from "@orgate/core/vocab";
+import { errorMessage } from "../../node/error-message.ts";
 import { coloured, plain } from "../../terminal/paint.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import type { LocalServer } from "./local-server.ts";
@@ -61,7 +63,7 @@ async function serve(setup: LocalServerSetup): Promise<LocalServer | null> {
     tell({ kind: "open", url: own.url, token: own.token, name: own.name });
     return own;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     tell({ kind: "failed", fault: error instanceof FaultError ? error.fault : null, message });
     return null;
   }
