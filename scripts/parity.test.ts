@@ -23,7 +23,7 @@ const rowsOf = (text: string) =>
     .split("\n")
     .filter((line) => /^\| [A-Z]\d+ \|/.test(line))
     .map((line) => line.slice(2, -2).split(" | "));
-const rules = new Set([...spec.matchAll(/^- \*\*([A-Z]\d+)\*\*/gm)].map(([, id]) => id));
+const rules = new Set([...spec.matchAll(/^- \*\*([A-Z]-\d+)\*\*/gm)].map(([, id]) => id));
 
 test("R15 the page has a section for every part of the reference, and no row elsewhere", () => {
   expect(sections.map(({ title }) => title)).toEqual(PARTS.map(([title]) => title));
