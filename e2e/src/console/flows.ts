@@ -569,7 +569,7 @@ export const consoleFlows: Suite = {
         await ana.page.unrouteAll(); // one that failed midway is not the next one's matter
         await ana.page.setViewportSize(DESKTOP);
         ana.errors(); // each case tells its own
-        if (performance.now() - began > 12_000) tell(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
+        if (performance.now() - began > 12_000) tell(`${name} took ${Math.round((performance.now() - began) / 100) / 10} s`);
       }
     } finally {
       await browser.close();

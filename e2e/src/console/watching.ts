@@ -480,7 +480,7 @@ export const consoleWatch: Suite = {
           await person.page.unrouteAll(); // one that failed midway is not the next one's matter
           person.errors(); // each case tells its own
         }
-        tell(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
+        tell(`${name} took ${Math.round((performance.now() - began) / 100) / 10} s`);
       }
     } finally {
       await browser.close();
