@@ -1,4 +1,4 @@
-/** The long form of the fuzz of contracts: node scripts/fuzz.ts [--cases 10000000] [--seed N] [--write]. `--write` makes docs/contract-fuzz.md. */
+/** The long form of the fuzz of contracts: node scripts/fuzz.ts [--cases 10000000] [--seed N] [--write]. `--write` makes docs/results/contract-fuzz.md. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 

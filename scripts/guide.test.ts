@@ -29,8 +29,10 @@ test("R14 a page that a message or another page of the guide names is there", ()
 
 test("R14 README leads to every example, and the guide's pages are led to from README or another page", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
+  const list = readFileSync(join(root, "examples/README.md"), "utf8");
   const examples = readdirSync(join(root, "examples/src")).filter((name) => /^\d\d-.*\.ts$/.test(name));
-  expect(examples.filter((name) => !readme.includes(`(examples/src/${name})`))).toEqual([]);
+  expect(readme).toContain("(examples/README.md)");
+  expect(examples.filter((name) => !list.includes(`(src/${name})`))).toEqual([]);
   const pages = [readme, ...textsIn("docs/guide", ".md")];
   const led = (name: string) => pages.some((page) => page.includes(`](${name})`) || page.includes(`](docs/guide/${name})`));
   expect(readdirSync(join(root, "docs/guide")).filter((name) => !led(name))).toEqual([]);
@@ -48,11 +50,12 @@ test("links between the pages lead to files that exist", () => {
   const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`);
-  const dead = [...pages, "README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md"].flatMap((page) =>
-    [...readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
-      .map(([, target = ""]) => target)
-      .filter((target) => !existsSync(join(root, dirname(page), target)))
-      .map((target) => `${page}: ${target}`),
+  const dead = [...pages, "README.md", "examples/README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md"].flatMap(
+    (page) =>
+      [...readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
+        .map(([, target = ""]) => target)
+        .filter((target) => !existsSync(join(root, dirname(page), target)))
+        .map((target) => `${page}: ${target}`),
   );
   expect(dead).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The long form of the gate's oracle: node scripts/oracle.ts [--cases 100000] [--seed N] [--write]. `--write` makes docs/gate-oracle.md. */
+/** The long form of the gate's oracle: node scripts/oracle.ts [--cases 100000] [--seed N] [--write]. `--write` makes docs/results/gate-oracle.md. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 

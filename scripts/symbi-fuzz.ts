@@ -1,4 +1,4 @@
-// `node scripts/symbi-fuzz.ts [COUNT] [SEED]`: the long form of the fuzz of the .symbi language; writes docs/symbi-fuzz.md.
+// `node scripts/symbi-fuzz.ts [COUNT] [SEED]`: the long form of the fuzz of the .symbi language; writes docs/results/symbi-fuzz.md.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
