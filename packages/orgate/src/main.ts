@@ -6,7 +6,7 @@ import { helpText } from "./cli/help.ts";
 import { parse } from "./cli/parse.ts";
 import { errorMessage } from "./node/error-message.ts";
 import { version } from "./node/version.ts";
-import { EXIT, type Given, LEFT } from "./terminal/command.ts";
+import { EXIT, type Given, INTERRUPTED } from "./terminal/command.ts";
 import { hintAsTyped } from "./terminal/next-command.ts";
 import { processScreen, type Screen } from "./terminal/screen.ts";
 import { visible } from "./terminal/visible.ts";
@@ -54,7 +54,7 @@ export function report(error: unknown, json: boolean, screen: Screen, env: Given
     screen.aside(`${screen.paintAside("bad", "error:")} ${visible(said.message)}`);
     if (said.hint !== "") screen.aside(`${screen.paintAside("dim", "hint:")} ${visible(hintAsTyped(said.hint, env))}`);
   }
-  if (error instanceof FaultError && error.cause === LEFT) return EXIT.interrupted;
+  if (error instanceof FaultError && error.cause === INTERRUPTED) return EXIT.interrupted;
   return fault?.kind === "usage" ? EXIT.usage : EXIT.failure;
 }
 

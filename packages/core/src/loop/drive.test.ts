@@ -7,7 +7,8 @@ import type { Row } from "../gate/table.ts";
 import type { Model } from "../reason/port.ts";
 import { failure, hang, reply, type Step, scriptedModel, type WorldOptions, world } from "../testing/index.ts";
 import { DEFAULT_LIMITS, type Digest, digest, type Hash, type Json, type Tool, type ToolContext } from "../vocab/index.ts";
-import { drive, type Held } from "./drive.ts";
+import { drive } from "./drive.ts";
+import type { Held } from "./open.ts";
 import type { Ports } from "./ports.ts";
 
 const sha256: Hash = (text): Digest => digest(nodeHash("sha256", text, "hex"));

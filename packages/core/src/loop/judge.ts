@@ -13,8 +13,8 @@ import { cut } from "../observe/observe.ts";
 import {
   type Action,
   type ActionId,
+  type ActionText,
   type Ask,
-  callId,
   canonical,
   DEFAULT_KNOWLEDGE,
   type Decided,
@@ -33,6 +33,7 @@ import {
   type PolicyId,
   policyId,
   principalName,
+  printActionId,
   type Targets,
   type Tool,
   UNKNOWN_OPEN,
@@ -73,32 +74,33 @@ type Needs = Pick<
 type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
 
 /** Facts for what was not proposed, while a call that was is running. */
-export type FactsFor = (s: State, t: Turn | null, id: ActionId) => (action: Action) => Facts;
+export type FactsFor = (s: State, t: Turn | null, id: ActionText) => (action: Action) => Facts;
 
 export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
   const aimsOf = aiming(p);
   const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
   const decide: Judge = (s, t, id) => {
-    const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest, now);
+    const text = printActionId(id);
+    const { action, refused, gated, modified, counted, leave } = toAction({ p, s, t, toolDigest, now }, id);
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null
-        ? ask(p, action, factsFor(p, s, t, { id, action, counted, now: now(), aimsOf }))
+        ? ask(p, action, factsFor(p, s, t, { id: text, action, counted, now: now(), aimsOf }))
         : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
-    const doubted = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
-    const careful = withHumanApproval(withEscalation(doubted, t, id), p, id, action);
+    const doubted = id.kind === "reconcile" ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
+    const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
     const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     const granted = t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p);
     return {
       kind: "gate.decided",
-      id,
+      id: text,
       action,
       digest,
       slice,
-      verdict: t === null ? granted : withBreakers(granted, action, p, `${s.session}/${id}`),
+      verdict: t === null ? granted : withBreakers(granted, action, p, `${s.session}/${text}`),
       read,
       shadow,
     };
@@ -135,62 +137,53 @@ type Named = Readonly<{
   leave: Answered | null;
 }>;
 
-type ToAction = Pick<Ports, "tools" | "model" | "fallbacks" | "summariser" | "children" | "hash">;
+type Naming = Readonly<{
+  p: Pick<Ports, "tools" | "model" | "fallbacks" | "summariser" | "children" | "hash">;
+  s: State;
+  t: Turn | null;
+  toolDigest: (tool: Tool) => Digest;
+  now: () => Millis;
+}>;
 
-function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest, now: () => Millis): Named {
-  const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
-  if (unknown !== undefined)
-    return { action: unknown.decided.action, refused: null, gated: UNDECIDED, modified: true, counted: true, leave: null };
-  if (t === null) throw new Error(`there is no turn to decide ${id} in`);
-  if (id.startsWith("model:"))
-    return {
-      action: { kind: "model", model: modelOf(p, t).id },
-      refused: null,
-      gated: t.model,
-      modified: false,
-      counted: false,
-      leave: null,
-    };
-  if (id.startsWith("summary:"))
-    return {
-      action: { kind: "model", model: summariserOf(p, s, t).id },
-      refused: null,
-      gated: t.summary.gated,
-      modified: false,
-      counted: false,
-      leave: null,
-    };
-  if (id.startsWith("respond:"))
-    return {
-      action: { kind: "respond", to: recipientOf(s) },
-      refused: null,
-      gated: t.respond,
-      modified: false,
-      counted: false,
-      leave: null,
-    };
-  if (id.startsWith("recall:") || id.startsWith("remember:")) {
-    const isRecall = id.startsWith("recall:");
-    const action: Action = isRecall
-      ? { kind: "recall", scope: s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope }
-      : rememberingOf(s, t, p.hash);
-    return { action, refused: null, gated: isRecall ? t.recall.gated : t.keep.gated, modified: false, counted: false, leave: null };
+/** The action that an id names, as it stands now, and where it stands with the gate. */
+function toAction({ p, s, t, toolDigest, now }: Naming, id: ActionId): Named {
+  if (id.kind === "reconcile") {
+    const unknown = s.unknowns.get(id.call);
+    if (unknown === undefined) throw new Error(`call ${id.call} has no unknown outcome to ask about`);
+    return { ...PLAIN, action: unknown.decided.action, gated: UNDECIDED, modified: true, counted: true };
   }
-  const call = t.calling.find((c) => (c.proposed.id as string) === id);
-  if (call === undefined) throw new Error(`there is no call ${id} to decide`);
-  const contracted =
-    t.finish === "length"
-      ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest)
-      : delegateContract(p, s, t, call, toolDigest, now());
-  return {
-    action: contracted.action,
-    refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
-    gated: call.gated,
-    modified: call.modified,
-    counted: isCounted(call),
-    leave: call.starts > 0 ? call.leave : null,
-  };
+  if (t === null) throw new Error(`there is no turn to decide ${printActionId(id)} in`);
+  switch (id.kind) {
+    case "model":
+      return { ...PLAIN, action: { kind: "model", model: modelOf(p, t).id }, gated: t.model };
+    case "summary":
+      return { ...PLAIN, action: { kind: "model", model: summariserOf(p, s, t).id }, gated: t.summary.gated };
+    case "respond":
+      return { ...PLAIN, action: { kind: "respond", to: recipientOf(s) }, gated: t.respond };
+    case "recall":
+      return { ...PLAIN, action: { kind: "recall", scope: s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope }, gated: t.recall.gated };
+    case "remember":
+      return { ...PLAIN, action: rememberingOf(s, t, p.hash), gated: t.keep.gated };
+    case "call": {
+      const call = t.calling.find((c) => c.proposed.id === id.call);
+      if (call === undefined) throw new Error(`there is no call ${id.call} to decide`);
+      const contracted =
+        t.finish === "length"
+          ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest)
+          : delegateContract(p, s, t, call, toolDigest, now());
+      return {
+        action: contracted.action,
+        refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
+        gated: call.gated,
+        modified: call.modified,
+        counted: isCounted(call),
+        leave: call.starts > 0 ? call.leave : null,
+      };
+    }
+  }
 }
+
+const PLAIN = { refused: null, modified: false, counted: false, leave: null } as const;
 
 /** Middleware's word, given before the gate was asked: it can refuse, never permit. */
 const blockedBy = (reason: string | null): Named["refused"] =>
@@ -218,7 +211,7 @@ function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, acti
   return { ...sessionFacts(s, t, action, counted), lately, aims: once(() => aimsOf(s, t, action, lately)) };
 }
 
-type Asked = Readonly<{ id: ActionId; action: Action; counted: boolean; now: Millis; aimsOf: AimsOf }>;
+type Asked = Readonly<{ id: ActionText; action: Action; counted: boolean; now: Millis; aimsOf: AimsOf }>;
 
 function once<T>(work: () => T): () => T {
   let found: { readonly value: T } | null = null;
@@ -367,13 +360,13 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
 
 /** T44 its definition wants a person asked, and no policy can say otherwise. To ask a tool what became of a call is no call. */
 function withHumanApproval(verdict: Verdict, p: Pick<Ports, "tools">, id: ActionId, action: Action): Verdict {
-  if (action.kind !== "call" || id.startsWith("reconcile:") || p.tools.find(action.tool)?.humanApproval !== true) return verdict;
+  if (action.kind !== "call" || id.kind === "reconcile" || p.tools.find(action.tool)?.humanApproval !== true) return verdict;
   const question = `${action.tool} is run only when a person says so: run it?`;
   return withAsks(verdict, [{ policy: policyId(`${HUMAN_APPROVAL}/${action.tool}`), question, terms: PLAIN_TERMS }]);
 }
 
 /** A call that failed and is for a person to decide about: asked whatever the policies permit. */
-function withEscalation(verdict: Verdict, t: Turn | null, id: ActionId): Verdict {
+function withEscalation(verdict: Verdict, t: Turn | null, id: ActionText): Verdict {
   const call = t === null ? null : callOf(t, id);
   if (call?.run.kind !== "failed" || call.mending?.stage !== "person") return verdict;
   const effect = call.repeat === "once" ? ", and may have had an effect" : "";

@@ -16,8 +16,9 @@ import {
 } from "../vocab/index.ts";
 import { ANN, asks, BOB, call, open, pay, REST, say, stage, toolOf } from "./fixtures/stage.ts";
 import { checkHistory } from "./model/history.ts";
+import { openSession } from "./open.ts";
 import type { Ports } from "./ports.ts";
-import { openSession, readState } from "./resume.ts";
+import { readState } from "./resume.ts";
 import { closeSession, createSession, forkSession } from "./sessions.ts";
 
 const FACTS: AgentFacts = factsOf(opened("tester"));

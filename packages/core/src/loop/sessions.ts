@@ -4,8 +4,9 @@ import type { SessionSummary } from "../journal/summary.ts";
 import { estimates } from "../reason/tokens.ts";
 import { FaultError, isFault, isSessionId, type JournalEvent, type Principal, type SessionId, type Surface, seq } from "../vocab/index.ts";
 import { checkHistory, historyOf } from "./model/history.ts";
+import { beginSession, holdTakenEvent, type Opening } from "./open.ts";
 import type { Ports } from "./ports.ts";
-import { beginSession, type Opening, readState, takenEvent } from "./resume.ts";
+import { readState } from "./resume.ts";
 
 type Founding = Pick<Ports, "journal" | "ids" | "clock">;
 
@@ -127,7 +128,7 @@ export async function closeSession(
     const state = await readState(p, session);
     if (state.turn !== null) throw new FaultError({ kind: "session-busy", session });
     const closed = { kind: "session.closed", by, reason: reason.toWellFormed() } as const;
-    const events = [takenEvent(p, hold), ...(state.closed ? [] : [closed])].map((event) => ({ at: p.clock.now(), event }));
+    const events = [holdTakenEvent(p, hold), ...(state.closed ? [] : [closed])].map((event) => ({ at: p.clock.now(), event }));
     await p.journal.append({ stream: session, after: state.seq, hold, events, consumes: [], unlessHalted: [] });
   } finally {
     await p.journal.release(hold);

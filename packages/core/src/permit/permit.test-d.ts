@@ -1,14 +1,15 @@
 /** Skipping the gate does not type-check (rule 1). Each of these lines must be an error; `tsc` fails when one is not. */
 import { act, type Run } from "../act/act.ts";
-import { drive, type Held } from "../loop/drive.ts";
+import { drive } from "../loop/drive.ts";
+import type { Held } from "../loop/open.ts";
 import type { Ports } from "../loop/ports.ts";
-import type { ActionId, Limits, Seq, ToolContext } from "../vocab/index.ts";
+import type { ActionText, Limits, Seq, ToolContext } from "../vocab/index.ts";
 import type { Permit, Receipt, Redeem, turnstile } from "./turnstile.ts";
 
 declare const pass: ReturnType<typeof turnstile>;
 declare const redeem: Redeem;
 declare const run: Run;
-declare const action: ActionId;
+declare const action: ActionText;
 declare const ports: Ports;
 declare const held: Held;
 declare const limits: Limits;

@@ -2,8 +2,8 @@ import { hash as nodeHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
   type Action,
-  type ActionId,
-  actionId,
+  type ActionText,
+  actionText,
   callId,
   type Digest,
   digest,
@@ -21,7 +21,7 @@ import { type Permit, type Receipt, turnstile } from "./turnstile.ts";
 const digestAction = (action: Action): Digest => digestOf(action, (text) => digest(nodeHash("sha256", text, "hex")));
 const allow: Verdict = { kind: "allow", because: [], approval: null };
 const deny: Verdict = { kind: "deny", by: "policy", because: [], faults: [], reason: "no" };
-const id = (n: number): ActionId => actionId(`1.${n}`);
+const id = (n: number): ActionText => actionText(`1.${n}`);
 
 function decided(n: number, verdict: Verdict = allow, args: Record<string, string> = { path: "a" }): Stamped {
   const action: Action = {

@@ -2,7 +2,7 @@
 import type { Inbox } from "../inbox/port.ts";
 import { type Append, type Hold, type Journal, type KnownPage, parseRanges, type Records, spanOf } from "../journal/index.ts";
 import {
-  actionId,
+  actionText,
   approvalId,
   callId,
   callKey,
@@ -116,7 +116,7 @@ export const note = (value: Json): SessionEvent => ({ kind: "note", from: "test"
 const EDITED = digest("e".repeat(64));
 export const callDecided = (call: string, host = "a.example"): SessionEvent => ({
   kind: "gate.decided",
-  id: actionId(call),
+  id: actionText(call),
   action: {
     kind: "call",
     call: callId(call),
@@ -136,7 +136,7 @@ export const callDecided = (call: string, host = "a.example"): SessionEvent => (
 export const asked = (approval: string, action: string, quorum: number): SessionEvent => ({
   kind: "approval.asked",
   approval: approvalId(approval),
-  action: actionId(action),
+  action: actionText(action),
   digest: ZERO,
   asks: [{ policy: policyId("p"), question: "may it?", terms: { ...PLAIN_TERMS, quorum } }],
   expiresAt: millis(9_000),
@@ -567,8 +567,8 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
   rule("J51 a grant that is revoked is not used, in the very transaction that would write it, in whichever process", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const hold = await a.journal.take(S1);
-    const used: SessionEvent = { kind: "grant.used", grant: grantId("g_1"), action: actionId("1.0") };
-    const other: SessionEvent = { kind: "grant.used", grant: grantId("g_2"), action: actionId("1.1") };
+    const used: SessionEvent = { kind: "grant.used", grant: grantId("g_1"), action: actionText("1.0") };
+    const other: SessionEvent = { kind: "grant.used", grant: grantId("g_2"), action: actionText("1.1") };
     await a.journal.append(append(hold, 0, [opened("echo"), used]));
     const revoked: SystemEvent = { kind: "grant.revoked", grant: grantId("g_1"), by: { kind: "user", id: "ana" }, reason: "enough" };
     await b.journal.append({ ...append(GRANTS, 0, []), events: [{ at: millis(1), event: revoked }] });

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import {
-  type ActionId,
+  type ActionText,
   type Answer,
   type ApprovalId,
   type Attachment,
@@ -50,7 +50,7 @@ export const jsonObject: z.ZodType<JsonObject> = branded<JsonObject>(z.record(z.
 export const sessionIdSchema = branded<SessionId>(z.string().regex(/^s_[0-9a-z]{8,40}$/));
 export const streamIdSchema = branded<StreamId>(name);
 export const callIdSchema = branded<CallId>(name);
-export const actionIdSchema = branded<ActionId>(name);
+export const actionIdSchema = branded<ActionText>(name);
 export const approvalIdSchema = branded<ApprovalId>(name);
 export const grantIdSchema = branded<GrantId>(name);
 export const intentIdSchema = branded<IntentId>(z.string().regex(/^[\w-]{1,100}$/));

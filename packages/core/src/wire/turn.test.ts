@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  actionId,
+  actionText,
   callId,
   callKey,
   ENDINGS,
@@ -209,7 +209,7 @@ test("W35 each decision is told in the gate's own word, with the policies by nam
   ];
   const decided = verdicts.map(
     ([verdict]) =>
-      ({ kind: "gate.decided", id: actionId("model:1"), action: { kind: "model", model: "m" }, verdict }) as unknown as JournalEvent,
+      ({ kind: "gate.decided", id: actionText("model:1"), action: { kind: "model", model: "m" }, verdict }) as unknown as JournalEvent,
   );
   expect(live([started(), ...decided]).flatMap(chatTurn(mine, "r").hear)).toEqual(
     verdicts.map(([{ kind }, reason]) => ({ type: "PolicyDecision", request_id: "r", action: "model", decision: kind, reason })),

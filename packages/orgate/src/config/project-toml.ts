@@ -9,11 +9,11 @@ import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { FaultError } from "@orgate/core/vocab";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
-import { placeOf, readToml, type TextPlace } from "../files/toml-text.ts";
+import { findTomlPosition, readToml, type TextPosition } from "../files/toml-text.ts";
 import { errorMessage } from "../node/error-message.ts";
 import { type Config, toConfig } from "./config.ts";
 
-export { placeOf };
+export { findTomlPosition as placeOf };
 
 const FILE = "orgate.toml";
 const HINT = "see docs/guide/project.md for every setting";
@@ -48,7 +48,7 @@ export function readProject(folder: string): Config {
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw bad(file, toml, `not TOML: ${toml.detail}`, HINT);
   const read = toConfig(toml.value, root, file);
-  if (read.kind === "invalid") throw bad(file, placeOf(text, read.issue.path), read.issue.detail, HINT);
+  if (read.kind === "invalid") throw bad(file, findTomlPosition(text, read.issue.path), read.issue.detail, HINT);
   return read.config;
 }
 
@@ -66,6 +66,6 @@ function readText(file: string): string {
   }
 }
 
-function bad(file: string, place: TextPlace | null, detail: string, hint: string, cause?: unknown): FaultError {
+function bad(file: string, place: TextPosition | null, detail: string, hint: string, cause?: unknown): FaultError {
   return new FaultError({ kind: "file-bad", file, line: place?.line ?? null, column: place?.column ?? null, detail, hint }, cause);
 }

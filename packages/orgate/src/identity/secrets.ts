@@ -23,7 +23,7 @@ const LEAST = 8;
 /** Undefined: there is none of that name. */
 export type SecretsLook = SecretsPort & Readonly<{ find(name: string): Promise<string | undefined> }>;
 
-export function secretsFrom(store: SecretStore, env: Env, ask: AskHidden): SecretsLook {
+export function openSecrets(store: SecretStore, env: Env, ask: AskHidden): SecretsLook {
   let opened: Promise<Secrets> | null = null;
   const open = async (): Promise<Secrets> => store.open(await passphraseFor(env, ask, "passphrase of the secrets: "));
   const find = async (name: string): Promise<string | undefined> =>
@@ -56,14 +56,14 @@ const missing = (name: string): FaultError =>
   new FaultError({
     kind: "usage",
     detail: `there is no secret \`${name}\``,
-    hint: `\`orgate secrets set ${name}\`, or set $${variableOf(name)}`,
+    hint: `\`orgate secrets set ${name}\`, or set $${secretVariable(name)}`,
   });
 
-export const variableOf = (name: string): string => `ORGATE_SECRET_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
+export const secretVariable = (name: string): string => `ORGATE_SECRET_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
 
 /** The format's own name for it counts too. */
 function fromEnvironment(name: string, env: Env): string | undefined {
-  const own = variableOf(name);
+  const own = secretVariable(name);
   return [env[own], env[own.replace(/^ORGATE/, "TOOLCLAD")]].find((value) => value !== undefined && value !== "");
 }
 

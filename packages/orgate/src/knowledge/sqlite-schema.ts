@@ -97,7 +97,7 @@ const orNull = <T>(value: unknown, to: (n: number) => T): T | null => (value ===
 const text = (value: unknown): string | null => (value === null ? null : String(value));
 
 /** What this file wrote it reads: bodies and labels were checked before they came in. */
-export function itemOf(row: Row): StoredItem {
+export function toStoredItem(row: Row): StoredItem {
   const stream = text(row["stream"]);
   const by = text(row["superseded_by"]);
   return {

@@ -23,7 +23,7 @@ export type Vectors = Readonly<{
 
 const MOST_DIMENSIONS = 8_192;
 
-export function vectorsIn(db: DatabaseSync): Vectors {
+export function openVectors(db: DatabaseSync): Vectors {
   let ready: "no" | "yes" | Readonly<{ why: string }> = "no";
   /** Null: it can be used. */
   function load(): string | null {

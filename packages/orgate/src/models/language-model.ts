@@ -12,11 +12,11 @@ import {
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview, type ReplyPart } from "@orgate/core";
 import { onAbort, untilAborted } from "../node/abort.ts";
-import { type AnswerWay, type Manners, mannered, NATIVE } from "./answers.ts";
+import { type AnswerWay, type Manners, NATIVE, withAnswerWay } from "./answers.ts";
 import { type ModelTrouble, type Recipient, type SeenFault, toFault, troubleOf, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
-import { type Pieces, readPieces } from "./reading.ts";
-import { exactRedactor, redacted, redactor } from "./redact.ts";
+import { exactRedactor, redactor, redactSecrets } from "./redact.ts";
+import { type Pieces, readPieces } from "./stream-pieces.ts";
 import { type Patience, type Watchdog, watchdog } from "./watchdog.ts";
 import type { Wire } from "./wire.ts";
 
@@ -114,7 +114,7 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       await received(speaker, given, { ...pieces, heard }, dog);
       const reply = pieces.reply(id, request);
       const parts = reply.parts.map((part) => withoutKeys(part, exact));
-      return { ...reply, parts, meta: redacted(reply.meta, redact) };
+      return { ...reply, parts, meta: redactSecrets(reply.meta, redact) };
     } catch (error) {
       throw failure(error, dog, { ...seen, now: now() }, (trouble) => toFault(trouble, redact, { id, ...(inside.recipient ?? UNTOLD) }));
     } finally {
@@ -122,12 +122,12 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
     }
   }
   const asked: Model = Object.freeze({ id, ask });
-  return inside === OUTSIDE ? mannered(asked, { ...NATIVE, ...mannersOf(options) }) : asked;
+  return inside === OUTSIDE ? withAnswerWay(asked, { ...NATIVE, ...mannersOf(options) }) : asked;
 }
 
 /** M126 Wherever it stands: in what is said, in what is called and by which id. */
 function withoutKeys(part: ReplyPart, exact: (text: string) => string): ReplyPart {
-  const clean = { text: exact(part.text), meta: redacted(part.meta, exact) };
+  const clean = { text: exact(part.text), meta: redactSecrets(part.meta, exact) };
   return part.kind === "call" ? { ...part, ...clean, id: exact(part.id), tool: exact(part.tool) } : { ...part, ...clean };
 }
 

@@ -8,14 +8,14 @@ import { Worker } from "node:worker_threads";
 import { onAbort } from "./abort.ts";
 import { openBell } from "./bell.ts";
 
-export type Threaded<Message> = Readonly<{
+export type ThreadRun<Message> = Readonly<{
   worker: Worker;
   /** Each message of the thread, in order; ends with the thread. Throws what it threw, and `AbortError` once nobody waits. */
   messages: AsyncIterableIterator<Message>;
 }>;
 
 /** `file`: the thread's own, by its address. The thread has ended when `messages` has. */
-export function inThread<Message>(file: URL, workerData: unknown, gone: AbortSignal): Threaded<Message> {
+export function runInThread<Message>(file: URL, workerData: unknown, gone: AbortSignal): ThreadRun<Message> {
   const worker = new Worker(file, { workerData });
   return { worker, messages: messagesOf<Message>(worker, gone) };
 }

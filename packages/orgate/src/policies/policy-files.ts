@@ -12,7 +12,7 @@ import { lowerFirst, position, readJson, SURFACES, type Surface } from "@orgate/
 import { type Case, casesSchema, type PolicyFile, type PolicyProblem } from "@orgate/core/gate";
 import type * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
-import { locate } from "../files/json-place.ts";
+import { findJsonPosition } from "../files/json-position.ts";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
 import { errorMessage } from "../node/error-message.ts";
 
@@ -201,7 +201,7 @@ function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): rea
   const read = casesSchema.safeParse(json.value);
   if (!read.success) {
     for (const issue of read.error.issues)
-      problems.push({ file: path, ...position(text, locate(text, issue.path)), detail: issueText(issue), hint });
+      problems.push({ file: path, ...position(text, findJsonPosition(text, issue.path)), detail: issueText(issue), hint });
     return [];
   }
   if (read.data.length === 0) {
@@ -212,7 +212,7 @@ function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): rea
     const raw: unknown = Array.isArray(json.value) ? json.value[i] : null;
     const named = typeof raw === "object" && raw !== null && Object.hasOwn(raw, "surface");
     const c = named || surface === null ? given : { ...given, surface };
-    return { case: c, ...position(text, locate(text, [i])), named };
+    return { case: c, ...position(text, findJsonPosition(text, [i])), named };
   });
 }
 

@@ -10,7 +10,7 @@ import { type Digest, digestOf, type Entry, type Hash, type JournalEvent, type P
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
 import { MCP_FILE, readMcpFile } from "../mcp/mcp-file.ts";
 import { errorMessage } from "../node/error-message.ts";
-import { type FolderFiles, readFolder } from "./skill-folder.ts";
+import { type ReadFolderFiles, readFolder } from "./skill-folder.ts";
 
 export const INSTRUCTIONS = "AGENTS.md";
 const SKILLS = [".agents/skills", "skills"];
@@ -83,7 +83,7 @@ export const skillPlaces = ({ root, skillsHome }: Pick<TrustPlace, "root" | "ski
 
 /** A skill is its whole folder: texts and whatever lies beside them. */
 export type FoundFolder = Readonly<{ subject: string; name: string; folder: string }> &
-  Readonly<({ kind: "readable" } & FolderFiles) | { kind: "unreadable"; detail: string }>;
+  Readonly<({ kind: "readable" } & ReadFolderFiles) | { kind: "unreadable"; detail: string }>;
 
 /** `wanted`: only those of these names are read; null for all. */
 export function skillFolders(

@@ -39,9 +39,9 @@ import {
   withDigest,
 } from "@orgate/core";
 import { trustIn } from "@orgate/core/journal";
-import { fitsSecret, fitsSlowly, hashSecret, NOBODYS, newName, newSecret } from "../identity/secret-hash.ts";
+import { hashSecret, matchesSecret, matchesSlowHash, newName, newSecret, UNMATCHABLE_HASH } from "../identity/secret-hash.ts";
 import { openKnowledge } from "../knowledge/sqlite.ts";
-import { type ModelSettings, settingsOf } from "../models/env.ts";
+import { type ModelSettings, readModelSettings } from "../models/env.ts";
 import { modelFor } from "../models/offline/model.ts";
 import { providerModel } from "../models/providers.ts";
 import { tokenizers } from "../models/tokenizers.ts";
@@ -53,7 +53,7 @@ import { mustHaveSkills } from "../project/agent-settings.ts";
 import { type IntentDoor, listenForIntents } from "../store/intent-socket.ts";
 import { openStore, type Store } from "../store/journal.ts";
 import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys, withFreshKeys } from "../store/keyring.ts";
-import { proof } from "../store/open-read-only.ts";
+import { PROOF_PORTS } from "../store/open-read-only.ts";
 import { sweptFolds } from "./fold-sweeping.ts";
 
 export type PlaceOptions = Readonly<{
@@ -90,7 +90,7 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const key = keys.writer(writer);
     return { key: key.id, sign: key.sign };
   };
-  const trust = trustIn(keys.root().publicKey, proof);
+  const trust = trustIn(keys.root().publicKey, PROOF_PORTS);
   const store = openStore({ directory, blobKey: keys.blobKey, keyFor, trust, thread, synchronous });
   try {
     const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: nodeClock.now });
@@ -254,7 +254,7 @@ export type Outside = Readonly<{
   embedder: Embedder | null;
 }>;
 type Named = Pick<Agent, "model" | "modelOptions"> & Partial<Pick<Agent, "modelSource">>;
-export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds, embedder: null };
+export const NODE: Outside = { model: modelsWith(readModelSettings(process.env, null)), clock: nodeClock, ids: randomIds, embedder: null };
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
 export function modelsWith(settings: ModelSettings): (agent: Named) => Model {
@@ -281,7 +281,14 @@ export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"];
 
 /** The model of `provider/name` as a runtime makes it: to be put inside another, or asked by itself. */
 export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
-  modelsWith(settingsOf(env, folder ?? null))({ model, modelOptions });
+  modelsWith(readModelSettings(env, folder ?? null))({ model, modelOptions });
 
 /** Secrets that stand for people, and what is kept of them. */
-export const secretPort = Object.freeze({ newSecret, newName, hashSecret, fitsSecret, fitsSlowly, nobodys: NOBODYS });
+export const secretPort = Object.freeze({
+  newSecret,
+  newName,
+  hashSecret,
+  fitsSecret: matchesSecret,
+  fitsSlowly: matchesSlowHash,
+  nobodys: UNMATCHABLE_HASH,
+});

@@ -67,7 +67,7 @@ import type {
 } from "@orgate/core/journal";
 import { type FileInput, type SaidInput, toAttachments, toHistory } from "../files/file-input.ts";
 import { embedderFor } from "../models/embedding.ts";
-import { settingsOf } from "../models/env.ts";
+import { readModelSettings } from "../models/env.ts";
 import { tokenizers } from "../models/tokenizers.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
@@ -287,7 +287,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const agents = byName(given);
   checkDelegates(agents);
   checkOwnPolicies(given, gate);
-  const settings = settingsOf(options.env ?? process.env, options.folder ?? null);
+  const settings = readModelSettings(options.env ?? process.env, options.folder ?? null);
   const { embedding = null } = options;
   const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
   const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settings), embedder };

@@ -13,6 +13,7 @@ import {
   type Entry,
   type Firing,
   firingPrefix,
+  firstTurnEvents,
   type Hash,
   type Intent,
   type IntentId,
@@ -23,6 +24,7 @@ import {
   type Millis,
   millis,
   type OutputSpec,
+  openedEvent,
   type Principal,
   type ScheduleSpec,
   type SessionId,
@@ -303,22 +305,8 @@ function openingOf(
   from: Readonly<{ schedule: string; dueAt: Millis; attempt: number }>,
 ): readonly JournalEvent[] {
   const owner: Principal = { kind: "user", id: spec.owner };
-  const origin = { kind: "schedule", ...from } as const;
-  return [
-    {
-      kind: "session.opened",
-      agent: facts,
-      principal: owner,
-      surface: "schedule",
-      labels: [],
-      history: [],
-      external: null,
-      parent: null,
-      origin,
-    },
-    { kind: "turn.started", turn: 1, input: spec.input.toWellFormed(), files: [], by: owner, limits, intent: null },
-    ...(output === null ? [] : [{ kind: "output.asked", output } as const]),
-  ];
+  const opened = openedEvent({ agent: facts, principal: owner, surface: "schedule", origin: { kind: "schedule", ...from } });
+  return [opened, ...firstTurnEvents({ input: spec.input, by: owner, limits, output })];
 }
 
 const stepEvent = (schedule: string, step: Extract<Step, { kind: "queue" | "skip" }>): SystemEvent => {

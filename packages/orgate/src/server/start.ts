@@ -9,7 +9,7 @@ import type { Webhook } from "../schedules/declaring.ts";
 import { openSchedules } from "../schedules/index.ts";
 import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
-import { viewsAside } from "../store/views-worker.ts";
+import { openViewsWorker } from "../store/views-worker.ts";
 import { apiOf, type Handlers } from "./http/api.ts";
 import { openHealthChecks } from "./http/health-checks.ts";
 import { type Keys, onceOf } from "./http/idempotency.ts";
@@ -118,7 +118,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     }),
   });
   const probes = openHealthChecks({ runtime, isLeaving: floor.isLeaving, log });
-  const views = viewsAside(dirname(runtime.place.keys.dir));
+  const views = openViewsWorker(dirname(runtime.place.keys.dir));
   const gate = runtime.inspect.gate;
   const beginning = delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate);
   const schedules = openSchedules({

@@ -62,21 +62,21 @@ import { errorMessage } from "../node/error-message.ts";
 import { type Inbox, openInbox } from "./inbox.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite/blobs.ts";
-import { claimsOf } from "./sqlite/claims.ts";
-import { wrongCounts } from "./sqlite/counts.ts";
+import { collectClaims } from "./sqlite/claims.ts";
+import { findWrongCounts } from "./sqlite/counts.ts";
 import { guardFiles } from "./sqlite/files.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
 import { type Bonds, GONE, openBonds } from "./sqlite/proof/bonds.ts";
-import { wrongTables } from "./sqlite/proof/compare.ts";
+import { findWrongTables } from "./sqlite/proof/compare.ts";
 import { NO_QUESTION_ROWS, type QuestionMacs, questionMacs } from "./sqlite/proof/question-proof.ts";
 import { openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
 import { type Moves, openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite/reader.ts";
-import { openDatabase, placesIn, type Synchronous, strangeIn, writing } from "./sqlite/schema.ts";
+import { findStrangeSchema, openDatabase, placesIn, type Synchronous, writing } from "./sqlite/schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
-import { wrongKnown } from "./sqlite/trusted-values.ts";
+import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
-import { type Erased, noKey, type Owner, openWriter, type SealedAppend } from "./sqlite/writer.ts";
+import { type Erased, missingKey, type Owner, openWriter, type SealedAppend } from "./sqlite/writer.ts";
 
 export type StoreOptions = Readonly<{
   /** `journal.db`, `writers/` and `blobs/` lie in it. Made when it is not there. */
@@ -200,7 +200,7 @@ export function openStore(options: StoreOptions): Store {
     const seals = (records: Records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 });
     const reader = openReader(db, places, { seals, key: options.blobKey });
     const owner: Owner = { writer: taken.writer, incarnation: writing(() => nextIncarnation(db, taken.writer)), pid: process.pid };
-    const counting = { key: options.blobKey, start: reader.countProof?.partOf(owner.writer) ?? noKey() };
+    const counting = { key: options.blobKey, start: reader.countProof?.partOf(owner.writer) ?? missingKey() };
     const writer: AnyWriter = thread === "main" ? openWriter(db, places, counting) : openWriterThread({ places, open, counting });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
@@ -422,7 +422,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       tells: [],
       unlessHalted,
       halts: haltsIn(events),
-      claims: claimsOf(events),
+      claims: collectClaims(events),
       counts: append.counts ?? null,
       known: events.flatMap(({ event }) => knownChanges(event)),
       summary: value === null ? null : { value, listed },
@@ -602,7 +602,7 @@ function headsMet({ hashAt, seals }: Pick<SqliteReader, "hashAt" | "seals">) {
 
 /** A table that is gone, or a trigger or view that is not ours: what is made again or changed behind our back hides something. */
 function raiseStrange(db: DatabaseSync, alarms: Alarms): void {
-  for (const { what, detail } of strangeIn(db)) alarms.raise(what, detail);
+  for (const { what, detail } of findStrangeSchema(db)) alarms.raise(what, detail);
 }
 
 /** What is known to be wrong is told with what to do about it. */
@@ -666,9 +666,9 @@ function wrongRows(db: DatabaseSync, { records }: SqliteReader, now: number): re
   db.exec("BEGIN");
   try {
     return [
-      ...wrongTables(db, records),
-      ...wrongCounts(db, records, now).map((name) => `counter ${name}`),
-      ...wrongKnown(db, records).map((set) => `set ${set}`),
+      ...findWrongTables(db, records),
+      ...findWrongCounts(db, records, now).map((name) => `counter ${name}`),
+      ...findWrongTrustedSets(db, records).map((set) => `set ${set}`),
     ];
   } finally {
     if (db.isTransaction) db.exec("COMMIT");

@@ -44,7 +44,7 @@ export type ManifestContext = Readonly<{
 }>;
 
 /** Where a call may put what it writes: a folder that is its own, and is gone afterwards. */
-export type Workplace = Readonly<{
+export type CallFolders = Readonly<{
   /** Absolute, empty, writable; `close` removes it. */
   open(): ManifestContext;
   /** Keeps what was printed below the project's folder of evidence; its path there. */
@@ -55,7 +55,7 @@ export type ManifestTools = Readonly<{
   world: World;
   running: Running;
   secrets: SecretsPort;
-  work: Workplace;
+  work: CallFolders;
   hash: Hash;
   base64(text: string): string;
   env: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import { actionId, approvalId, digest, hiddenAt, millis, policyId, sessionId } from "@orgate/core/vocab";
+import { actionText, approvalId, digest, hiddenAt, millis, policyId, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import {
   coverage,
@@ -46,7 +46,7 @@ const asked = (quorum: number, ...yes: readonly string[]): Question => ({
   approval: approvalId("a_1"),
   session: sessionId("s_1"),
   agent: "stage",
-  action: actionId("tool:transfer"),
+  action: actionText("tool:transfer"),
   tool: "transfer",
   resource: { type: "Account", id: "zoe\u202e" },
   digest: digest("0".repeat(64)),

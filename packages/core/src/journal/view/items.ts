@@ -1,6 +1,6 @@
 /** What a session's view is made of. Plain JSON: it can be sent, stored and compared. Every text in it is escaped already (V21). */
 import {
-  type ActionId,
+  type ActionText,
   type ApprovalId,
   type Ask,
   type CallId,
@@ -136,7 +136,7 @@ export type QuestionItem = Placed &
     kind: "question";
     turn: number;
     approval: ApprovalId;
-    action: ActionId;
+    action: ActionText;
     call: CallId | null;
     tool: string;
     summary: string;

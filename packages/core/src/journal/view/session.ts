@@ -8,6 +8,7 @@
  */
 import {
   type Attachment,
+  actionKind,
   addUsage,
   type CallId,
   ENDINGS,
@@ -157,7 +158,7 @@ function fold(ground: Ground, e: JournalEvent): void {
       started(ground, e);
       return;
     case "input.steered":
-      withdraw(ground, (action) => action.startsWith("respond:"));
+      withdraw(ground, (action) => actionKind(action) === "respond");
       said(ground, { how: "steered", by: principalName(e.by), text: e.text, files: e.files });
       return;
     case "input.queued":

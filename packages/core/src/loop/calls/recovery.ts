@@ -22,8 +22,7 @@ import {
 } from "../../vocab/index.ts";
 import { isTooDear, remaining, remainingMs } from "../limits/budgets.ts";
 import type { Ports } from "../ports.ts";
-import { stricter } from "../resume.ts";
-import { type Call, keyOf, type Mending, nameOf, type State, type Turn } from "../state.ts";
+import { type Call, keyOf, type Mending, nameOf, type State, stricter, type Turn } from "../state.ts";
 
 type Applied = Extract<JournalEvent, { kind: "recovery.applied" }>;
 

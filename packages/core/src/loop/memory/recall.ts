@@ -9,21 +9,13 @@ import type { Found, Search } from "../../knowledge/port.ts";
 import { LAST_MESSAGES, searchTerms } from "../../knowledge/terms.ts";
 import { cut } from "../../observe/observe.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
-import {
-  type ActionId,
-  actionId,
-  type JournalEvent,
-  type KnowledgeSettings,
-  type Label,
-  type RecalledItem,
-  type SessionEvent,
-} from "../../vocab/index.ts";
+import type { ActionId, JournalEvent, KnowledgeSettings, Label, RecalledItem, SessionEvent } from "../../vocab/index.ts";
 import { requestTokens, roomFor } from "../limits/budgets.ts";
 import { counted, reserveOf } from "../model/conversation.ts";
 import { sanitisedText } from "../model/sanitise.ts";
 import { RECALL_DUE, type State, type Turn } from "../state.ts";
 
-export const recallAction = (t: Turn): ActionId => actionId(`recall:${t.iterations + 1}`);
+export const recallAction = (t: Turn): ActionId => ({ kind: "recall", iteration: t.iterations + 1 });
 
 export function searchFor(s: State): Search {
   const { scope, maxItems, threshold } = settingsOf(s);

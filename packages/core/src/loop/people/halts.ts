@@ -1,6 +1,6 @@
 /** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it (Q10, Q48). */
 import { haltOf, type Orders, type StandingHalt } from "../../journal/orders.ts";
-import { DELEGATE, type GrantId, type JournalEvent, type Resource, type Stamped } from "../../vocab/index.ts";
+import { actionKind, DELEGATE, type GrantId, type JournalEvent, type Resource, type Stamped } from "../../vocab/index.ts";
 import { type Call, type Gated, isDelegated, nameOf, type State, type Turn } from "../state.ts";
 import { answeredOf } from "./approval-state.ts";
 
@@ -17,7 +17,7 @@ const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set([
   "knowledge.keeping",
 ]);
 const isLeaveToReconcile = (e: JournalEvent): boolean =>
-  e.kind === "gate.decided" && e.id.startsWith("reconcile:") && e.verdict.kind === "allow";
+  e.kind === "gate.decided" && actionKind(e.id) === "reconcile" && e.verdict.kind === "allow";
 
 /** Another system may be asked on nothing but this. */
 const isLeaveToRecall = (e: JournalEvent): boolean => e.kind === "gate.decided" && e.action.kind === "recall" && e.verdict.kind === "allow";

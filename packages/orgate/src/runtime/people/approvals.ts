@@ -9,9 +9,10 @@
  *     policies that could decide, a certified person may still halt, which is the safe direction, and nothing else.
  */
 import {
-  type ActionId,
+  type ActionText,
   type ApprovalId,
   type Ask,
+  actionKind,
   type Coverage,
   coverageText,
   type Digest,
@@ -45,7 +46,7 @@ import {
 import { readGrant, refusalFor, survivesAll, tooWide, type WidestGrant } from "@orgate/core/gate";
 import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import type { Person } from "../../store/keyring.ts";
-import { checkPerson } from "../../store/open-read-only.ts";
+import { findPersonProblem } from "../../store/open-read-only.ts";
 import type { OpenProjectStore } from "../compose.ts";
 import { resolvedSince } from "./resolved-since.ts";
 
@@ -57,7 +58,7 @@ export type QuestionView = Readonly<{
   lineage: readonly string[];
   /** On whose behalf. */
   requester: Principal;
-  action: ActionId;
+  action: ActionText;
   /** A tool's name; `model` or `respond` for the others. */
   tool: string;
   /** What will run; null where there are none. */
@@ -145,7 +146,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
     tool,
     args: edited?.args ?? doing?.args ?? null,
     editedBy: edited === null ? null : principalName(edited.by),
-    text: question.action.startsWith("respond:") ? state.turn.answer : null,
+    text: actionKind(question.action) === "respond" ? state.turn.answer : null,
     resource: doing === null ? null : question.about, // as it was edited
     digest: question.digest,
     asks: question.asks,
@@ -231,7 +232,7 @@ export type Acting = Readonly<{ place: Pick<OpenProjectStore, "keyring" | "order
 
 /** Their key counts in this project, and they have it. */
 export async function known({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
-  const doubt = checkPerson(await place.keyring.refresh(), person);
+  const doubt = findPersonProblem(await place.keyring.refresh(), person);
   if (doubt !== null) throw notPermitted(person, what, doubt);
   return { kind: "user", id: person.name };
 }

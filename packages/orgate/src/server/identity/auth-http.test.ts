@@ -12,7 +12,7 @@ import {
   type ServerFrame,
 } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { projectSchedule } from "../../config/schedule-schema.ts";
+import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { sha256 } from "../../node/crypto.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { specOf } from "../../schedules/declaring.ts";
@@ -50,7 +50,7 @@ const decideFor: Gate["decideFor"] = (user, act) => {
 const nightly = (agent: string) => ({
   name: `nightly-${agent}`,
   from: "orgate.toml",
-  spec: specOf(projectSchedule.parse({ agent, cron: "0 2 * * *", input: "look" }), "ann", openCalendar()),
+  spec: specOf(projectScheduleSchema.parse({ agent, cron: "0 2 * * *", input: "look" }), "ann", openCalendar()),
 });
 
 beforeAll(async () => {

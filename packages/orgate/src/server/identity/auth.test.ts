@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ACCESS, intentId, millis, seq } from "@orgate/core";
 import type { Problem } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
-import { accessBook, hasSignedIn, LINK_MS, readToken, SIGN_IN_MS } from "../../identity/access-book.ts";
+import { hasSignedIn, LINK_MS, openAccessBook, readToken, SIGN_IN_MS } from "../../identity/access-book.ts";
 import { openPlace, secretPort } from "../../runtime/compose.ts";
 import { signIntent } from "../../store/keyring.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
@@ -126,7 +126,7 @@ test("W104 what is revoked, here or by another process, or has expired, ends at 
   expect(identity.ticket(a, null)).toMatchObject({ status: 401 });
 
   const place = await openPlace({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
-  const book = accessBook({ journal: place.store.journal, secrets: secretPort, now: () => millis(clock.now) });
+  const book = openAccessBook({ journal: place.store.journal, secrets: secretPort, now: () => millis(clock.now) });
   await book.revoke(theirs.access, { kind: "user", id: "ann" }, "gone");
   while (identity.mayDo(b, SEE) === null) await soon();
   expect(identity.mayDo(b, SEE)).toBe("this access is revoked");

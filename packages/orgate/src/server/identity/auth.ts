@@ -12,7 +12,15 @@ import { type Gate, isFault, type Millis, millis, type Principal } from "@orgate
 import { refusalFor } from "@orgate/core/gate";
 import type { Access as Given } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
-import { type AccessBook, accessBook, keyWithdrawn, LINK_MS, readToken, SIGN_IN_MS, whyLapsed } from "../../identity/access-book.ts";
+import {
+  type AccessBook,
+  explainLapse,
+  keyWithdrawnText,
+  LINK_MS,
+  openAccessBook,
+  readToken,
+  SIGN_IN_MS,
+} from "../../identity/access-book.ts";
 import { type OpenProjectStore, secretPort } from "../../runtime/compose.ts";
 import type { Person } from "../../store/keyring.ts";
 import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "../http/auth-site.ts";
@@ -69,7 +77,7 @@ type Standing = Readonly<{ access: Given["access"] | null }>;
 
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
   const { place, gate, now, origins } = options;
-  const book = accessBook({ journal: place.store.journal, secrets: secretPort, now });
+  const book = openAccessBook({ journal: place.store.journal, secrets: secretPort, now });
   const operators = operatorsOf(options.directory, place.keyring);
   const guesses: Guessing = guessing(options.guesses);
   const waiting: Tickets<Readonly<{ caller: Caller; access: Given["access"] | null; origin: string | null }>> = tickets(
@@ -128,7 +136,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     if (found === "later") return wireProblem("too-many", "too many wrong keys of this name were shown", "try again in a minute");
     const given = known();
     if (found === false || found === "wrong" || given === null) return unknown();
-    const why = whyLapsed(given, given.means, now());
+    const why = explainLapse(given, given.means, now());
     return why === null ? given : wireProblem("unauthenticated", why, HINT);
   }
 
@@ -144,7 +152,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     try {
       return await operators.open(person);
     } catch (error) {
-      if (isFault(error, "key-bad") && operators.isWithdrawn(person)) return wireProblem("unauthenticated", keyWithdrawn(person), HINT);
+      if (isFault(error, "key-bad") && operators.isWithdrawn(person)) return wireProblem("unauthenticated", keyWithdrawnText(person), HINT);
       throw error;
     }
   }
@@ -210,9 +218,9 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     if (trouble !== null) return trouble;
     const given = standing.access === null ? null : (book.all().get(standing.access) ?? null);
     if (standing.access !== null && given === null) return "this access is not known any more";
-    const why = given === null ? null : whyLapsed(given, "access", now());
+    const why = given === null ? null : explainLapse(given, "access", now());
     if (why !== null) return why;
-    return operators.isGood(caller.person) ? null : keyWithdrawn(caller.person.name);
+    return operators.isGood(caller.person) ? null : keyWithdrawnText(caller.person.name);
   }
 
   /** Cuts off whoever does not count any more, and sets the alarm for the next whose time will be up. */

@@ -3,7 +3,7 @@ import type { Agent, JsonObject } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { ScheduleDesk } from "../../schedules/operations.ts";
-import type { ViewsAside } from "../../store/views-worker.ts";
+import type { ViewsWorker } from "../../store/views-worker.ts";
 import type { HealthChecks } from "../http/health-checks.ts";
 import type { Lanes } from "../http/lanes.ts";
 import type { Metrics } from "../http/metrics.ts";
@@ -21,7 +21,7 @@ export type Front = Readonly<{
   probes: HealthChecks;
   metrics: Metrics;
   /** Looked up beside the journal. */
-  views: ViewsAside;
+  views: ViewsWorker;
   /** Long work, so much at once for each caller. */
   lanes: Lanes;
   version: string;

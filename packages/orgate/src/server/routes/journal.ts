@@ -2,9 +2,9 @@ import { dirname } from "node:path";
 import { type StreamId, seq } from "@orgate/core";
 import { type VerifyLine, wireProblem } from "@orgate/core/wire";
 import { onAbort } from "../../node/abort.ts";
-import { setOfEntry } from "../../policies/policy-history.ts";
-import { exportAside } from "../../store/export-worker.ts";
-import { type Verified, verifyAside } from "../../store/verify-worker.ts";
+import { findSetOfEntry } from "../../policies/policy-history.ts";
+import { exportInWorker } from "../../store/export-worker.ts";
+import { type Verified, verifyInWorker } from "../../store/verify-worker.ts";
 import type { Handlers } from "../http/api.ts";
 import { problemIn, refusal } from "../http/http-response.ts";
 import type { Front } from "./front.ts";
@@ -48,7 +48,7 @@ export function journalHandlers({ runtime, views, lanes }: Front): Pick<Handlers
     },
     storedEntry: async ({ params }) =>
       json(stored(params.session, params.seq) ?? missing(`the session has no entry ${params.seq}`, "its last one is `seq` of the session")),
-    entryPolicies: async ({ params }) => json(await setOfEntry(journal, params.session, seq(params.seq))),
+    entryPolicies: async ({ params }) => json(await findSetOfEntry(journal, params.session, seq(params.seq))),
     journalEntry: async ({ params }) =>
       json(
         stored(params.stream, params.seq) ??
@@ -71,7 +71,7 @@ export function journalHandlers({ runtime, views, lanes }: Front): Pick<Handlers
         mediaType: "application/x-ndjson",
         async write(sink, left) {
           try {
-            for await (const piece of exportAside(directory, query.session ?? null, left)) await sink.write(piece);
+            for await (const piece of exportInWorker(directory, query.session ?? null, left)) await sink.write(piece);
           } catch (error) {
             if (!left.aborted) throw error;
           }
@@ -96,7 +96,7 @@ function verifications(directory: string): (progress: Progress, gone: AbortSigna
     const tell: Progress = (entries, of) => {
       for (const one of listening) one(entries, of);
     };
-    const found = verifyAside(directory, tell, stop.signal).finally(() => {
+    const found = verifyInWorker(directory, tell, stop.signal).finally(() => {
       if (running?.stop === stop) running = null;
     });
     return { found, stop };

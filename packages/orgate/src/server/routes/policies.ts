@@ -3,12 +3,12 @@ import { agentsFor, caseSchema, decideCase, unaskable } from "@orgate/core/gate"
 import { unreadable, wireProblem } from "@orgate/core/wire";
 import type { Config } from "../../config/config.ts";
 import { isPolicies, type Policies, type PolicyOptions, withAgents } from "../../policies/policies.ts";
-import { type CheckedPolicies, checkAside, type ToCheck } from "../../policies/policies-worker.ts";
-import { surfaceOf, userAct } from "../../policies/policy-cases.ts";
+import { type CheckedPolicies, checkPoliciesInWorker, type ToCheck } from "../../policies/policies-worker.ts";
+import { findPolicySurface, toUserAct } from "../../policies/policy-cases.ts";
 import { applyChange, planChange, readFiles } from "../../policies/policy-changes.ts";
-import { digestsOf } from "../../policies/policy-digests.ts";
+import { digestFolder } from "../../policies/policy-digests.ts";
 import { type ReadFolder, readPolicyFolder } from "../../policies/policy-files.ts";
-import { appliable, findSet, policyHistory, readSet } from "../../policies/policy-history.ts";
+import { findSet, listAppliableFiles, policyHistory, readSet } from "../../policies/policy-history.ts";
 import { NODE } from "../../runtime/compose.ts";
 import type { Handlers } from "../http/api.ts";
 import { refusal } from "../http/http-response.ts";
@@ -41,14 +41,14 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
 
   const check = (given: ToCheck, caller: Caller, gone: AbortSignal): Promise<CheckedPolicies> => {
     front.lanes.take(caller, "check", gone);
-    return checkAside(given, gone);
+    return checkPoliciesInWorker(given, gone);
   };
   /** What is known of these very files, where they are in force; null: they have to be looked at. */
   const inForceAs = (read: ReadFolder): CheckedPolicies | null => {
     const { gate, agents } = runtime.inspect;
     if (!isPolicies(gate) || read.kind !== "folder") return null;
     const { filesDigest, warnings, cases } = gate.current();
-    return filesDigest === digestsOf(withAgents(read.folder, agents)).filesDigest ? { ok: true, problems: [], warnings, cases } : null;
+    return filesDigest === digestFolder(withAgents(read.folder, agents)).filesDigest ? { ok: true, problems: [], warnings, cases } : null;
   };
 
   return {
@@ -60,7 +60,7 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
         file: p.file,
         line: p.line,
         effect: p.json.effect,
-        surface: surfaceOf(p),
+        surface: findPolicySurface(p),
         shadow: p.shadow,
         annotations: p.json.annotations ?? {},
         agents: speaksOf(p.json),
@@ -86,7 +86,7 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
       const loaded = inForce().current();
       const gate = loaded.gateFor(c.surface);
       if (c.user !== undefined) {
-        const { verdict, read: seen } = gate.decideFor(c.user, userAct(c));
+        const { verdict, read: seen } = gate.decideFor(c.user, toUserAct(c));
         return json({ verdict, read: seen });
       }
       const why = unaskable(c, loaded.cast);
@@ -99,7 +99,14 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
     policySet: async ({ params }) => {
       const set = await findSet(journal, params.digest);
       const files = await readSet(journal, set);
-      return json({ digest: set.digest, files: set.files, at: set.at, by: set.by, texts: files, appliable: appliable(files).length });
+      return json({
+        digest: set.digest,
+        files: set.files,
+        at: set.at,
+        by: set.by,
+        texts: files,
+        appliable: listAppliableFiles(files).length,
+      });
     },
   };
 
@@ -121,7 +128,7 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
 
   async function candidateOf(set: string): Promise<ReturnType<typeof readFiles>> {
     const known = await findSet(journal, set);
-    return readFiles(appliable(await readSet(journal, known)), `set ${known.files.slice(0, 12)}`);
+    return readFiles(listAppliableFiles(await readSet(journal, known)), `set ${known.files.slice(0, 12)}`);
   }
 }
 

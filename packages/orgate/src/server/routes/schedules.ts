@@ -1,7 +1,7 @@
 import { FaultError, type ScheduleSpec, sessionId } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
 import { type OperationRequest, wireProblem } from "@orgate/core/wire";
-import { projectSchedule } from "../../config/schedule-schema.ts";
+import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { specOf } from "../../schedules/declaring.ts";
 import type { ScheduleDesk, ScheduleView, WantedSchedule } from "../../schedules/operations.ts";
@@ -120,7 +120,7 @@ const need = ({ state, failures, last }: StandingSchedule): number =>
   state === "stopped" ? 0 : failures > 0 || (last !== null && last.ending !== null && last.ending !== "completed") ? 1 : 2;
 
 function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
-  const read = projectSchedule.safeParse(written);
+  const read = projectScheduleSchema.safeParse(written);
   if (read.success) return specOf(read.data, owner, calendar);
   const [issue] = read.error.issues;
   throw new FaultError({

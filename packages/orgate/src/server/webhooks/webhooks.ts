@@ -12,12 +12,15 @@
 import type { IncomingMessage } from "node:http";
 import {
   escapeHidden,
+  firstTurnEvents,
+  holdTakenEvent,
   isFault,
   type Journal,
   type JournalEvent,
   type Json,
   type Millis,
   type Origin,
+  openedEvent,
   type Principal,
   readJson,
   type SessionId,
@@ -142,20 +145,9 @@ async function open(hook: Webhook, origin: Origin, text: string, ports: WebhookP
   const input = `${hook.input}\n\n${text}`;
   const { facts: agent, limits, output } = found;
   const events: readonly JournalEvent[] = [
-    {
-      kind: "session.opened",
-      agent,
-      principal: owner,
-      surface: "webhook",
-      labels: [UNTRUSTED],
-      history: [],
-      external: null,
-      parent: null,
-      origin,
-    },
-    { kind: "hold.taken", epoch: hold.epoch, writer: journal.writer },
-    { kind: "turn.started", turn: 1, input: input.toWellFormed(), files: [], by: owner, limits, intent: null },
-    ...(output === null ? [] : [{ kind: "output.asked", output } as const]),
+    openedEvent({ agent, principal: owner, surface: "webhook", labels: [UNTRUSTED], origin }),
+    holdTakenEvent({ journal }, hold),
+    ...firstTurnEvents({ input, by: owner, limits, output }),
   ];
   try {
     const unlessHalted = ["all", `agent:${hook.agent}`];

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { duration, FaultError, lowerFirst, nearest } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../../files/text-file.ts";
-import { placeOf, readToml } from "../../files/toml-text.ts";
+import { findTomlPosition, readToml } from "../../files/toml-text.ts";
 import { errorMessage } from "../../node/error-message.ts";
 
 const CONSTRAINTS = ".orgate/constraints.toml";
@@ -107,8 +107,8 @@ export function readConstraints(root: string): Constraints {
   const [issue] = read.error.issues;
   if (issue?.code === "unrecognized_keys") {
     const path = [...issue.path, issue.keys[0] ?? ""];
-    throw bad(placeOf(text, path), `there is no setting \`${path.join(".")}\`; ${nearest(path.join("."), [...constraintKeys()])}`);
+    throw bad(findTomlPosition(text, path), `there is no setting \`${path.join(".")}\`; ${nearest(path.join("."), [...constraintKeys()])}`);
   }
   const message = issue?.message ?? "not understood";
-  throw bad(placeOf(text, issue?.path ?? []), `\`${(issue?.path ?? []).join(".")}\`: ${lowerFirst(message)}`);
+  throw bad(findTomlPosition(text, issue?.path ?? []), `\`${(issue?.path ?? []).join(".")}\`: ${lowerFirst(message)}`);
 }

@@ -7,7 +7,7 @@
 import { type Agent, millis, type Tool } from "@orgate/core";
 import type { LoadedPolicy, PolicyProblem } from "@orgate/core/gate";
 import type { SymbiFile } from "@orgate/core/symbi";
-import { placeOf } from "../../files/toml-text.ts";
+import { findTomlPosition } from "../../files/toml-text.ts";
 import { problemAt as symbiProblemAt } from "../../project/symbi/symbi-files.ts";
 import { type Calendar, readTime } from "../../schedules/calendar.ts";
 import type { ManifestFile } from "../../toolclad/manifest-files.ts";
@@ -85,7 +85,7 @@ export function judgeManifest({ shown, text, contract }: ManifestFile, constrain
   const { max_memory, max_cpu, max_tier, min_security_tier, required_sandbox, forbidden_capabilities: forbidden, toolclad } = constraints;
   const findings: Finding[] = [];
   const refuse = (path: readonly string[], detail: string, setting: string): void => {
-    findings.push({ file: shown, ...placeOf(text, path), detail, hint: SETTING(setting) });
+    findings.push({ file: shown, ...findTomlPosition(text, path), detail, hint: SETTING(setting) });
   };
   const { memory_mb, processes, sandbox } = tool.orgate;
   if (backend.kind === "command" || backend.kind === "executor") {

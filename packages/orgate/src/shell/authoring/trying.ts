@@ -12,9 +12,9 @@ import type { SymbiProblem } from "@orgate/core/symbi";
 import type { Config } from "../../config/config.ts";
 import { sha256 } from "../../node/crypto.ts";
 import type { Env } from "../../node/env.ts";
-import { type Change, type Differences, differencesOf, type Side } from "../../policies/agents-diff.ts";
-import { type Loading, policyPlace, tryFolder } from "../../policies/policies.ts";
-import { casesOf } from "../../policies/policy-cases.ts";
+import { type Change, compareSides, type Differences, type Side } from "../../policies/agents-diff.ts";
+import { type Loading, policyPlace, tryLoadFolder } from "../../policies/policies.ts";
+import { readCases } from "../../policies/policy-cases.ts";
 import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../../project/project-agents.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { schedulesIn, webhooksIn } from "../../schedules/declaring.ts";
@@ -116,9 +116,9 @@ async function loaded(config: Config, env: Env, collect: ((problems: readonly Sy
   await project.mcp?.hub.close(); // nothing is called here
   const agents = project.agents.map(({ agent }) => agent);
   const options = { place: policyPlace(config), agents, groups: config.groups, surface: "shell" as Surface, gaps: project.gaps };
-  const loading = tryFolder(options);
+  const loading = tryLoadFolder(options);
   if (loading.kind === "refused" && collect !== null) collect(loading.problems);
-  const side = loading.kind === "loaded" ? { agents, loaded: loading.loaded, cases: casesOf(options.place) } : null;
+  const side = loading.kind === "loaded" ? { agents, loaded: loading.loaded, cases: readCases(options.place) } : null;
   return { config, project, agents, loading, side, warnings: loading.report.warnings };
 }
 
@@ -232,7 +232,7 @@ function shellsGain(was: Side, after: Loaded, file: string): readonly Finding[] 
       agents: surface === "shell" ? agents : alone,
       loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor(surface) },
     });
-    const found = differencesOf(at(was), at(is), [], SHELL);
+    const found = compareSides(at(was), at(is), [], SHELL);
     return [...found.permits, ...found.asks]
       .filter((one) => RANK[one.after.verdict] > RANK[one.before.verdict])
       .filter(({ action }) => surface === "shell" || SHELL_TOOLS.some((own) => action === `tool:${own}`));
@@ -283,7 +283,7 @@ export function triedChanges(fit: Extract<Tried, { kind: "fit" }>): readonly str
     // policies of one surface decide there, whatever requests are tried for the others
     ...(surface === null ? {} : { loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor(surface) } }),
   });
-  const found: Differences = differencesOf(about(before), about(after), [], null);
+  const found: Differences = compareSides(about(before), about(after), [], null);
   const lines = [
     ...peopleLines(before, after),
     ...usedLines(before, after),

@@ -1,5 +1,5 @@
 import { sessionFold, width } from "@orgate/core/journal/view";
-import { actionId, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
+import { actionText, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
 import { completionOf } from "./complete.ts";
@@ -81,7 +81,7 @@ const item = {
   at: millis(1),
   turn: 1,
   approval: approvalId("a_00000001"),
-  action: actionId("c_1"),
+  action: actionText("c_1"),
   call: null,
   tool: "save_artifact",
   summary: "agents/x.symbi",

@@ -1,5 +1,5 @@
 import type { QuestionItem } from "@orgate/core/journal/view";
-import { actionId, approvalId, digest, millis, seq, sessionId } from "@orgate/core/vocab";
+import { actionText, approvalId, digest, millis, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import type { Key } from "./keys.ts";
 import { type AskedApproval, boundTo, type Panel, panelFor, press, QUIET_MS } from "./panel.ts";
@@ -11,7 +11,7 @@ const item = (n: number): QuestionItem => ({
   at: millis(n),
   turn: 1,
   approval: approvalId(`a_${n}`),
-  action: actionId(`1.${n}`),
+  action: actionText(`1.${n}`),
   call: null,
   tool: "pay",
   summary: "",

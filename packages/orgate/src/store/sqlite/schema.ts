@@ -10,7 +10,7 @@ import { CLAIMS_SCHEMA } from "./claims.ts";
 import { COUNTS_SCHEMA, upgradeCounts } from "./counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./dead-letters.ts";
 import { QUESTIONS_SCHEMA } from "./questions.ts";
-import { KNOWN_SCHEMA } from "./trusted-values.ts";
+import { TRUSTED_VALUES_SCHEMA } from "./trusted-values.ts";
 import { UNKNOWNS_SCHEMA } from "./unknowns.ts";
 
 export type Synchronous = "full" | "normal" | "off";
@@ -56,7 +56,7 @@ ${UNKNOWNS_SCHEMA}
 ${DEAD_LETTERS_SCHEMA}
 ${CLAIMS_SCHEMA}
 ${COUNTS_SCHEMA}
-${KNOWN_SCHEMA}
+${TRUSTED_VALUES_SCHEMA}
 CREATE TABLE inbox (
   arrival INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, intent TEXT, taken INTEGER NOT NULL, arrived_at INTEGER NOT NULL
 ) STRICT;
@@ -120,7 +120,7 @@ function prepareSchema(db: DatabaseSync, places: Places): void {
 const TABLES: readonly string[] = [...SCHEMA.matchAll(/CREATE TABLE (\w+)/g)].flatMap(([, name]) => name ?? []);
 
 /** Tables that are gone, and triggers and views, which a journal has none of. */
-export function strangeIn(db: DatabaseSync): readonly Readonly<{ what: string; detail: string }>[] {
+export function findStrangeSchema(db: DatabaseSync): readonly Readonly<{ what: string; detail: string }>[] {
   const all = db.prepare("SELECT type, name FROM sqlite_schema").all();
   const there = new Set(all.flatMap(({ type, name }) => (type === "table" ? [String(name)] : [])));
   const isOurs = there.has("commits") && saysWhatItSaw(db);

@@ -31,7 +31,7 @@ import {
 import { errorMessage } from "../../node/error-message.ts";
 import { type NewBlob, openBlobs } from "./blobs.ts";
 import { type Claims, claimWriter } from "./claims.ts";
-import { type AppendCounts, type CountWriter, countWriter, mendCounts } from "./counts.ts";
+import { type AppendCounts, type CountWriter, countWriter, rebuildCounts } from "./counts.ts";
 import { deadLetterWriter } from "./dead-letters.ts";
 import { guardDatabase } from "./files.ts";
 import { type CountPart, countKeys, openCountLedger } from "./proof/count-proof.ts";
@@ -40,7 +40,7 @@ import type { Moves } from "./proof/sums.ts";
 import { type QuestionWriter, questionWriter } from "./questions.ts";
 import { openReader } from "./reader.ts";
 import { type Places, writing } from "./schema.ts";
-import { knownWriter, mendKnown } from "./trusted-values.ts";
+import { rebuildTrustedValues, trustedValueWriter } from "./trusted-values.ts";
 import { unknownWriter } from "./unknowns.ts";
 
 /** A process in its slot: what a hold row names. */
@@ -100,18 +100,18 @@ export type Counting = Readonly<{ key: string | Uint8Array; start: CountPart }>;
 /** `counting` is null for whoever only puts intents. */
 export function openWriter(db: DatabaseSync, places: Places, counting: Counting | null): SqliteWriter {
   const files = guardDatabase(places.database);
-  mendCounts(db);
+  rebuildCounts(db);
   const records = (): Records => openReader(db, places).records;
   const counter = counting === null ? null : openCounter(db, counting);
-  const counts = (): CountWriter => counter ?? noKey();
+  const counts = (): CountWriter => counter ?? missingKey();
   const blobs = openBlobs(db, places.blobs);
   let questions: QuestionWriter | null = null; // whoever only puts intents may have no table of this form (`mendQuestions`)
   const questionRows = (): QuestionWriter => (questions ??= questionWriter(db));
   const unknowns = unknownWriter(db);
   const deadLetters = deadLetterWriter(db);
   const claim = claimWriter(db);
-  mendKnown(db, records);
-  const known = knownWriter(db);
+  rebuildTrustedValues(db, records);
+  const known = trustedValueWriter(db);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commitNow = db.prepare("COMMIT");
   const headOf = db.prepare("SELECT seq, hash, epoch, holder, incarnation FROM streams WHERE stream = ?");
@@ -287,7 +287,7 @@ function openCounter(db: DatabaseSync, { key, start }: Counting): CountWriter {
   const keys = countKeys(key);
   return countWriter(db, keys, openCountLedger(db, keys, start));
 }
-export function noKey(): never {
+export function missingKey(): never {
   throw new Error("whoever commits has the project's keys");
 }
 

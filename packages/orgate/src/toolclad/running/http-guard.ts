@@ -15,7 +15,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { HttpInvocation, Ran, RunOptions } from "@orgate/core/contracts";
 import { onAbort, untilAborted } from "../../node/abort.ts";
 import { type AddressScope, readScope } from "./addresses.ts";
-import { pinned, type Reached, type ResolveHost, reach, systemResolve } from "./reaching.ts";
+import { pinnedLookup, type ResolvedHost, type ResolveHost, resolveInScope, systemResolve } from "./resolve-host.ts";
 
 export type HttpGuardOptions = Readonly<{
   resolve?: ResolveHost;
@@ -76,7 +76,7 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
     let hop = first;
     for (let redirects = 0; ; redirects += 1) {
       const port = Number(hop.url.port || (hop.url.protocol === "https:" ? 443 : 80));
-      const reached = await untilAborted(signal, () => reach(scope, hop.url.hostname, port, resolve));
+      const reached = await untilAborted(signal, () => resolveInScope(scope, hop.url.hostname, port, resolve));
       if (reached.kind === "refused")
         return {
           reason: redirects === 0 ? reached.reason : `a redirect was not followed: ${reached.reason}`,
@@ -95,12 +95,12 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
 
   function sent(
     hop: Hop,
-    { addresses }: Extract<Reached, { kind: "reached" }>,
+    { addresses }: Extract<ResolvedHost, { kind: "reached" }>,
     signal: AbortSignal,
     progress: Progress,
   ): Promise<IncomingMessage> {
     const secure = hop.url.protocol === "https:";
-    const lookup = pinned(addresses);
+    const lookup = pinnedLookup(addresses);
     const agent = secure ? new SecureAgent({ keepAlive: false }) : new PlainAgent({ keepAlive: false });
     const headers = { "accept-encoding": "identity", ...hop.headers };
     const options = { method: hop.method, headers, agent, lookup, signal, ...(secure && ca !== undefined ? { ca } : {}) };

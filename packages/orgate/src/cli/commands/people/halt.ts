@@ -18,7 +18,7 @@ import { haltWork, resumeWork, standingOrders } from "../../../runtime/people/ap
 import { unknownScope } from "../../../runtime/people/halt-scope.ts";
 import { hasJournal } from "../../../store/journal.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { openLook } from "../../../store/open-read-only.ts";
+import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { age, count, table } from "../../../terminal/table.ts";
@@ -150,7 +150,7 @@ async function toGoOn({ store }: OpenProjectStore): Promise<readonly SessionId[]
 
 export const list: RunCommand = async (given, screen) => {
   const { directory } = configIfAny(given).journal;
-  const look = hasRun(directory) ? openLook(directory) : null;
+  const look = hasRun(directory) ? openReadOnlyStore(directory) : null;
   try {
     const now = NODE.clock.now();
     const { halts } = look === null ? { halts: [] } : await standingOrders(look.journal, now);

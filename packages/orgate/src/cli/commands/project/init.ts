@@ -8,7 +8,7 @@ import { errorMessage } from "../../../node/error-message.ts";
 import { conductorFiles, coordinatorFiles, shellFiles, starterPolicies } from "../../../starter/policies.ts";
 import { isProfile, PROFILE_FACTS, PROFILES, profileFiles } from "../../../starter/profiles.ts";
 import { FIRST_WORDS, isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../../../starter/project.ts";
-import { EXIT, type Given, LEFT, type RunCommand } from "../../../terminal/command.ts";
+import { EXIT, type Given, INTERRUPTED, type RunCommand } from "../../../terminal/command.ts";
 import { commandName, nextCommand, shellWord } from "../../../terminal/next-command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -111,7 +111,7 @@ async function agrees(screen: Screen, question: string): Promise<boolean> {
     asking.once("close", () => resolve("")); // the end of the input
     asking.once("SIGINT", () => {
       process.stdout.write("\n");
-      reject(new FaultError({ kind: "usage", detail: "nothing was made", hint: "`orgate init DIR --yes` asks nothing" }, LEFT));
+      reject(new FaultError({ kind: "usage", detail: "nothing was made", hint: "`orgate init DIR --yes` asks nothing" }, INTERRUPTED));
     });
   });
   try {

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { type Agent, type Attachment, FaultError, isFault, type Principal, type Surface, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
-import type { Remembered } from "../../../files/file-cache.ts";
+import type { FileCache } from "../../../files/file-cache.ts";
 import { fileAt } from "../../../files/file-input.ts";
 import type { Env } from "../../../node/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
@@ -79,7 +79,7 @@ export function policiesFor(
   config: Config,
   agents: readonly Agent[],
   surface: Surface,
-  memory: Remembered,
+  memory: FileCache,
   only?: ReadonlySet<string>,
 ): Policies {
   try {

@@ -14,7 +14,7 @@ import {
 import { justDeclared, type StandingSchedule } from "@orgate/core/journal";
 import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
-import { projectSchedule } from "../../../config/schedule-schema.ts";
+import { projectScheduleSchema } from "../../../config/schedule-schema.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../../../project/project-agents.ts";
 import { delegatesOf, NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
@@ -220,7 +220,7 @@ function specGiven(given: Given, owner: string): ScheduleSpec {
     const value = given.text(option);
     return value === null ? {} : { [option]: value };
   };
-  const read = projectSchedule.safeParse({
+  const read = projectScheduleSchema.safeParse({
     ...text("agent"),
     ...text("cron"),
     ...text("at"),

@@ -4,7 +4,7 @@ import { type Agent, type Entry, FaultError, type Live, type Model, type Princip
 import { type Head, headText } from "@orgate/core/journal";
 import { type Line, narrator, tokensText } from "@orgate/core/journal/view";
 import { NO_USAGE } from "@orgate/core/vocab";
-import { settingsOf } from "../../../models/env.ts";
+import { readModelSettings } from "../../../models/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
@@ -237,5 +237,5 @@ export function knownAgent(
       ...(session === undefined ? {} : { session }),
     });
   mustHaveSkills(found);
-  modelsWith(settingsOf(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
+  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
 }

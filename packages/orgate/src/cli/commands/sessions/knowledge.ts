@@ -20,7 +20,7 @@ import type { Config } from "../../../config/config.ts";
 import { readTextFile } from "../../../files/text-file.ts";
 import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
-import { settingsOf } from "../../../models/env.ts";
+import { readModelSettings } from "../../../models/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { reachOf } from "../../../runtime/people/forget-reach.ts";
@@ -153,7 +153,7 @@ function shelfOf(root: string): string {
 async function embedNew(given: Given, screen: Screen, config: Config, store: KnowledgeStore): Promise<number> {
   const { embedding } = config.knowledge;
   if (embedding === null) return 0;
-  const embedder = embedderFor(embedding, settingsOf(given.env, config.root));
+  const embedder = embedderFor(embedding, readModelSettings(given.env, config.root));
   const told = (done: number) => screen.progress(`embedding ${done}`);
   const done = await embedMissing(store, embedder, told, new AbortController().signal);
   screen.progress("");
@@ -181,7 +181,7 @@ export const search: RunCommand = async (given, screen) => {
   if (agent !== "") mustHaveAgent((await deskOf(config, given.env)).agents, agent);
   const scope = scopeIn(given) === "agent" && agent === "" ? "project" : ((given.text("scope") as Scope | null) ?? "shared");
   const { embedding } = config.knowledge;
-  const embedder = embedding === null ? null : embedderFor(embedding, settingsOf(given.env, config.root));
+  const embedder = embedding === null ? null : embedderFor(embedding, readModelSettings(given.env, config.root));
   const vector =
     embedder === null || !hasKnowledge(config.journal.directory)
       ? null
