@@ -19,7 +19,7 @@ import {
 } from "@orgate/core";
 import * as z from "zod";
 import { sha256 } from "../node/crypto.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/api.ts";
 import type { Voices, VoicesNeed } from "../server/coordinator/caller-access.ts";
 import type { Fleet, FleetNeed } from "../server/coordinator/fleet.ts";
 import type { Floor } from "../server/session-driver.ts";

@@ -51,3 +51,13 @@ const derive = (secret: string, salt: Buffer, log: number): Promise<Buffer> =>
     const options = { N: cost, r: R, p: 1, maxmem: 128 * R * cost + 16 * 1024 * 1024 };
     scrypt(secret, salt, BYTES, options, (error, key) => (error === null ? resolve(key) : reject(error)));
   });
+
+/** Secrets that stand for people, and what is kept of them. */
+export const secretPort = Object.freeze({
+  newSecret,
+  newName,
+  hashSecret,
+  fitsSecret: matchesSecret,
+  fitsSlowly: matchesSlowHash,
+  nobodys: UNMATCHABLE_HASH,
+});

@@ -7,8 +7,10 @@ import { afterAll, expect, test } from "vitest";
 import { askingDesk, withPeople } from "../cli/commands/fixtures/asking.ts";
 import type { Desk } from "../cli/commands/fixtures/desk.ts";
 import { openAccessBook } from "../identity/access-book.ts";
-import { NODE, type OpenProjectStore, openPlace, secretPort } from "./compose.ts";
+import { secretPort } from "../identity/secret-hash.ts";
 import { databaseIn } from "./fixtures/forging.ts";
+import { NODE } from "./ports/outside.ts";
+import { type OpenProjectStore, openPlace } from "./ports/project-store.ts";
 
 const desks: Desk[] = [];
 afterAll(() => {

@@ -11,8 +11,9 @@ import { ed25519 } from "../node/crypto.ts";
 import { cedarEngine } from "../policies/cedar-engine.ts";
 import { readPastDecisions } from "../policies/past-decisions.ts";
 import { createPerson, signIntent } from "../store/keyring.ts";
+import type { Completed, Runtime } from "./api.ts";
 import { gateOf } from "./fixtures/counted-sessions.ts";
-import { type Completed, createRuntime, type Runtime } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

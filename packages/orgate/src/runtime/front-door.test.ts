@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as library from "../index.ts";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, type Person } from "../store/keyring.ts";
+import type { Runtime, RuntimeOptions } from "./api.ts";
 import { RUN_OPTIONS, RUNTIME_OPTIONS } from "./front-door.ts";
-import { createRuntime, type Runtime, type RuntimeOptions } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orgate-front-door-"));
 const pay = defineTool({

@@ -15,7 +15,7 @@ import {
   text,
   withArgumentCheck,
 } from "../node/argument-checks.ts";
-import type { Approvals, Breakers, DeadLetters, KnownSets, RunOptions, Runtime, RuntimeOptions } from "./runtime.ts";
+import type { Approvals, Breakers, DeadLetters, KnownSets, RunOptions, Runtime, RuntimeOptions } from "./api.ts";
 import type { Sessions } from "./sessions.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";

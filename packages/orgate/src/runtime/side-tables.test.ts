@@ -8,9 +8,10 @@ import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, openPerson, type Person } from "../store/keyring.ts";
 import { openReadOnlyStore } from "../store/open-read-only.ts";
 import { verifyInWorker } from "../store/verify-worker.ts";
+import type { Runtime } from "./api.ts";
 import { databaseIn } from "./fixtures/forging.ts";
 import { eraseEntries } from "./people/erase.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

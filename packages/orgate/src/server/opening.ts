@@ -7,7 +7,7 @@
 import { FaultError, isFault, principalName, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { wireProblem } from "@orgate/core/wire";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/api.ts";
 import type { Forking } from "../runtime/sessions.ts";
 import { refusal } from "./http/http-response.ts";
 import type { OnceKey } from "./http/idempotency.ts";

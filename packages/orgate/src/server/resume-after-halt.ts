@@ -7,7 +7,7 @@
  * S195 a session that cannot be read (erased, damaged) holds back none of the others.
  */
 import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/api.ts";
 
 /** It held this scope from then on, and does no more. */
 type Lift = Readonly<{ scope: string; since: Millis }>;

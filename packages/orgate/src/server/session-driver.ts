@@ -25,10 +25,10 @@ import {
   type Wish,
 } from "@orgate/core";
 import { haltOf, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
-import { NODE } from "../runtime/compose.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { intentOf, newestEntry } from "../runtime/delivery.ts";
 import { haltOnSession } from "../runtime/people/halted.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { NODE } from "../runtime/ports/outside.ts";
 import { type Person, signIntent } from "../store/keyring.ts";
 import { openLifting } from "./resume-after-halt.ts";
 

@@ -2,9 +2,10 @@
 import { dirname } from "node:path";
 import { type JsonObject, millis, type Principal } from "@orgate/core";
 import type { Config } from "../config/config.ts";
-import { delegatesOf, NODE } from "../runtime/compose.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { mayNotRunOf } from "../runtime/people/may-run.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { delegatesOf } from "../runtime/ports/delegates.ts";
+import { NODE } from "../runtime/ports/outside.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import { openSchedules } from "../schedules/index.ts";
 import type { Declared } from "../schedules/store.ts";

@@ -47,7 +47,7 @@ import { readGrant, refusalFor, survivesAll, tooWide, type WidestGrant } from "@
 import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import type { Person } from "../../store/keyring.ts";
 import { findPersonProblem } from "../../store/open-read-only.ts";
-import type { OpenProjectStore } from "../compose.ts";
+import type { OpenProjectStore } from "../ports/project-store.ts";
 import { resolvedSince } from "./resolved-since.ts";
 
 export type QuestionView = Readonly<{

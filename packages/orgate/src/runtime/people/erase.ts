@@ -6,7 +6,8 @@ import type { SessionSummary } from "@orgate/core/journal";
 import { eraseAnswers } from "../../store/idempotency-keys.ts";
 import type { Erased } from "../../store/journal.ts";
 import { appendAtEnd } from "../../store/stream-end.ts";
-import { NODE, type OpenProjectStore } from "../compose.ts";
+import { NODE } from "../ports/outside.ts";
+import type { OpenProjectStore } from "../ports/project-store.ts";
 
 export type Erasure = Readonly<{ session: SessionId; first: Seq; last: Seq; by: Principal; reason: string }> &
   Readonly<{ /** Also while an approval request in it is open: the request goes with it. */ anyway?: boolean }>;

@@ -26,7 +26,7 @@ import {
 import { documentKind, idFrom, itemText, LONGEST_EMBEDDED, piecesOf, readLine } from "@orgate/core/knowledge";
 import { sha256 } from "../../node/crypto.ts";
 import { appendAtEnd } from "../../store/stream-end.ts";
-import type { OpenProjectStore } from "../compose.ts";
+import type { OpenProjectStore } from "../ports/project-store.ts";
 import { type Acting, known, mayAct } from "./approvals.ts";
 import { eraseEntries } from "./erase.ts";
 import { type Affected, erasureReason, reachOf } from "./forget-reach.ts";

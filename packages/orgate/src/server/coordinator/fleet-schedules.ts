@@ -1,8 +1,8 @@
 /** What the coordinator tells of schedules: those that its voices may see, and nothing of the words in them. */
 import type { JsonObject } from "@orgate/core";
 import { timeText, whenText } from "@orgate/core/journal/view";
-import { NODE } from "../../runtime/compose.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/api.ts";
+import { NODE } from "../../runtime/ports/outside.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { bookOf } from "../../schedules/index.ts";
 import { scheduleView } from "../../schedules/operations.ts";

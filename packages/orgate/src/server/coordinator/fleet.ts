@@ -10,7 +10,7 @@ import { type Agent, count, type Entry, type Journal, type Json, type JsonObject
 import type { SessionSummary } from "@orgate/core/journal";
 import { addUsage, breakerSubject, isSessionId, NO_USAGE, seq } from "@orgate/core/vocab";
 import type { STATES } from "../../coordinator/tools.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/api.ts";
 import { act } from "../identity/access.ts";
 import { aboutQuestion } from "../identity/acts.ts";
 import { readSession, seeAgent, seeSession, type Voices } from "./caller-access.ts";

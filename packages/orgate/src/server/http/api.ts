@@ -6,7 +6,7 @@ import { isUtf8 } from "node:buffer";
 import { FaultError, readJson } from "@orgate/core";
 import { IDEMPOTENCY_KEY, type Operation, type OperationName, type OperationRequest, unreadable, wireProblem } from "@orgate/core/wire";
 import type * as z from "zod";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/api.ts";
 import { type Access, type Act, act, type Caller, endedNow, strict } from "../identity/access.ts";
 import { type AboutAct, actOf, refusedAs } from "../identity/acts.ts";
 import { leftOut } from "../identity/auth-deciding.ts";

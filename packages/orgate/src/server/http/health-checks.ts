@@ -6,7 +6,7 @@
  */
 import { type Gate, isFault } from "@orgate/core";
 import { isPolicies } from "../../policies/policies.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/api.ts";
 import { programWarnings } from "../../toolclad/program-warnings.ts";
 import { errorText, type Log } from "./logs.ts";
 

@@ -7,8 +7,8 @@
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
 import type { SessionSummary, StandingGrant, WaitingQuestion } from "@orgate/core/journal";
 import { type OperationAct, wireProblem } from "@orgate/core/wire";
+import type { Runtime } from "../../runtime/api.ts";
 import { type SettledRequest, settledRequest, settledText } from "../../runtime/people/settled-request.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 import { bookOf } from "../../schedules/index.ts";
 import { refusal } from "../http/http-response.ts";
 import { type Act, act, requesterOf } from "./access.ts";

@@ -21,7 +21,8 @@ import {
   readToken,
   SIGN_IN_MS,
 } from "../../identity/access-book.ts";
-import { type OpenProjectStore, secretPort } from "../../runtime/compose.ts";
+import { secretPort } from "../../identity/secret-hash.ts";
+import type { OpenProjectStore } from "../../runtime/ports/project-store.ts";
 import type { Person } from "../../store/keyring.ts";
 import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "../http/auth-site.ts";
 import { type Access, type AccessScope, type Act, type Asking, type Caller, isChatKey } from "./access.ts";

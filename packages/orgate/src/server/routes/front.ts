@@ -1,7 +1,7 @@
 /** What the routes stand on. */
 import type { Agent, JsonObject } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/api.ts";
 import type { ScheduleDesk } from "../../schedules/operations.ts";
 import type { ViewsWorker } from "../../store/views-worker.ts";
 import type { HealthChecks } from "../http/health-checks.ts";

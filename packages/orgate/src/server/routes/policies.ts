@@ -9,7 +9,7 @@ import { applyChange, planChange, readFiles } from "../../policies/policy-change
 import { digestFolder } from "../../policies/policy-digests.ts";
 import { type ReadFolder, readPolicyFolder } from "../../policies/policy-files.ts";
 import { findSet, listAppliableFiles, policyHistory, readSet } from "../../policies/policy-history.ts";
-import { NODE } from "../../runtime/compose.ts";
+import { NODE } from "../../runtime/ports/outside.ts";
 import type { Handlers } from "../http/api.ts";
 import { refusal } from "../http/http-response.ts";
 import type { Caller } from "../identity/access.ts";

@@ -2,8 +2,8 @@
 import { ENDINGS, type Entry, haltWaitedFor, type JournalEvent, type Json, readTurn, type SessionId, type State, seq } from "@orgate/core";
 import { haltOf, haltText, liftText, type Orders, type StandingHalt } from "@orgate/core/journal";
 import type { OperationOutput } from "@orgate/core/wire";
+import type { Runtime } from "../../runtime/api.ts";
 import { membersOf } from "../../runtime/members.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 
 export type TurnView = OperationOutput<"turns">["items"][number];
 type Ended = Extract<JournalEvent, { kind: "turn.ended" }>;

@@ -9,8 +9,8 @@ import { type ApprovalId, approvalId, FaultError, type Millis, principalName } f
 import type { ListedQuestion } from "@orgate/core/journal";
 import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
 import { onAbort } from "../../../node/abort.ts";
-import { NODE } from "../../../runtime/compose.ts";
 import { isExpired, type QuestionView, viewQuestion, widestText } from "../../../runtime/people/approvals.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { folded } from "../../../terminal/fold.ts";

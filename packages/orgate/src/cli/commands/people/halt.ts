@@ -13,9 +13,10 @@ import type { Journal, Position, SessionSummary, Written } from "@orgate/core/jo
 import type { Config } from "../../../config/config.ts";
 import { findProject } from "../../../config/project-toml.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { haltWork, resumeWork, standingOrders } from "../../../runtime/people/approvals.ts";
 import { unknownScope } from "../../../runtime/people/halt-scope.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { hasJournal } from "../../../store/journal.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";

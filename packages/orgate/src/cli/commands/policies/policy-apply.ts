@@ -10,7 +10,7 @@ import type { Config } from "../../../config/config.ts";
 import { applyChange, listFileTexts, planChange, readFiles } from "../../../policies/policy-changes.ts";
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
 import { findSet, listAppliableFiles, readSet } from "../../../policies/policy-history.ts";
-import { NODE } from "../../../runtime/compose.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";

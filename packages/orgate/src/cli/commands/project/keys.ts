@@ -1,7 +1,8 @@
 import { FaultError, isFault, type KeyHolder, type KeyId, type Principal } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
 import { openAccessBook } from "../../../identity/access-book.ts";
-import { NODE, secretPort } from "../../../runtime/compose.ts";
+import { secretPort } from "../../../identity/secret-hash.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { heldKeys } from "../../../server/identity/operators.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";

@@ -15,7 +15,7 @@ import {
 import type { Config } from "../../../config/config.ts";
 import { isPublicKey } from "../../../node/crypto.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { NODE } from "../../../runtime/compose.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";

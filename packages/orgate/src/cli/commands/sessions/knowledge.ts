@@ -22,7 +22,6 @@ import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { readModelSettings } from "../../../models/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { reachOf } from "../../../runtime/people/forget-reach.ts";
 import {
   addDocuments,
@@ -32,6 +31,8 @@ import {
   type KnowledgeEditor,
   type Placing,
 } from "../../../runtime/people/knowledge.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
