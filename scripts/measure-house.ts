@@ -261,7 +261,7 @@ const STOREYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["demo"],
     ["."],
   ],
-  "packages/console": [["assets"], ["link"], ["parts"], ["screens"], ["app"], ["."]],
+  "packages/console": [["assets"], ["state"], ["routing"], ["link"], ["parts"], ["screens"], ["app"], ["."]],
 };
 
 /** Imports against the direction, told by pairs of rooms. */
