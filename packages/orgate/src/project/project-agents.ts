@@ -98,7 +98,7 @@ export async function loadProjectAgents(
   );
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
-  const shell = hasShellAgent(config) ? (await import("../shell/tools/agent.ts")).shellDesk(config, env, desk) : null;
+  const shell = hasShellAgent(config) ? (await import("../shell/tools/agent.ts")).shellAgentSetup(config, env, desk) : null;
   const spare = [...desk.tools, ...(shell?.tools ?? [])];
   const tomlFiles = config.agents.filter(isToml);
   const tomls = await loadTomlAgents(
