@@ -59,3 +59,12 @@ test("links between the pages lead to files that exist", () => {
   );
   expect(dead).toEqual([]);
 });
+
+test("files and folders that ARCHITECTURE names in its table exist", () => {
+  const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+  const table = page.slice(page.indexOf("## To change X"));
+  const named = [...table.matchAll(/`((?:core|orgate|console|agents|policies|scripts|docs)\/[\w./-]+)`/g)].map(([, path = ""]) => path);
+  const toPath = (path: string) => path.replace(/^(core|orgate|console)\//, "packages/$1/src/");
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter((path) => !existsSync(join(root, toPath(path))))).toEqual([]);
+});

@@ -7,6 +7,7 @@
 
 import { messageOf } from "../act/act.ts";
 import { expiry } from "../gate/approvals.ts";
+import { AwaitsGate } from "../gate/late.ts";
 import { toolDigests } from "../gate/request.ts";
 import { type Admitted, admit, refusalOf, refusalsOf } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
@@ -232,6 +233,18 @@ export async function drive(
   }
 
   // ── moves that stay in the process: their events go with the next commit ──
+
+  /** A move whose gate answers later is not launched: it is decided again, on the facts of then, once the answer is there. */
+  function performOrAwait(move: Move): boolean | "awaited" {
+    try {
+      return perform(move);
+    } catch (error) {
+      if (!(error instanceof AwaitsGate)) throw error;
+      const flight = `gate:${error.key}`;
+      if (!flights.has(flight)) fly(flight, () => error.answered.then(() => () => []));
+      return "awaited";
+    }
+  }
 
   function perform(move: Move): boolean {
     const t = s.turn;
@@ -509,8 +522,9 @@ export async function drive(
       if (leave?.aborted) continue;
       const now = time();
       const moves = next(s, now, heldBack(s, p.orders.now()));
-      if (moves.map(perform).some(Boolean)) continue; // nothing has left the process: same commit, next moves
-      const launches = moves.map(announce);
+      const results = moves.map(performOrAwait);
+      if (results.some((did) => did === true)) continue; // nothing has left the process: same commit, next moves
+      const launches = moves.map((move, i) => (results[i] === "awaited" ? null : announce(move)));
       if (!(await flush())) continue;
       passes = 0;
       for (const launch of launches) launch?.();

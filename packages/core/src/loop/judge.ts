@@ -5,7 +5,7 @@
  */
 import { covers, coversCall, type GrantQuery, newLabels } from "../gate/approvals.ts";
 import { shownTargets } from "../gate/arguments/targets.ts";
-import { orDenied } from "../gate/fail-closed.ts";
+import { orAwaited, orDenied } from "../gate/fail-closed.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
@@ -221,7 +221,7 @@ function once<T>(work: () => T): () => T {
   };
 }
 
-const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orDenied(() => p.gate.decide(action, facts));
+const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orAwaited(() => p.gate.decide(action, facts));
 
 /** Q9 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
 function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number): Verdict {

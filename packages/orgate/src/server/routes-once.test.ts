@@ -6,12 +6,12 @@ import { type Row, type ScheduleSpec, type SessionId, seq, tableGate } from "@or
 import { IDEMPOTENCY_KEY, OPERATIONS, type OperationName } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
+import type { Keys } from "../operations/idempotency.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";
 import { EACH_MINUTE } from "../schedules/fixtures/stage.ts";
 import { openRequestKeys } from "../store/idempotency-keys.ts";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
 import { latch, openStand } from "./fixtures/stand.ts";
-import type { Keys } from "./http/idempotency.ts";
 
 const asks: Row = { id: "asks", action: "tool:pay", verdict: "ask", terms: { grant: "session" } };
 const gate = tableGate([asks, { id: "all", action: "*", verdict: "allow" }], sha256);

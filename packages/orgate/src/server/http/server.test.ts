@@ -133,8 +133,8 @@ test("W71 live and ready tell of the journal, without saying where it lies; a jo
   const at = await serve();
   expect(await (await at.get("/readyz", null)).json()).toMatchObject({ status: "ok" });
   await at.runtime.place.store.close();
-  const { openHealthChecks: probesOf } = await import("./health-checks.ts");
-  const { NO_LOG } = await import("./logs.ts");
+  const { openHealthChecks: probesOf } = await import("../../operations/health-checks.ts");
+  const { NO_LOG } = await import("../../operations/logs.ts");
   const fresh = probesOf({ runtime: at.runtime, isLeaving: () => false, log: NO_LOG });
   const checks = await fresh.ready();
   expect(checks.find(({ name }) => name === "journal-write")).toMatchObject({ ok: false, detail: "journal-unwritable" });

@@ -14,11 +14,13 @@ import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
 import { API, CLOSE, MOST_FRAME_BYTES, type OperationName, type Problem, wireProblem } from "@orgate/core/wire";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Access, type Asking, type Caller, isChatKey, isProblem, strict } from "../identity/access.ts";
-import type { Check, HealthChecks } from "./health-checks.ts";
-import { give, type HttpAnswer, isRefusal, problemIn, rawProblem, refusal, refuse } from "./http-response.ts";
+import type { Caller } from "../../operations/access.ts";
+import type { Check, HealthChecks } from "../../operations/health-checks.ts";
+import { errorText, type Log } from "../../operations/logs.ts";
+import { isRefusal, problemIn, refusal } from "../../operations/refusal.ts";
+import { type Access, type Asking, isChatKey, isProblem, strict } from "../identity/authentication.ts";
+import { give, type HttpAnswer, rawProblem, refuse } from "./http-response.ts";
 import { doorOf, rateOf, type ServerLimits, sourceBehind } from "./limits.ts";
-import { errorText, type Log } from "./logs.ts";
 
 /** Answers what the one table of routes knows. */
 export type Api = (asked: AskedRequest) => Promise<HandledRequest>;

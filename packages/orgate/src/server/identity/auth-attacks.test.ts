@@ -3,12 +3,12 @@ import { approvalId, callId, defineAgent, digest, grantId, type SessionId, sessi
 import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
-import { desksOf } from "../coordinator/coordinator-tools.ts";
+import { requesterOf } from "../../operations/access.ts";
+import { desksOf } from "../coordinator-tools.ts";
 import { type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
 import { conversationOf } from "../live/chat.ts";
-import { requesterOf } from "./access.ts";
 
 type Things = Readonly<{ session: SessionId; approval: string; grant: string; stuck: SessionId; call: string }>;
 let one: Guarded;

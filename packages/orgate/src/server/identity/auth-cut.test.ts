@@ -10,7 +10,7 @@ import { withKey } from "../fixtures/door.ts";
 import { type Dialled, type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { isProblem } from "./access.ts";
+import { isProblem } from "./authentication.ts";
 
 const open: Guarded[] = [];
 afterEach(async () => {

@@ -14,20 +14,20 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { sha256 } from "../../node/crypto.ts";
+import type { OperationHandlers } from "../../operations/execute.ts";
+import { agentHandlers } from "../../operations/handlers/agents.ts";
+import { sessionHandlers } from "../../operations/handlers/sessions.ts";
+import { openOwners } from "../../operations/visibility.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { specOf } from "../../schedules/declaring.ts";
 import { FRAME_ROWS, ROUTE_ROWS } from "../fixtures/matrix.ts";
 import { latch, openStand, type Stand } from "../fixtures/stand.ts";
-import type { Handlers } from "../http/api.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
 import { type ConnectionPorts, openConnection } from "../live/connection.ts";
 import { openFanout } from "../live/fanout.ts";
-import { whoseOf } from "../live/visibility.ts";
-import { agentHandlers } from "../routes/agents.ts";
-import { sessionHandlers } from "../routes/sessions.ts";
 import { type Coordinator, openCoordinator } from "../start.ts";
-import type { Asking } from "./access.ts";
 import { type Identity, openIdentity } from "./auth.ts";
+import type { Asking } from "./authentication.ts";
 
 /** `call` is one of which nobody can tell what became of it, in a session of its own. */
 type Things = Readonly<{ agent: string; session: string; approval: string; grant: string; call: string; stuck: string; schedule: string }>;
@@ -74,7 +74,7 @@ beforeAll(async () => {
         return { kind: "json", value: {} } as const;
       },
     ]),
-  ) as Handlers;
+  ) as OperationHandlers;
   const keys = { find: () => null, begin: (_: string, digest: string) => digest, keep: () => {}, close: () => {} };
   const serve = { runtime, access: identity, keys, host: "127.0.0.1", port: 0, version: "0.0.0-test", describe: () => ({}) };
   at = await openCoordinator({
@@ -239,7 +239,7 @@ async function say(who: string, kind: ClientFrame["kind"], of: Things): Promise<
     access: identity,
     fanout: openFanout(journal, runtime.subscribe),
     journal,
-    whose: whoseOf(journal),
+    whose: openOwners(journal),
     floor: {
       async send({ session }) {
         wishes += 1;

@@ -3,10 +3,11 @@ import { tableGate } from "@orgate/core/gate";
 import { type ClientFrame, FRAME_ACTS, OPERATION_NAMES, OPERATIONS, type OperationAct } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "../../node/crypto.ts";
+import { act, type Caller } from "../../operations/access.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
 import { FRAME_ROWS, ROUTE_ROWS, type Row } from "../fixtures/matrix.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { type Asking, act, type Caller, isProblem } from "./access.ts";
+import { type Asking, isProblem } from "./authentication.ts";
 
 type Way = Readonly<{
   name: string;

@@ -5,12 +5,13 @@ import type { Problem } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { hasSignedIn, LINK_MS, openAccessBook, readToken, SIGN_IN_MS } from "../../identity/access-book.ts";
 import { secretPort } from "../../identity/secret-hash.ts";
+import { type Act, act, type Caller } from "../../operations/access.ts";
 import { openPlace } from "../../runtime/ports/project-store.ts";
 import { signIntent } from "../../store/keyring.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
 import { pagesOf, SIGN_IN_PATH, SIGN_OUT_PATH } from "../http/auth-pages.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { type Act, type Asking, act, type Caller, isProblem, strict } from "./access.ts";
+import { type Asking, isProblem, strict } from "./authentication.ts";
 
 const doors: Door[] = [];
 afterEach(async () => {

@@ -22,13 +22,14 @@ import {
   SIGN_IN_MS,
 } from "../../identity/access-book.ts";
 import { secretPort } from "../../identity/secret-hash.ts";
+import type { AccessScope, Act, Caller } from "../../operations/access.ts";
+import { agentResource, outOfScope, userActFor } from "../../operations/access-limits.ts";
 import type { OpenProjectStore } from "../../runtime/ports/project-store.ts";
 import type { Person } from "../../store/keyring.ts";
 import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "../http/auth-site.ts";
-import { type Access, type AccessScope, type Act, type Asking, type Caller, isChatKey } from "./access.ts";
-import { agentResource, outOfScope, userActFor } from "./auth-deciding.ts";
 import { type Guessing, type GuessingOptions, guessing } from "./auth-guessing.ts";
 import { type Tickets, tickets } from "./auth-tickets.ts";
+import { type Access, type Asking, isChatKey } from "./authentication.ts";
 import { operatorsOf } from "./operators.ts";
 
 export type IdentityOptions = Readonly<{

@@ -19,10 +19,10 @@ import {
 import { type LiveSign, type OperationRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/core/wire";
 import * as z from "zod";
 import { sha256 } from "../../node/crypto.ts";
+import { act, type Caller } from "../../operations/access.ts";
+import type { Sink } from "../../operations/result.ts";
 import { newestEntry } from "../../runtime/delivery.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
-import type { Sink } from "../http/http-response.ts";
-import { act, type Caller } from "../identity/access.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
 
 export type UiChatPorts = RequestPorts & Readonly<{ subscribe: Subscribe; journal: RequestPorts["journal"] & Pick<Journal, "session"> }>;

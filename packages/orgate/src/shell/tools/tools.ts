@@ -177,7 +177,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
     resource: ({ path: id }) => ({ type: "Artifact", id }),
     resourceTypes: ["Artifact"],
     async run({ path: at, content: text, before, newly, people = true, used = true }, { session, evidence }) {
-      const { act } = await import("../../server/identity/access.ts");
+      const { act } = await import("../../operations/access.ts");
       const { agent, surface, voices } = await desk.speaking(session);
       if (agent !== SHELL) throw new Error("only the shell's own agent saves artifacts");
       if (surface !== "shell")
