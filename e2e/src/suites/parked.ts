@@ -14,7 +14,7 @@ const MANY = 10_000;
 const RUNS = { short: 5, long: 11 } as const;
 const MOST_MORE_BYTES = 5_000_000;
 
-/** What does not grow with sessions that wait: one row, one for each scope that is halted, one for each open unknown, whose sum is checked (J316). */
+/** What does not grow with sessions that wait: one row, one for each scope that is halted, one for each open unknown, whose sum is checked (J-24). */
 const SMALL = new Set(["format", "halts", "sqlite_schema", "sqlite_master", "pragma_table_info", "unknowns", "count_slots"]);
 
 async function deskWith(bench: Bench, count: number): Promise<Desk> {
@@ -50,14 +50,14 @@ async function sameMemory({ long, say }: Bench, few: Desk, many: Desk): Promise<
   say(
     `RSS, median of ${a.length}: ${mb(median(a))} with ${FEW} parked sessions (${spread(a)}), ${mb(median(b))} with ${MANY} (${spread(b)})`,
   );
-  return more <= MOST_MORE_BYTES ? [] : [`Q2 ${MANY} parked sessions take ${mb(more)} more than ${FEW}`];
+  return more <= MOST_MORE_BYTES ? [] : [`Q-2 ${MANY} parked sessions take ${mb(more)} more than ${FEW}`];
 }
 
 // queries
 
 /** While something is waited for the database is looked at now and then: so many looks more or less say nothing, and hide nothing of ten thousand. */
 const LOOKS = 20;
-/** Opening a journal looks at its newest commits and at what they cover: windows of a fixed size, which ten sessions do not fill (J541). */
+/** Opening a journal looks at its newest commits and at what they cover: windows of a fixed size, which ten sessions do not fill (J-22). */
 const WINDOW = 256;
 const isWindow = (sql: string): boolean =>
   /FROM commits WHERE writer = \?.* LIMIT (?:32|256)$/.test(sql) ||
@@ -115,8 +115,8 @@ async function sameQueries({ say }: Bench, few: Desk, many: Desk, { name, start,
     return !grows && (n > before.times + more || r > before.rows + more);
   });
   return [
-    ...grown.map((q) => `Q2 ${name} grows with what is parked: ${q.times} times, ${q.rows} rows: ${q.sql}`),
-    ...scansIn(many, b).map((scan) => `Q2 ${name}: ${scan}`),
+    ...grown.map((q) => `Q-2 ${name} grows with what is parked: ${q.times} times, ${q.rows} rows: ${q.sql}`),
+    ...scansIn(many, b).map((scan) => `Q-2 ${name}: ${scan}`),
   ];
 }
 
@@ -126,15 +126,15 @@ export const parkedSessions: Suite = {
     const { judge } = bench;
     const few = await deskWith(bench, FEW);
     const many = await deskWith(bench, MANY);
-    await judge(`Q2 a fresh process with ${MANY} parked sessions has the memory of one with ${FEW}`, () => sameMemory(bench, few, many));
+    await judge(`Q-2 a fresh process with ${MANY} parked sessions has the memory of one with ${FEW}`, () => sameMemory(bench, few, many));
     for (const counted of COUNTED)
-      await judge(`Q2 ${counted.name} asks no more of the database, and scans no table, with ${MANY} parked sessions`, () =>
+      await judge(`Q-2 ${counted.name} asks no more of the database, and scans no table, with ${MANY} parked sessions`, () =>
         sameQueries(bench, few, many, counted),
       );
-    await judge("Q2 a statement that scans is found out", async () =>
+    await judge("Q-2 a statement that scans is found out", async () =>
       scansIn(many, [{ sql: "SELECT seq FROM entries WHERE kind = ?", times: 1, rows: 0 }]).length === 1 ? [] : ["it was not"],
     );
-    await judge("J33 the journal of all of them verifies", () =>
+    await judge("J-11 the journal of all of them verifies", () =>
       looking(many.directory, async (store) => provedClean(store, many.directory)),
     );
   },

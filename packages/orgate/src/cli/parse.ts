@@ -1,7 +1,6 @@
 /**
  * From words to a command.
- *
- * A18 a command, option or argument that is not known is refused with the nearest that is; nothing is guessed and nothing is run.
+ * Rule: A-9.
  */
 
 import { parseArgs } from "node:util";

@@ -36,7 +36,7 @@ export type Given = Readonly<{
   env: Readonly<Record<string, string | undefined>>;
 }>;
 
-/** A19 exit codes are part of the interface. */
-/** A74 of a fault: somebody left a question with Ctrl-C, and nothing was done. */
+/** A-7 exit codes are part of the interface. */
+/** A-13 of a fault: somebody left a question with Ctrl-C, and nothing was done. */
 export const INTERRUPTED = Symbol("left");
 export const EXIT = Object.freeze({ success: 0, failure: 1, usage: 2, waiting: 3, interrupted: 130 });
