@@ -21,7 +21,7 @@ async function deskWith(bench: Bench, count: number): Promise<Desk> {
   const desk = await makeDesk(bench.stand);
   const [{ session } = { session: "" }] = await parked(desk, "one");
   await ended(await desk.program("many.ts", [session, String(count - 1)]), 0);
-  const rows = await desk.json<readonly OpenQuestion[]>(["approvals", "list", "--most", String(count + 1)]);
+  const rows = await desk.json<readonly OpenQuestion[]>(["approvals", "list", "--limit", String(count + 1)]);
   if (rows.length !== count) throw new Error(`${rows.length} questions wait, not ${count}`);
   return desk;
 }
@@ -87,12 +87,12 @@ function scansIn(desk: Desk, queries: readonly Query[]): readonly string[] {
 type Counted = Readonly<{ name: string; start(desk: Desk): Promise<Victim>; grows?: boolean }>;
 const plan = { counted: true } as const;
 const question = async (desk: Desk): Promise<string> =>
-  (await desk.json<readonly OpenQuestion[]>(["approvals", "list", "--most", "1"]))[0]?.approval ?? "";
+  (await desk.json<readonly OpenQuestion[]>(["approvals", "list", "--limit", "1"]))[0]?.approval ?? "";
 
 const COUNTED: readonly Counted[] = [
   { name: "a process that opens the project", start: (desk) => desk.program("opener.ts", [], plan) },
-  { name: "approvals list", start: (desk) => desk.cli(["approvals", "list", "--most", String(FEW - 1), "--json"], plan) },
-  { name: "sessions list", start: (desk) => desk.cli(["sessions", "list", "--most", String(FEW), "--json"], plan) },
+  { name: "approvals list", start: (desk) => desk.cli(["approvals", "list", "--limit", String(FEW - 1), "--json"], plan) },
+  { name: "sessions list", start: (desk) => desk.cli(["sessions", "list", "--limit", String(FEW), "--json"], plan) },
   { name: "approvals show", start: async (desk) => desk.cli(["approvals", "show", await question(desk), "--json"], plan) },
   {
     name: "approvals approve",

@@ -4,9 +4,10 @@ import { FaultError, describe as say } from "@orgate/core";
 import { nearestWord } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../terminal/paint.ts";
-import { COMMANDS, COMMON } from "./commands.ts";
+import { COMMANDS } from "./commands.ts";
 import { helpText } from "./help.ts";
-import { parse } from "./parse.ts";
+import { parse, usageLine } from "./parse.ts";
+import { COMMON } from "./table/options.ts";
 
 const around = { cwd: "/", env: {} };
 const parsed = (...argv: string[]) => parse(argv, around);
@@ -86,4 +87,12 @@ test("A-9 every command has help with its options and an example that parses", (
   }
   expect(helpText(null, null, plain)).toContain("sessions resume");
   expect(helpText("keys", null, plain)).not.toContain("sessions");
+});
+
+test("every help line begins with a verb, and a usage line shows what is required without brackets", () => {
+  for (const { name, summary } of COMMANDS)
+    expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z][a-z]+ (?!is\b|are\b).*[^.]$/)]);
+  const usageOf = (name: string): string => COMMANDS.filter((one) => one.name === name).map(usageLine)[0] ?? "";
+  expect(usageOf("keys revoke")).toBe("orgate keys revoke ACCESS --reason TEXT [--as NAME]");
+  expect(usageOf("schedules next")).toBe("orgate schedules next SCHEDULE [--limit N] [--as NAME]");
 });

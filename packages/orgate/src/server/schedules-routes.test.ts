@@ -59,7 +59,7 @@ test("Z-8 what a project declares is listed and shown to whom may see it, with w
     next: null,
   });
   expect((await get("/schedules/nightly")).value).toMatchObject({ schedule: "nightly", fired: 0, last: null });
-  const { value } = await get("/schedules/nightly/next?most=3");
+  const { value } = await get("/schedules/nightly/next?limit=3");
   const [first = 0, second = 0] = value.next as number[];
   expect([(value.next as number[]).length, Math.abs(second - first - 86_400_000) <= 30_000]).toEqual([3, true]);
   expect((await get("/schedules/nothing")).status).toBe(404);

@@ -2,8 +2,8 @@
 import type { Screen } from "./screen.ts";
 
 export type OptionSpec =
-  /** `many`: it may be given more than once. */
-  | Readonly<{ type: "string"; value: string; help: string; choices?: readonly string[]; many?: boolean }>
+  /** `many`: it may be given more than once. `required`: the command refuses to run without it. */
+  | Readonly<{ type: "string"; value: string; help: string; choices?: readonly string[]; many?: boolean; required?: true }>
   | Readonly<{ type: "boolean"; help: string }>;
 /** `many`: the last one may be given more than once. */
 export type ArgSpec = Readonly<{ name: string; required: boolean; help: string; choices?: readonly string[]; many?: boolean }>;

@@ -21,7 +21,7 @@ import { looking, lookingIfAny, positive } from "../project/project.ts";
 import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
 
 export const listApprovals: RunCommand = async (given, screen) => {
-  const most = positive(given.text("most") ?? "100", "--most");
+  const most = positive(given.text("limit") ?? "100", "--limit");
   const found = await lookingIfAny<readonly ListedQuestion[]>(
     given,
     (look) => look.journal.questions({ after: 0, most: most + 1 }),
@@ -38,7 +38,7 @@ export const listApprovals: RunCommand = async (given, screen) => {
     const voted = open.some(({ asks }) => asks.some(({ terms }) => terms.quorum > 1));
     for (const line of table(headOf(voted), open.map(rowOf(now, voted)), screen.paint)) screen.line(line);
   }
-  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
+  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --limit N shows more`));
   if (open.length > 0)
     screen.line(screen.paint("dim", "`orgate approvals show ID` shows all of one; `approve`, `edit`, `deny` and `withdraw` answer it"));
   return EXIT.success;

@@ -113,7 +113,7 @@ async function one(given: Given, screen: Screen): Promise<StandingSchedule> {
 const MOST_NEXT = 1_000;
 export const next: RunCommand = async (given, screen) => {
   const found = await one(given, screen);
-  const most = Math.min(MOST_NEXT, positive(given.text("most") ?? "5", "--most"));
+  const most = Math.min(MOST_NEXT, positive(given.text("limit") ?? "5", "--limit"));
   const calendar = openCalendar();
   const now = NODE.clock.now();
   const { schedule, state } = scheduleView(found, calendar, now);
@@ -127,7 +127,7 @@ export const next: RunCommand = async (given, screen) => {
 export const scheduleHistory: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   await one(given, screen);
-  const most = Math.min(MOST_NEXT, positive(given.text("most") ?? "20", "--most"));
+  const most = Math.min(MOST_NEXT, positive(given.text("limit") ?? "20", "--limit"));
   const entries = await lookingIfAny(
     given,
     async ({ journal }) => {

@@ -42,7 +42,7 @@ export const listSessions: RunCommand = async (given, screen) => {
 const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';
 
 async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promise<number> {
-  const most = positive(given.text("most") ?? "50", "--most");
+  const most = positive(given.text("limit") ?? "50", "--limit");
   const wanted = given.text("state");
   const page = { state: stateOf(wanted), agent: given.text("agent"), before: null, most };
   const halts = await standingHalts(look.journal);
