@@ -255,6 +255,7 @@ const STOREYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["project", "starter"],
     ["runtime"],
     ["schedules"],
+    ["operations"],
     ["server"],
     ["cli"],
     ["shell"],

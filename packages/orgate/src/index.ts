@@ -25,6 +25,7 @@ export { type NamedModelOptions, namedModel } from "./models/named-model.ts";
 export type { ProviderOptions } from "./models/providers.ts";
 export { checkSignature, ed25519, nameKey, sha256 } from "./node/crypto.ts";
 export { cedarEngine } from "./policies/cedar-engine.ts";
+export { type LateAnswer, type LateFacts, type LateGateOptions, lateGate } from "./policies/late-gate.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies/policies.ts";
 export { watchPolicies } from "./policies/policy-record.ts";
 export { type ManifestToolsOptions, manifestTools } from "./project/project-manifests.ts";

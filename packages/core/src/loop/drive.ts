@@ -1,12 +1,13 @@
 /**
  * Performs moves through the ports until the session waits or its turn has ended.
- * L5 append before effect: what a move announces is durable before it is launched (rule 2).
- * L6 two commits per iteration: replied, decided and started; then ended, decided and asked. L7 what a failed append leaves behind is nothing: driving stops.
+ * L-9 two commits per iteration: replied, decided and started; then ended, decided and asked. L-6 what a failed append leaves behind is nothing: driving stops.
  * Effects fly; only this loop touches the state. Streaming is a watcher, not a second loop.
+ * Rule: L-5.
  */
 
 import { messageOf } from "../act/act.ts";
 import { expiry } from "../gate/approvals.ts";
+import { AwaitsGate } from "../gate/late.ts";
 import { toolDigests } from "../gate/request.ts";
 import { type Admitted, admit, refusalOf, refusalsOf } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
@@ -59,7 +60,7 @@ import type { Live, Ports } from "./ports.ts";
 import { readState } from "./resume.ts";
 import { type Call, type FollowUp, nameOf, type State, stricter, type Turn } from "./state.ts";
 
-/** `leave`: whoever drives is to go. Nothing more is begun, what is in flight lands, and the turn stays open for whoever takes it up next (W60). */
+/** `leave`: whoever drives is to go. Nothing more is begun, what is in flight lands, and the turn stays open for whoever takes it up next (W-29). */
 export async function drive(
   p: Ports,
   { state: s, hold, begin, left }: Held,
@@ -224,7 +225,7 @@ export async function drive(
     for (const grant of s.grantsDue.splice(0)) if (!p.orders.now().given.has(grant.grant)) await p.orders.give(grant);
   }
 
-  /** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J383). */
+  /** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J-27). */
   function recordDecision(decided: Decided): void {
     const policies = p.gate.digest;
     if (policies !== s.agent.policies) record({ kind: "agent.changed", agent: { ...s.agent, policies } });
@@ -232,6 +233,18 @@ export async function drive(
   }
 
   // ── moves that stay in the process: their events go with the next commit ──
+
+  /** A move whose gate answers later is not launched: it is decided again, on the facts of then, once the answer is there. */
+  function performOrAwait(move: Move): boolean | "awaited" {
+    try {
+      return perform(move);
+    } catch (error) {
+      if (!(error instanceof AwaitsGate)) throw error;
+      const flight = `gate:${error.key}`;
+      if (!flights.has(flight)) fly(flight, () => error.answered.then(() => () => []));
+      return "awaited";
+    }
+  }
 
   function perform(move: Move): boolean {
     const t = s.turn;
@@ -474,7 +487,7 @@ export async function drive(
     wake = () => {};
   }
 
-  /** S196 whoever lifts a halt looks for what it held back: what became durable after that look, but was decided on before it, is looked at here. */
+  /** S-15 whoever lifts a halt looks for what it held back: what became durable after that look, but was decided on before it, is looked at here. */
   async function isLifted(): Promise<boolean> {
     const halt = () =>
       s.turn !== null ? haltWaitedFor(s, p.orders.now()) : s.followUps.length > 0 ? haltOf(p.orders.now(), s.agent.name) : null;
@@ -509,8 +522,9 @@ export async function drive(
       if (leave?.aborted) continue;
       const now = time();
       const moves = next(s, now, heldBack(s, p.orders.now()));
-      if (moves.map(perform).some(Boolean)) continue; // nothing has left the process: same commit, next moves
-      const launches = moves.map(announce);
+      const results = moves.map(performOrAwait);
+      if (results.some((did) => did === true)) continue; // nothing has left the process: same commit, next moves
+      const launches = moves.map((move, i) => (results[i] === "awaited" ? null : announce(move)));
       if (!(await flush())) continue;
       passes = 0;
       for (const launch of launches) launch?.();

@@ -1,6 +1,6 @@
 /**
  * The conversations of a shell: sessions that are followed, folded like everywhere else.
- * S30 what is shown of a session is a fold of its entries from the first; the shell keeps no state beside it.
+ * S-19 what is shown of a session is a fold of its entries from the first; the shell keeps no state beside it.
  */
 import { type SessionView, sessionFold } from "@orgate/core/journal/view";
 import type { JournalEvent, SessionId } from "@orgate/core/vocab";
@@ -22,7 +22,7 @@ export type Conversation = Readonly<{
 }>;
 export type Conversations = Readonly<{
   all(): readonly Conversation[];
-  /** S152 running sub-agents: their approval requests are shown here, their text stays in their own session. */
+  /** Running sub-agents: their approval requests are shown here, their text stays in their own session. */
   subAgents(): readonly Conversation[];
   find(session: SessionId): Conversation | null;
   /** Following a session twice returns the same conversation. */

@@ -1,8 +1,8 @@
 /**
- * Where a person sits: one ui, and whichever server they are in front of.
- * S116 to one's own anew is to the same project with what was saved in it: every conversation goes on.
- * S175 a key goes to another machine over TLS alone; what a server says in refusing is shown like anything of a stranger's.
- * S67 `/attach URL` and `/detach` change the server under the same ui: the new one is reached first, so that one that cannot be reached costs nothing.
+ * Switches one user interface between servers.
+ * S-2 a key goes to another machine only over TLS; a server's refusal is shown like any untrusted text.
+ * S-14 restarting the local server loads the same project with the saved files; every conversation continues.
+ * S-20 `/attach URL` and `/detach` change the server under the same user interface: the new one is connected first, so an unreachable one costs nothing.
  */
 import { FaultError, describe as sentencesOf } from "@orgate/core/vocab";
 import type { AskHidden } from "../identity/secrets.ts";

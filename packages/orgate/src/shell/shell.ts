@@ -2,9 +2,9 @@
  * A shell: conversations with agents over one link, slash commands, answers to approval requests. It stores what the operator chose
  * (the addressed agent) and nothing that the journal knows.
  *
- * S31 `@agent message` goes to that agent's conversation, anything else to the addressed agent; the first message opens the session.
- * S32 a message that could not be sent is reported with a remedy and goes back to the line: nothing is lost or sent twice.
- * S33 cancelling stops the running turn itself: its model call and its tools.
+ * `@agent message` goes to that agent's conversation, anything else to the addressed agent; the first message opens the session.
+ * S-22 a message that could not be sent is reported with a remedy and goes back to the line: nothing is lost or sent twice.
+ * Cancelling stops the running turn itself: its model call and its tools.
  */
 import { type Answer, isRefusal, type SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem } from "@orgate/core/wire";
@@ -23,7 +23,7 @@ import { wrapText } from "./ui/screen.ts";
 import { openScrollback, type Scrollback } from "./ui/scrollback.ts";
 import type { ShellUi } from "./ui/ui.ts";
 
-/** S484 a program started from here would bypass the gate and the journal. */
+/** S-13 a program started from here would bypass the gate and the journal. */
 const NO_COMMANDS =
   "`!` runs nothing here: a program would run outside the policies and the journal. Give an agent a tool for it (`/help tool`, or `orgate tools init`), or use another terminal; a message may begin with a space and then `!`";
 
@@ -255,7 +255,7 @@ class ShellSession implements Shell {
     else if (!isRefusal(answer)) await this.#explainHaltedSession(session);
     return reply.kind !== "error";
   }
-  /** Q683 a call approved under a halt waits; the approver learns why. */
+  /** Q-17 a call approved under a halt waits; the approver learns why. */
   async #explainHaltedSession(session: SessionId): Promise<void> {
     const found = await this.connection.client.call("session", { params: { session } }).catch(() => null);
     if (found?.kind === "ok" && found.value.halted !== null) this.say(`it has not run: ${visible(describeHalt(found.value.halted))}`);

@@ -1,9 +1,9 @@
 /**
  * A shell in plain lines, for pipes, screen readers and terminals that cannot be drawn on.
  *
- * S60 only lines are written, in the order in which they settle; no cursor moves and nothing is overwritten.
- * S207 on a terminal a text prompt stands last while it is the operator's turn. Ctrl-C cancels what runs; if nothing runs, or pressed twice, it leaves.
- * S61 at the end of the input it waits for running turns, then leaves; the exit code tells whether an approval request waits.
+ * Only lines are written, in the order in which they settle; no cursor moves and nothing is overwritten.
+ * On a terminal a text prompt stands last while it is the operator's turn. Ctrl-C cancels what runs; if nothing runs, or pressed twice, it leaves.
+ * S-7 at the end of the input it waits for running turns, then leaves; the exit code tells whether an approval request waits.
  */
 import { createInterface, type Interface } from "node:readline";
 import type { Readable } from "node:stream";

@@ -1,8 +1,8 @@
 /**
  * A shell on a real terminal: keys in, frames out.
  *
- * S5 the prompt is drawn before anything is loaded; lines sent meanwhile go out once a server is there.
- * S33 Esc closes what is open, else cancels what runs; Ctrl-C clears the line, else stops what runs, and twice leaves; Ctrl-D on an empty line leaves; Ctrl-Z stops the shell.
+ * The prompt is drawn before anything is loaded; lines sent meanwhile go out once a server is there.
+ * Esc closes what is open, else cancels what runs; Ctrl-C clears the line, else stops what runs, and twice leaves; Ctrl-D on an empty line leaves; Ctrl-Z stops the shell.
  */
 import { join } from "node:path";
 import { coverageText, millis } from "@orgate/core/vocab";
@@ -37,7 +37,7 @@ import { themePaint } from "./themes.ts";
 import type { Modal, ShellUi } from "./ui.ts";
 import { foldLines } from "./wrap-lines.ts";
 
-/** S482 says what Orgate is and how to get help. */
+/** Says what Orgate is and how to get help. */
 const WELCOME =
   "Orgate runs agents under your policies: each action is decided first and stays in the journal. Write to an agent, `/help` lists what else there is";
 
@@ -210,7 +210,7 @@ class TerminalScreen implements TerminalUi {
   #press(key: Key): void {
     const at = this.#given.now();
     this.#hint = "";
-    // S177 typing elsewhere counts as typing, and meanwhile the request may not even be on screen
+    // S-4 typing elsewhere counts as typing, and meanwhile the request may not even be on screen
     if (this.#panel !== null && (this.#hidden !== null || this.#modal !== null)) this.#panel = rearm(this.#panel, at);
     if (this.#hidden !== null) {
       this.#hidden = typeHidden(this.#hidden, key);
@@ -324,7 +324,7 @@ class TerminalScreen implements TerminalUi {
       else if (this.#shell.isSwitchingServer()) this.#hint = "it is sent as soon as the server is there";
     }
   }
-  /** S194 in order: a message typed after `/agent use` is for that agent. S206 a message typed after a save or `/attach` is for the new server. */
+  /** In order: a message typed after `/agent use` is for that agent (S-14), a message typed after a save or `/attach` is for the new server. */
   async #sendQueued(to: Shell): Promise<void> {
     await this.#queue.drain(
       () => this.#shell === to && !to.isSwitchingServer(),
@@ -336,7 +336,7 @@ class TerminalScreen implements TerminalUi {
       this.ui.print(["", this.#paint("accent", `› ${HOLDS_SECRET.test(text) ? `${text.split(/\s/, 1)[0] ?? ""} …` : text}`)]);
     const isTaken = await to.submit(text);
     // A refused message goes back to the line, unless something else is being written. A refused command does not: text typed next would join it,
-    // and `/config/login` is no command but a message (S481). The up key brings it back.
+    // and `/config/login` is no command but a message (S-13). The up key brings it back.
     if (!isTaken && this.#editor.line.text === "" && !/^[/!]/.test(text)) this.#editor = withLine(this.#editor, { text, at: text.length });
     this.#changed();
   }
