@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { firstBytes, MOST_FIRST } from "./build-console.ts";
-import { temporaryTree } from "./temporary-tree.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 
 /** Noise, which nothing can make smaller. */
 const noise = (bytes: number): Uint8Array => crypto.getRandomValues(new Uint8Array(bytes));
 
-test("O11 everything that the first screen loads is counted: the page, its chunks and theirs, styles and fonts; nothing of another screen is", () => {
+test("O-2 everything that the first screen loads is counted: the page, its chunks and theirs, styles and fonts; nothing of another screen is", () => {
   const tree = temporaryTree({ "index.html": "<!doctype html>" });
   mkdirSync(join(tree, ".vite"));
   const manifest = {

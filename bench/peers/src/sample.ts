@@ -1,8 +1,7 @@
 /**
  * One process, one framework, one workload: `node sample.ts VARIANT WORKLOAD [--quick] [--mid]`. Says one line of JSON per cell on its fourth
  * descriptor, so that what a framework prints is in nobody's way.
- *
- * X1 a run that is not the whole work (N + 1 model calls, N effects, the same final text) is no sample: it is an error, and the cell says so.
+ * Rule: X-1.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -67,7 +66,8 @@ const emptyStore = (open: Open): Promise<number> =>
     return bytesUnder(folder);
   });
 
-const measure = (open: Open, cell: Cell, runs: number, sessions: number, empty: number): Promise<Figures> =>
+type Effort = Readonly<{ runs: number; sessions: number; empty: number }>;
+const measure = (open: Open, cell: Cell, { runs, sessions, empty }: Effort): Promise<Figures> =>
   inFolder(async (folder) => {
     const work = workOf(cell.n);
     const opened = await open({ work, folder, policies: cell.policies, pause: null });
@@ -172,7 +172,7 @@ async function sample(
     for (const { n, runs } of plan.sizes) {
       if (skip[`${workload}:${n}`] !== undefined) continue;
       const cell = { what: "loop", n, policies } as const;
-      say({ kind: "figures", ...cell, ...(await measure(open, cell, runs, plan.sessions, empty)) });
+      say({ kind: "figures", ...cell, ...(await measure(open, cell, { runs, sessions: plan.sessions, empty })) });
     }
   }
 }

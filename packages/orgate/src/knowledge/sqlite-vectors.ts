@@ -1,5 +1,5 @@
 /**
- * Vectors in the extension sqlite-vec, which is loaded when the first vector is needed. N22 one model and one length: a vector of another is reported,
+ * Vectors in the extension sqlite-vec, which is loaded when the first vector is needed. N-3 one model and one length: a vector of another is reported,
  * and the search goes by words alone. Each realm is a partition of its own.
  */
 

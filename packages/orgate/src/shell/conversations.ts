@@ -1,6 +1,6 @@
 /**
  * The conversations of a shell: each one a session that is followed, folded as everybody folds it.
- * S30 what is shown of a session is a fold of the entries that were told, from the first; there is no state of the shell's own beside it.
+ * S-19 what is shown of a session is a fold of the entries that were told, from the first; there is no state of the shell's own beside it.
  */
 import { type SessionView, sessionFold } from "@orgate/core/journal/view";
 import type { JournalEvent, SessionId } from "@orgate/core/vocab";
@@ -22,15 +22,15 @@ export type Conversation = Readonly<{
 }>;
 export type Conversations = Readonly<{
   all(): readonly Conversation[];
-  /** S152 those who work for them, while they do: what they ask is asked here; what they say is their session's. */
-  aside(): readonly Conversation[];
-  of(session: SessionId): Conversation | null;
+  /** Those who work for them, while they do: what they ask is asked here; what they say is their session's. */
+  subAgents(): readonly Conversation[];
+  find(session: SessionId): Conversation | null;
   /** The same again is the same one. */
   follow(session: SessionId): Conversation;
   drop(session: SessionId): void;
 }>;
 
-export function openTalks(link: Pick<Link, "follow">, changed: () => void): Conversations {
+export function openConversations(link: Pick<Link, "follow">, changed: () => void): Conversations {
   type Followed = Readonly<{ talk: Conversation; stop: () => void }>;
   const talks = new Map<SessionId, Followed>();
   const aside = new Map<SessionId, Followed>();
@@ -107,8 +107,8 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Conv
   }
   return {
     all: () => [...talks.values()].map(({ talk }) => talk),
-    of: (session) => talks.get(session)?.talk ?? null,
-    aside: () => [...aside.values()].map(({ talk }) => talk),
+    find: (session) => talks.get(session)?.talk ?? null,
+    subAgents: () => [...aside.values()].map(({ talk }) => talk),
     follow: (session) => talks.get(session)?.talk ?? begin(session, talks),
     drop(session) {
       talks.get(session)?.stop();

@@ -1,6 +1,6 @@
 /**
- * Appends of one process. J4 all that is asked for in one turn of the event loop, or while a commit is being written, is one transaction and one sealed commit.
- * J5 a commit that fails rejects every append that waits for it, and the store takes no further append: nothing is driven on an unwritten record.
+ * Appends of one process. J-1 all that is asked for in one turn of the event loop, or while a commit is being written, is one transaction and one sealed commit.
+ * J-3 a commit that fails rejects every append that waits for it, and the store takes no further append: nothing is driven on an unwritten record.
  */
 import { type Append, type Hold, type Journal, type SealPorts, sealCommit } from "@orgate/core/journal";
 import {

@@ -1,4 +1,4 @@
-/** Which living process holds a session. J6 a session is held by one process, for as long as that process lives; a new hold has a new epoch. */
+/** Which living process holds a session. J-4 a session is held by one process, for as long as that process lives; a new hold has a new epoch. */
 import type { SessionId, WriterId } from "@orgate/core/vocab";
 import { isSlotHeld } from "./process-lock.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";

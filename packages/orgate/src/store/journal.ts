@@ -196,7 +196,7 @@ export function openStore(options: StoreOptions): Store {
 /** More than a journal's own files have to spare: a change in place does not notice a full disk. */
 const PROBE_BYTES = 256 * 1024;
 
-/** W71 a file is written, put on disk and taken away again. */
+/** W-23 a file is written, put on disk and taken away again. */
 async function probeDisk(directory: string): Promise<void> {
   const file = join(directory, `.probe-${process.pid}-${randomBytes(4).toString("hex")}`);
   try {

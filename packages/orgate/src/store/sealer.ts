@@ -190,7 +190,7 @@ export class Sealer {
 
 const MOST_MET = 20_000;
 
-/** Where streams ended when this process last wrote or loaded them: none of them goes back (J540). */
+/** Where streams ended when this process last wrote or loaded them: none of them goes back (J-22). */
 class HeadsMet {
   readonly #reader: Pick<SqliteReader, "hashAt" | "seals">;
   readonly #met = new Map<StreamId, Pick<StreamHead, "seq" | "hash">>();

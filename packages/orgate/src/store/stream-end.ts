@@ -1,4 +1,4 @@
-/** Appending to streams that nobody holds. N76 the end of a stream is found without reading it, so each append costs the same. */
+/** Appending to streams that nobody holds. N-15 the end of a stream is found without reading it, so each append costs the same. */
 import { isFault, type JournalEvent, type Millis, type Seq, type StreamId, seq } from "@orgate/core";
 import type { Journal } from "@orgate/core/journal";
 
