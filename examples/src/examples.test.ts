@@ -37,6 +37,7 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "31-orchestrate.ts": /^(researcher|writer) was first\.$/,
   "32-testing-policies.ts": /^paid: ann \| allow world\/small \| deny {2}\| deny world\/no-notes$/,
   "33-folder-files.ts": /^\.\.\/package\.json was refused$/,
+  "34-late-gate.ts": /^sent: ben@example\.org$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 
@@ -46,7 +47,7 @@ const files = readdirSync(import.meta.dirname).filter((name) => /^\d\d-.*\.ts$/.
 const NEEDS: Readonly<Record<string, string>> = { "24-manifests.ts": "sandbox" };
 
 for (const name of files)
-  test(`A10 example ${name} runs and ends as it says`, { tags: [NEEDS[name] ?? []].flat() }, () => {
+  test(`A-17 example ${name} runs and ends as it says`, { tags: [NEEDS[name] ?? []].flat() }, () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, name)], { encoding: "utf8" });
     expect(stderr).toBe("");
     expect(status).toBe(0);

@@ -2,9 +2,9 @@
  * The one store over the server: who is signed in, the link, what is followed, and what was asked for. Screens read cells and send wishes; nothing in here
  * makes up state of its own.
  *
- * O1 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
- * O104 who is signed in is asked again by itself for as long as no answer comes; what changes something is sent again under the same key, and done once.
- * O6 a feed holds exactly the entries of its session, in order, each once, from the first; after a lost connection it goes on from the last.
+ * O-1 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
+ * O-7 who is signed in is asked again by itself for as long as no answer comes; what changes something is sent again under the same key, and done once.
+ * O-5 a feed holds exactly the entries of its session, in order, each once, from the first; after a lost connection it goes on from the last.
  */
 
 import type { SessionId } from "@orgate/core/vocab";
@@ -24,8 +24,8 @@ import {
   type Problem,
   type Reply,
 } from "@orgate/core/wire";
-import { againMs, dial, later, makeId, transport, UNREACHABLE } from "./browser.ts";
-import { type Cell, cell, type Watched } from "./cell.ts";
+import { type Cell, cell, type Watched } from "../state/cell.ts";
+import { dial, later, makeId, retryDelayMs, transport, UNREACHABLE } from "./browser.ts";
 import { type Feed, openFeed } from "./feed.ts";
 
 export type Me = OperationOutput<"whoami">;
@@ -46,9 +46,9 @@ export type Hub = Readonly<{
     options?: Readonly<{ key?: string; signal?: AbortSignal }>,
   ): Promise<Called<OperationOutput<K>>>;
   /** A wish over the link: sent until it is answered, done once. */
-  wish(frame: LinkRequest): Promise<Reply>;
+  send(frame: LinkRequest): Promise<Reply>;
   /** Everything that happens from now on, as far as this person may see it. */
-  hear(items: (items: readonly Item[]) => void): () => void;
+  listen(items: (items: readonly Item[]) => void): () => void;
   /** Of one session. Call what comes back when it is not needed any more. */
   session(id: SessionId): Readonly<{ feed: Feed; release(): void }>;
 }>;
@@ -59,19 +59,19 @@ const IN_DOUBT = 2;
 /** What changes something is sent so often when no answer comes. */
 const MOST_SENT = 3;
 
-export type Surroundings = Readonly<{
+export type HubPorts = Readonly<{
   client: Client;
   open(changed: (state: LinkState) => void): Link;
   later(ms: number, run: () => void): () => void;
 }>;
-const inBrowser: Surroundings = {
+const inBrowser: HubPorts = {
   later,
   client: createClient(transport, makeId),
   open: (changed) => openLink({ dial, makeId, later, changed, client: "console" }),
 };
 
 /** `entered`: somebody is signed in, and nothing of it is on screen yet. */
-export function createHub({ client, open, later: after }: Surroundings = inBrowser, entered: (me: Me) => void = () => {}): Hub {
+export function createHub({ client, open, later: after }: HubPorts = inBrowser, entered: (me: Me) => void = () => {}): Hub {
   const who: Cell<SignedIn> = cell<SignedIn>({ kind: "finding-out" });
   const connection: Cell<LinkState> = cell<LinkState>({ kind: "connecting", attempt: 1 });
   const hearers = new Set<(items: readonly Item[]) => void>();
@@ -112,7 +112,7 @@ export function createHub({ client, open, later: after }: Surroundings = inBrows
         return await client.call(name, input, options);
       } catch (error) {
         if (options.signal?.aborted === true || n === MOST_SENT || !OPERATIONS[name].idempotencyKey) throw error;
-        await new Promise<void>((done) => void after(againMs(n), done));
+        await new Promise<void>((done) => void after(retryDelayMs(n), done));
       }
   }
 
@@ -122,7 +122,7 @@ export function createHub({ client, open, later: after }: Surroundings = inBrows
     if (came.kind === "problem") {
       who.set({ kind: "out", problem: came.problem.status === 401 ? null : came.problem, wasIn: false });
       tries = came.problem === UNREACHABLE ? tries + 1 : 0;
-      if (tries > 0) after(againMs(tries), () => void (who.get().kind === "in" ? null : begin()));
+      if (tries > 0) after(retryDelayMs(tries), () => void (who.get().kind === "in" ? null : begin()));
       return;
     }
     tries = 0;
@@ -172,8 +172,8 @@ export function createHub({ client, open, later: after }: Surroundings = inBrows
     begin,
     leave: () => out(null),
     call,
-    wish: (frame) => link?.ask(frame) ?? Promise.resolve({ kind: "error", id: null, problem: UNREACHABLE }),
-    hear(items) {
+    send: (frame) => link?.ask(frame) ?? Promise.resolve({ kind: "error", id: null, problem: UNREACHABLE }),
+    listen(items) {
       hearers.add(items);
       return () => hearers.delete(items);
     },

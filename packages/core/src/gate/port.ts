@@ -1,6 +1,6 @@
 /**
  * 2. The gate: one action and the facts in, one decision out. A pure function of the loaded policies.
- * G1 deny is the default. G2 it reads structure, never prose. G3 any error denies.
+ * G-1 deny is the default. G-2 it reads structure, never prose. G-3 any error denies.
  */
 import type { Action, Decision, Digest, Facts, UserAct } from "../vocab/index.ts";
 
@@ -9,6 +9,7 @@ export type Gate = Readonly<{
   digest: Digest;
   /** Counters that a policy can read over hours and days: whoever drives sees to it that they are kept. */
   lately: readonly string[];
+  /** At once; throws `AwaitsGate` when it has to ask elsewhere first. */
   decide(action: Action, facts: Facts): Decision;
   /** May this person do this? A verdict like any other: an error, or no permit, denies. */
   decideFor(user: string, act: UserAct): Decision;

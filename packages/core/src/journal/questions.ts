@@ -1,13 +1,14 @@
 /**
  * Questions that wait for a person, of all sessions: one row each, kept by the events in the transaction that writes them, so that a list
  * of what waits reads no session. A cache: the same fold over a session's entries makes its rows again.
- * Q40 what the list shows is what the sessions wait for: a question is in it from `approval.asked` until it is answered by enough people,
+ * Q-25 what the list shows is what the sessions wait for: a question is in it from `approval.asked` until it is answered by enough people,
  * has expired, is overtaken, or its turn ends.
  */
 import {
-  type ActionId,
+  type ActionText,
   type ApprovalId,
   type Ask,
+  actionKind,
   type Digest,
   type Doing,
   doingOf,
@@ -25,7 +26,7 @@ export type WaitingQuestion = Readonly<{
   approval: ApprovalId;
   session: SessionId;
   agent: string;
-  action: ActionId;
+  action: ActionText;
   /** A tool's name; `model` or `respond` for the others. */
   tool: string;
   resource: Resource | null;
@@ -50,8 +51,8 @@ export const NOTHING_WAITS: Waiting = new Map();
 /** `agent` as of these entries; they come in one append, so that a call's decision is among them when its question is. */
 export function foldQuestions(before: Waiting, session: SessionId, agent: string, entries: Iterable<Pick<Entry, "at" | "event">>): Waiting {
   const open = new Map(before);
-  const touched = new Map<ActionId, Readonly<{ tool: string; resource: Resource }>>();
-  const touch = (id: ActionId, doing: Doing | null): void => {
+  const touched = new Map<ActionText, Readonly<{ tool: string; resource: Resource }>>();
+  const touch = (id: ActionText, doing: Doing | null): void => {
     if (doing !== null) touched.set(id, { tool: doing.tool, resource: doing.resource });
   };
   const drop = (isGone: (q: WaitingQuestion) => boolean): void => {
@@ -82,7 +83,7 @@ export function foldQuestions(before: Waiting, session: SessionId, agent: string
         open.delete(e.approval);
         break;
       case "input.steered": // an answer that waits for leave is overtaken
-        drop((q) => q.action.startsWith("respond:"));
+        drop((q) => actionKind(q.action) === "respond");
         break;
       case "model.failed":
       case "model.replied":

@@ -1,21 +1,22 @@
 /**
  * Performs moves through the ports until the session waits or its turn has ended.
- * L5 append before effect: what a move announces is durable before it is launched (rule 2).
- * L6 two commits per iteration: replied, decided and started; then ended, decided and asked. L7 what a failed append leaves behind is nothing: driving stops.
+ * L-9 two commits per iteration: replied, decided and started; then ended, decided and asked. L-6 what a failed append leaves behind is nothing: driving stops.
  * Effects fly; only this loop touches the state. Streaming is a watcher, not a second loop.
+ * Rule: L-5.
  */
 
 import { messageOf } from "../act/act.ts";
 import { expiry } from "../gate/approvals.ts";
+import { AwaitsGate } from "../gate/late.ts";
 import { toolDigests } from "../gate/request.ts";
 import { type Admitted, admit, refusalOf, refusalsOf } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
-import type { Begin, Hold } from "../journal/port.ts";
+import type { Begin } from "../journal/port.ts";
 import { type Permit, type Receipt, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionId,
-  actionId,
+  type ActionText,
   canonical,
   DELEGATE,
   type Decided,
@@ -28,6 +29,7 @@ import {
   type Limits,
   type Millis,
   type Outcome,
+  printActionId,
   type Stamped,
   seq,
   type Wish,
@@ -48,23 +50,17 @@ import { PREPARING } from "./model/prepared-request.ts";
 import { withCleaned } from "./model/sanitise.ts";
 import { askedWith, checkOutput, isAskedWith } from "./model/structured-output.ts";
 import { idOf, type Move, next } from "./next.ts";
+import type { Held } from "./open.ts";
 import { gatedOf } from "./people/approval-state.ts";
 import { trimmed } from "./people/conversation-settings.ts";
 import { haltOn, haltWaitedFor, heldBack, isBeginning, restsOn, scopesOf } from "./people/halts.ts";
 import { ears } from "./people/intake.ts";
 import { standing } from "./people/may-answer.ts";
 import type { Live, Ports } from "./ports.ts";
-import { readState, stricter } from "./resume.ts";
-import { type Call, type FollowUp, nameOf, type State, type Turn } from "./state.ts";
+import { readState } from "./resume.ts";
+import { type Call, type FollowUp, nameOf, type State, stricter, type Turn } from "./state.ts";
 
-/**
- * A session in hand: its state, the hold, and what the journal has yet to hear of it (it goes with the first commit).
- * `left` counts tools whose code still runs although their call was given up: while there are any, the hold is not given back,
- * because whoever took it next might ask such a tool what became of the call, and hear of what has not happened yet.
- */
-export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalEvent[]; left: { running: number } }>;
-
-/** `leave`: whoever drives is to go. Nothing more is begun, what is in flight lands, and the turn stays open for whoever takes it up next (W60). */
+/** `leave`: whoever drives is to go. Nothing more is begun, what is in flight lands, and the turn stays open for whoever takes it up next (W-29). */
 export async function drive(
   p: Ports,
   { state: s, hold, begin, left }: Held,
@@ -78,8 +74,8 @@ export async function drive(
   const telling: Intent[] = []; // what others are to hear with it
   const landed: Landing[] = [];
   const flights = new Map<string, Promise<void>>();
-  const decidedAt = new Map<ActionId, Moment>();
-  const receipts = new Map<ActionId, Receipt>();
+  const decidedAt = new Map<ActionText, Moment>();
+  const receipts = new Map<ActionText, Receipt>();
   const stop = stops();
   const toolDigest = toolDigests(p.hash);
   let durable = s.seq;
@@ -229,7 +225,7 @@ export async function drive(
     for (const grant of s.grantsDue.splice(0)) if (!p.orders.now().given.has(grant.grant)) await p.orders.give(grant);
   }
 
-  /** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J383). */
+  /** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J-27). */
   function recordDecision(decided: Decided): void {
     const policies = p.gate.digest;
     if (policies !== s.agent.policies) record({ kind: "agent.changed", agent: { ...s.agent, policies } });
@@ -237,6 +233,18 @@ export async function drive(
   }
 
   // ── moves that stay in the process: their events go with the next commit ──
+
+  /** A move whose gate answers later is not launched: it is decided again, on the facts of then, once the answer is there. */
+  function performOrAwait(move: Move): boolean | "awaited" {
+    try {
+      return perform(move);
+    } catch (error) {
+      if (!(error instanceof AwaitsGate)) throw error;
+      const flight = `gate:${error.key}`;
+      if (!flights.has(flight)) fly(flight, () => error.answered.then(() => () => []));
+      return "awaited";
+    }
+  }
 
   function perform(move: Move): boolean {
     const t = s.turn;
@@ -296,7 +304,7 @@ export async function drive(
   /** The leave to answer is looked at before every request, and recorded when it is not the one on record. */
   function reconsiderAnswer(t: Turn): boolean {
     if (t.respond.kind !== "allowed") return false;
-    const now = decide(s, t, actionId(`respond:${t.iterations + 1}`));
+    const now = decide(s, t, { kind: "respond", iteration: t.iterations + 1 });
     if (isSame(now, t.respond.decided)) return false;
     recordDecision(now);
     return true;
@@ -321,7 +329,8 @@ export async function drive(
     return event !== null;
   }
 
-  function question(t: Turn, action: ActionId): boolean {
+  function question(t: Turn, id: ActionId): boolean {
+    const action = printActionId(id);
     const gated = gatedOf(t, action);
     if (gated?.kind !== "to-ask") return false;
     const { decided, asks, again } = gated;
@@ -344,7 +353,7 @@ export async function drive(
 
   function end(t: Turn, { ending, output, detail }: Extract<Move, { kind: "end" }>): void {
     if (ending === "completed" && t.respond.kind === "allowed")
-      consume({ record }, { ...t.respond.decided, id: actionId(`respond:${t.iterations}`) });
+      consume({ record }, { ...t.respond.decided, id: printActionId({ kind: "respond", iteration: t.iterations }) });
     const { number: turn, usage, lost, iterations, calls } = t;
     const activeMs = t.activeMs + Math.max(0, time() - s.at);
     record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: costOfTurn(s, t), iterations, calls, activeMs });
@@ -381,26 +390,27 @@ export async function drive(
       return true;
     }
     const before = call.gated.decided;
-    const seen = decidedAt.get(idOf(call));
+    const action = printActionId(idOf(call));
+    const seen = decidedAt.get(action);
     const isCurrent =
       before.action.kind !== "delegate" && // whether there is budget for it changes with every event
       seen?.changes === s.changes &&
       seen.orders === p.orders.now() &&
       seen.breakers === p.breakers.version() &&
-      counting.isCurrent(idOf(call)) &&
+      counting.isCurrent(action) &&
       p.gate.digest === s.agent.policies;
     if (isCurrent && isDoubtedAsBefore(p, s, before)) return false; // nothing has happened since, here or in another session
     const now = decide(s, t, idOf(call));
-    decidedAt.set(idOf(call), moment());
+    decidedAt.set(action, moment());
     if (isSame(now, before)) return false;
-    receipts.delete(idOf(call));
+    receipts.delete(action);
     recordDecision(now);
     return true;
   }
 
   // ── moves that leave it: announced, made durable, launched ──
 
-  function permitFor(action: ActionId): Permit {
+  function permitFor(action: ActionText): Permit {
     const receipt = receipts.get(action);
     receipts.delete(action);
     decidedAt.delete(action); // it is looked at again only before it starts: what is kept must not grow with the turn
@@ -477,7 +487,7 @@ export async function drive(
     wake = () => {};
   }
 
-  /** S196 whoever lifts a halt looks for what it held back: what became durable after that look, but was decided on before it, is looked at here. */
+  /** S-15 whoever lifts a halt looks for what it held back: what became durable after that look, but was decided on before it, is looked at here. */
   async function isLifted(): Promise<boolean> {
     const halt = () =>
       s.turn !== null ? haltWaitedFor(s, p.orders.now()) : s.followUps.length > 0 ? haltOf(p.orders.now(), s.agent.name) : null;
@@ -512,8 +522,9 @@ export async function drive(
       if (leave?.aborted) continue;
       const now = time();
       const moves = next(s, now, heldBack(s, p.orders.now()));
-      if (moves.map(perform).some(Boolean)) continue; // nothing has left the process: same commit, next moves
-      const launches = moves.map(announce);
+      const results = moves.map(performOrAwait);
+      if (results.some((did) => did === true)) continue; // nothing has left the process: same commit, next moves
+      const launches = moves.map((move, i) => (results[i] === "awaited" ? null : announce(move)));
       if (!(await flush())) continue;
       passes = 0;
       for (const launch of launches) launch?.();

@@ -12,8 +12,7 @@ import type { ModelReply, ModelRequest, Preview } from "../reason/port.ts";
 import { prompter } from "../reason/prompt.ts";
 import { withBelievableUsage } from "../reason/usage.ts";
 import {
-  type ActionId,
-  actionId,
+  type ActionText,
   type CallId,
   costAtMost,
   costOf,
@@ -31,6 +30,7 @@ import {
   type Millis,
   type Outcome,
   type Prices,
+  printActionId,
   reconciledEvent,
   seq,
   type Tool,
@@ -58,7 +58,6 @@ import { cleanedOf, sanitisedText, shownOutcome } from "./model/sanitise.ts";
 import { summarise } from "./model/summary.ts";
 import type { Move } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
-import { stricter } from "./resume.ts";
 import {
   type Answered,
   type Asking,
@@ -68,6 +67,7 @@ import {
   modelNow,
   nameOf,
   type State,
+  stricter,
   type Turn,
   type Unknown,
 } from "./state.ts";
@@ -81,7 +81,7 @@ export type Cockpit = Readonly<{
   s: State;
   hold: Hold;
   record(event: JournalEvent): void;
-  permitFor(action: ActionId): Permit;
+  permitFor(action: ActionText): Permit;
   redeem: Redeem;
   /** Fires when the turn is stopped, or the calls of this tool are. */
   stopOf(tool: string | null): AbortSignal;
@@ -531,7 +531,7 @@ function lookUp(c: Cockpit, t: Turn, call: Call): (() => void) | null {
 
 /** A person wants the tool asked about a call whose outcome is unknown, perhaps of a turn long ago. */
 function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
-  const name = `reconcile:${unknown.call}`;
+  const name = printActionId({ kind: "reconcile", call: unknown.call });
   const tool = c.p.tools.find(unknown.tool);
   if (unknown.gated?.kind !== "allowed" || c.isFlying(name)) return null;
   const context = {
@@ -545,7 +545,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
     wouldPermit: () => "no" as const, // asked what became of a call, it shows nothing new
   };
   return () => {
-    const permit = c.permitFor(actionId(name));
+    const permit = c.permitFor(name);
     checkHold(c);
     c.fly(name, async () => {
       const found: ReturnType<typeof foundOf> =

@@ -9,9 +9,9 @@ import { textOf } from "../reason/parse.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
 import { newWindow, pinTask } from "../reason/window.ts";
 import {
+  actionKind,
   addUsage,
   type CallId,
-  callId,
   type Decided,
   type Digest,
   type Entry,
@@ -21,6 +21,7 @@ import {
   NO_USAGE,
   NOTHING_ALLOTTED,
   type Observation,
+  parseActionId,
   type SessionEvent,
   type SessionId,
   seq,
@@ -189,11 +190,11 @@ export function evolve(s: State, entry: Entry): State {
     case "model.replied":
       return inTurn(s, (t) => (e.purpose === "reply" ? replied(s, t, e) : summed(s, t, e)));
     case "gate.decided":
-      if (e.id.startsWith("reconcile:")) return reconcileDecided(s, e);
+      if (actionKind(e.id) === "reconcile") return reconcileDecided(s, e);
       return inTurn(s, (t) => {
         decided(s, t, e, entry.at);
-        if (e.id.startsWith("model:")) modelDenied(s, t);
-        if (e.id.startsWith("summary:")) summaryDenied(s, t);
+        if (actionKind(e.id) === "model") modelDenied(s, t);
+        if (actionKind(e.id) === "summary") summaryDenied(s, t);
       });
     case "approval.asked":
       return inTurn(s, (t) => asked(s, t, e, entry.at));
@@ -516,7 +517,8 @@ const MOST_RESULTS = 1_000;
 
 /** A person wants the tool asked; only a plain yes of the gate lets it be, anything else ends the wish. */
 function reconcileDecided(s: State, e: Decided): State {
-  const unknown = s.unknowns.get(callId(e.id.slice("reconcile:".length)));
+  const id = parseActionId(e.id);
+  const unknown = id.kind === "reconcile" ? s.unknowns.get(id.call) : undefined;
   if (unknown !== undefined) unknown.gated = e.verdict.kind === "allow" ? { kind: "allowed", decided: e } : null;
   return s;
 }

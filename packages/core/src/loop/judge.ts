@@ -1,11 +1,11 @@
 /**
  * One action, decided: its contract first, then the gate, then what the runtime itself insists on.
- * G3 any error denies. G4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
- * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
+ * G-3 any error denies. G-4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
+ * Rule: Q-1.
  */
 import { covers, coversCall, type GrantQuery, newLabels } from "../gate/approvals.ts";
 import { shownTargets } from "../gate/arguments/targets.ts";
-import { orDenied } from "../gate/fail-closed.ts";
+import { orAwaited, orDenied } from "../gate/fail-closed.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
@@ -13,8 +13,8 @@ import { cut } from "../observe/observe.ts";
 import {
   type Action,
   type ActionId,
+  type ActionText,
   type Ask,
-  callId,
   canonical,
   DEFAULT_KNOWLEDGE,
   type Decided,
@@ -33,6 +33,7 @@ import {
   type PolicyId,
   policyId,
   principalName,
+  printActionId,
   type Targets,
   type Tool,
   UNKNOWN_OPEN,
@@ -73,32 +74,33 @@ type Needs = Pick<
 type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
 
 /** Facts for what was not proposed, while a call that was is running. */
-export type FactsFor = (s: State, t: Turn | null, id: ActionId) => (action: Action) => Facts;
+export type FactsFor = (s: State, t: Turn | null, id: ActionText) => (action: Action) => Facts;
 
 export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
   const aimsOf = aiming(p);
   const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
   const decide: Judge = (s, t, id) => {
-    const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest, now);
+    const text = printActionId(id);
+    const { action, refused, gated, modified, counted, leave } = toAction({ p, s, t, toolDigest, now }, id);
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null
-        ? ask(p, action, factsFor(p, s, t, { id, action, counted, now: now(), aimsOf }))
+        ? ask(p, action, factsFor(p, s, t, { id: text, action, counted, now: now(), aimsOf }))
         : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
-    const doubted = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
-    const careful = withHumanApproval(withEscalation(doubted, t, id), p, id, action);
+    const doubted = id.kind === "reconcile" ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
+    const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
     const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     const granted = t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p);
     return {
       kind: "gate.decided",
-      id,
+      id: text,
       action,
       digest,
       slice,
-      verdict: t === null ? granted : withBreakers(granted, action, p, `${s.session}/${id}`),
+      verdict: t === null ? granted : withBreakers(granted, action, p, `${s.session}/${text}`),
       read,
       shadow,
     };
@@ -106,7 +108,7 @@ export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge
   return Object.assign(decide, { factsFor: factsOf });
 }
 
-/** G5 a modified action is checked and gated again, once: what would change nothing is an allow, what would change it again is refused. */
+/** G-5 a modified action is checked and gated again, once: what would change nothing is an allow, what would change it again is refused. */
 function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verdict {
   if (verdict.kind !== "modify") return verdict;
   const refuse = (reason: string): Verdict => ({ kind: "deny", by: "policy", because: verdict.because, faults: [], reason });
@@ -135,62 +137,53 @@ type Named = Readonly<{
   leave: Answered | null;
 }>;
 
-type ToAction = Pick<Ports, "tools" | "model" | "fallbacks" | "summariser" | "children" | "hash">;
+type Naming = Readonly<{
+  p: Pick<Ports, "tools" | "model" | "fallbacks" | "summariser" | "children" | "hash">;
+  s: State;
+  t: Turn | null;
+  toolDigest: (tool: Tool) => Digest;
+  now: () => Millis;
+}>;
 
-function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest, now: () => Millis): Named {
-  const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
-  if (unknown !== undefined)
-    return { action: unknown.decided.action, refused: null, gated: UNDECIDED, modified: true, counted: true, leave: null };
-  if (t === null) throw new Error(`there is no turn to decide ${id} in`);
-  if (id.startsWith("model:"))
-    return {
-      action: { kind: "model", model: modelOf(p, t).id },
-      refused: null,
-      gated: t.model,
-      modified: false,
-      counted: false,
-      leave: null,
-    };
-  if (id.startsWith("summary:"))
-    return {
-      action: { kind: "model", model: summariserOf(p, s, t).id },
-      refused: null,
-      gated: t.summary.gated,
-      modified: false,
-      counted: false,
-      leave: null,
-    };
-  if (id.startsWith("respond:"))
-    return {
-      action: { kind: "respond", to: recipientOf(s) },
-      refused: null,
-      gated: t.respond,
-      modified: false,
-      counted: false,
-      leave: null,
-    };
-  if (id.startsWith("recall:") || id.startsWith("remember:")) {
-    const isRecall = id.startsWith("recall:");
-    const action: Action = isRecall
-      ? { kind: "recall", scope: s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope }
-      : rememberingOf(s, t, p.hash);
-    return { action, refused: null, gated: isRecall ? t.recall.gated : t.keep.gated, modified: false, counted: false, leave: null };
+/** The action that an id names, as it stands now, and where it stands with the gate. */
+function toAction({ p, s, t, toolDigest, now }: Naming, id: ActionId): Named {
+  if (id.kind === "reconcile") {
+    const unknown = s.unknowns.get(id.call);
+    if (unknown === undefined) throw new Error(`call ${id.call} has no unknown outcome to ask about`);
+    return { ...PLAIN, action: unknown.decided.action, gated: UNDECIDED, modified: true, counted: true };
   }
-  const call = t.calling.find((c) => (c.proposed.id as string) === id);
-  if (call === undefined) throw new Error(`there is no call ${id} to decide`);
-  const contracted =
-    t.finish === "length"
-      ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest)
-      : delegateContract(p, s, t, call, toolDigest, now());
-  return {
-    action: contracted.action,
-    refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
-    gated: call.gated,
-    modified: call.modified,
-    counted: isCounted(call),
-    leave: call.starts > 0 ? call.leave : null,
-  };
+  if (t === null) throw new Error(`there is no turn to decide ${printActionId(id)} in`);
+  switch (id.kind) {
+    case "model":
+      return { ...PLAIN, action: { kind: "model", model: modelOf(p, t).id }, gated: t.model };
+    case "summary":
+      return { ...PLAIN, action: { kind: "model", model: summariserOf(p, s, t).id }, gated: t.summary.gated };
+    case "respond":
+      return { ...PLAIN, action: { kind: "respond", to: recipientOf(s) }, gated: t.respond };
+    case "recall":
+      return { ...PLAIN, action: { kind: "recall", scope: s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope }, gated: t.recall.gated };
+    case "remember":
+      return { ...PLAIN, action: rememberingOf(s, t, p.hash), gated: t.keep.gated };
+    case "call": {
+      const call = t.calling.find((c) => c.proposed.id === id.call);
+      if (call === undefined) throw new Error(`there is no call ${id.call} to decide`);
+      const contracted =
+        t.finish === "length"
+          ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest)
+          : delegateContract(p, s, t, call, toolDigest, now());
+      return {
+        action: contracted.action,
+        refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
+        gated: call.gated,
+        modified: call.modified,
+        counted: isCounted(call),
+        leave: call.starts > 0 ? call.leave : null,
+      };
+    }
+  }
 }
+
+const PLAIN = { refused: null, modified: false, counted: false, leave: null } as const;
 
 /** Middleware's word, given before the gate was asked: it can refuse, never permit. */
 const blockedBy = (reason: string | null): Named["refused"] =>
@@ -218,7 +211,7 @@ function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, acti
   return { ...sessionFacts(s, t, action, counted), lately, aims: once(() => aimsOf(s, t, action, lately)) };
 }
 
-type Asked = Readonly<{ id: ActionId; action: Action; counted: boolean; now: Millis; aimsOf: AimsOf }>;
+type Asked = Readonly<{ id: ActionText; action: Action; counted: boolean; now: Millis; aimsOf: AimsOf }>;
 
 function once<T>(work: () => T): () => T {
   let found: { readonly value: T } | null = null;
@@ -228,9 +221,9 @@ function once<T>(work: () => T): () => T {
   };
 }
 
-const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orDenied(() => p.gate.decide(action, facts));
+const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orAwaited(() => p.gate.decide(action, facts));
 
-/** Q9 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
+/** Q-12 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
 function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number): Verdict {
   if (verdict.kind !== "defer") return verdict;
   const refuse = (reason: string): Verdict => ({ kind: "deny", by: "expiry", because: verdict.because, faults: [], reason });
@@ -240,7 +233,7 @@ function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number)
 }
 export const MAX_DEFERRED = 8;
 
-/** Q10 while work or a tool is halted its calls are refused, whatever the policy permits. */
+/** Q-13 while work or a tool is halted its calls are refused, whatever the policy permits. */
 function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orders): Verdict {
   const doing = doingOf(action);
   if (doing === null || verdict.kind === "deny") return verdict;
@@ -251,7 +244,7 @@ function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orde
   return { kind: "deny", by: "halt", because: verdict.because, faults: [], reason: `${what}: ${halt.reason}` };
 }
 
-/** F20 what keeps failing is left alone, whatever the policy permits; no person is asked about it meanwhile, unless it is about that very failure. */
+/** F-7 what keeps failing is left alone, whatever the policy permits; no person is asked about it meanwhile, unless it is about that very failure. */
 function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): Verdict {
   if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
   if (verdict.kind === "ask" && verdict.asks.some(({ policy }) => policy.startsWith(`${ESCALATED}/`))) return verdict; // by the time of the answer it may be tried again
@@ -318,7 +311,7 @@ export function targetsOf(p: Pick<Ports, "tools">, action: Action): Targets | nu
   return action.kind === "delegate" ? {} : shownTargets(p.tools.find(doing.tool), doing.args);
 }
 
-/** Q364 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
+/** Q-10 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
 export function lapsedGrant(p: Needs, s: State, t: Turn, { action, digest, slice, verdict }: Decided, now: Millis): string | null {
   const doing = doingOf(action);
   if (verdict.kind !== "ask" || doing === null) return null;
@@ -365,15 +358,15 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
   return withAsks(verdict, questions);
 }
 
-/** T44 its definition wants a person asked, and no policy can say otherwise. To ask a tool what became of a call is no call. */
+/** T-8 its definition wants a person asked, and no policy can say otherwise. To ask a tool what became of a call is no call. */
 function withHumanApproval(verdict: Verdict, p: Pick<Ports, "tools">, id: ActionId, action: Action): Verdict {
-  if (action.kind !== "call" || id.startsWith("reconcile:") || p.tools.find(action.tool)?.humanApproval !== true) return verdict;
+  if (action.kind !== "call" || id.kind === "reconcile" || p.tools.find(action.tool)?.humanApproval !== true) return verdict;
   const question = `${action.tool} is run only when a person says so: run it?`;
   return withAsks(verdict, [{ policy: policyId(`${HUMAN_APPROVAL}/${action.tool}`), question, terms: PLAIN_TERMS }]);
 }
 
 /** A call that failed and is for a person to decide about: asked whatever the policies permit. */
-function withEscalation(verdict: Verdict, t: Turn | null, id: ActionId): Verdict {
+function withEscalation(verdict: Verdict, t: Turn | null, id: ActionText): Verdict {
   const call = t === null ? null : callOf(t, id);
   if (call?.run.kind !== "failed" || call.mending?.stage !== "person") return verdict;
   const effect = call.repeat === "once" ? ", and may have had an effect" : "";

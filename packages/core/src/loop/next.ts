@@ -4,12 +4,12 @@
  *   reason ──▶ gate ──▶ (ask a person) ──▶ act ──▶ observe ──▶ reason …                 `drive.ts` performs these moves,
  *   model.replied  gate.decided  approval.asked  act.started, act.ended                   `evolve.ts` folds what came of them
  *
- * L1 every call of a reply is decided before any of them runs. L2 no more than `toolsAtOnce` run at once.
- * L3 a limit of N iterations is N model calls; the calls of the Nth still run. L4 every turn ends exactly once, whatever happens.
+ * L-1 every call of a reply is decided before any of them runs. L-2 no more than `toolsAtOnce` run at once.
+ * L-3 a limit of N iterations is N model calls; the calls of the Nth still run. L-4 every turn ends exactly once, whatever happens.
  * No clock, no I/O, no tools in here: resume, the cluster, the tests and the what-if tools all ask this same function.
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
-import { type ActionId, actionId, type Compacting, canonical, count, type Ending, type Millis } from "../vocab/index.ts";
+import { type ActionId, type Compacting, canonical, count, type Ending, type Millis } from "../vocab/index.ts";
 import { isBeaten } from "./calls/race.ts";
 import { isAgain, isResting, isToRecover } from "./calls/recovery-state.ts";
 import { account, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./limits/budgets.ts";
@@ -90,7 +90,7 @@ const isExpired = (q: Question, now: Millis): boolean => q.answer === null && q.
 
 function movesOfUnknowns(s: State): readonly Move[] {
   return [...s.unknowns.values()].flatMap((unknown): readonly Move[] => {
-    if (unknown.gated?.kind === "undecided") return [{ kind: "gate", action: actionId(`reconcile:${unknown.call}`) }];
+    if (unknown.gated?.kind === "undecided") return [{ kind: "gate", action: { kind: "reconcile", call: unknown.call } }];
     return unknown.gated?.kind === "allowed" ? [{ kind: "settle", unknown }] : [];
   });
 }
@@ -150,7 +150,7 @@ const isDue = (gated: Gated, s: State, now: Millis): boolean =>
 /** A reply without calls. `respond` was decided before the model was asked: on labels and recipient, never on the text. */
 function movesOfAnswer(s: State, t: Turn, text: string, isUp: IsUp): readonly Move[] {
   if (t.output !== null && t.fits === null) return [{ kind: "check-output" }];
-  const first = decide(t.respond, actionId(`respond:${t.iterations}`), isUp);
+  const first = decide(t.respond, { kind: "respond", iteration: t.iterations }, isUp);
   if (first !== null) return first;
   if (t.respond.kind !== "allowed") return [end(t, "denied", "the answer may not be delivered")];
   const output = t.fits === null ? text : canonical(t.fits.value);
@@ -171,11 +171,10 @@ function movesToRecall(s: State, t: Turn, isUp: IsUp): readonly Move[] | null {
 }
 
 function movesToModel(t: Turn, isUp: IsUp): readonly Move[] {
-  const asked = actionId(`model:${t.iterations + 1}`);
+  const iteration = t.iterations + 1;
   if (t.model.kind === "denied") return [end(t, t.model.verdict.by === "breaker" ? "failed" : "denied", t.model.verdict.reason)];
-  const answering: readonly Move[] =
-    t.respond.kind === "undecided" ? [{ kind: "gate", action: actionId(`respond:${t.iterations + 1}`) }] : [];
-  return [...answering, ...(decide(t.model, asked, isUp) ?? [{ kind: "ask-model" }])];
+  const answering: readonly Move[] = t.respond.kind === "undecided" ? [{ kind: "gate", action: { kind: "respond", iteration } }] : [];
+  return [...answering, ...(decide(t.model, { kind: "model", iteration }, isUp) ?? [{ kind: "ask-model" }])];
 }
 
 /** Before a request its conversation is made to fit. */
@@ -183,7 +182,7 @@ function movesToFit(s: State, t: Turn, isUp: IsUp): readonly Move[] | null {
   const how = compaction(s, t);
   if (how === null) return null;
   if (how !== "summarise") return [{ kind: "compact", how }];
-  return decide(t.summary.gated, actionId(`summary:${t.iterations + 1}`), isUp) ?? [{ kind: "summarise" }];
+  return decide(t.summary.gated, { kind: "summary", iteration: t.iterations + 1 }, isUp) ?? [{ kind: "summarise" }];
 }
 
 type IsUp = (gated: Gated) => boolean;
@@ -280,4 +279,4 @@ export function recovery(c: Call): "again" | "reconcile" | "give-up" {
 }
 export const MAX_STARTS = 3;
 
-export const idOf = (c: Call): ActionId => actionId(c.proposed.id);
+export const idOf = (c: Call): ActionId => ({ kind: "call", call: c.proposed.id });

@@ -1,61 +1,12 @@
-/** Opening a session and taking one up again. Resume reads data: there is no code replay, so an upgrade or an edited agent strands nothing (rule 3). */
-import type { Hold, Journal } from "../journal/port.ts";
+/** Taking a session up again. Resume reads data: there is no code replay, so an upgrade or an edited agent strands nothing (rule 3). */
+import type { Journal } from "../journal/port.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
-import {
-  type AgentFacts,
-  canonical,
-  type Entry,
-  FaultError,
-  type JournalEvent,
-  type Label,
-  type Origin,
-  type Parent,
-  type Principal,
-  type Repeat,
-  type Said,
-  type Seq,
-  type SessionId,
-  type Surface,
-  seq,
-  UNTRUSTED,
-} from "../vocab/index.ts";
-import type { Held } from "./drive.ts";
-import { emptyState, evolve, fold } from "./evolve.ts";
+import { type AgentFacts, canonical, type Entry, FaultError, type JournalEvent, type Seq, type SessionId, seq } from "../vocab/index.ts";
+import { evolve, fold } from "./evolve.ts";
 import type { Fold } from "./fold-cache.ts";
-import { checkHistory } from "./model/history.ts";
-import { cleanHistory } from "./model/sanitise.ts";
+import { type Held, holdTakenEvent } from "./open.ts";
 import type { Ports } from "./ports.ts";
 import type { State } from "./state.ts";
-
-export type Opening = Readonly<{
-  agent: AgentFacts;
-  principal: Principal;
-  surface: Surface;
-  labels: readonly Label[];
-  history: readonly Said[];
-  external: string | null;
-  parent: Parent | null;
-  origin: Origin | null;
-}>;
-
-export async function openSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {
-  const { history, ...taken } = cleanHistory(checkHistory(opening.history));
-  const held = await beginSession(p, { ...opening, history, labels: labelsWith(opening.labels, history) });
-  if (taken.invisible + taken.hidden === 0) return held;
-  return { ...held, begin: [...held.begin, { kind: "note", from: "orgate", call: null, name: "history-cleaned", value: taken }] };
-}
-
-/** What tools brought in a conversation that was had elsewhere is outside content: who knows better takes the label off. */
-const labelsWith = (labels: readonly Label[], history: readonly Said[]): readonly Label[] =>
-  history.some((said) => said.role === "tool") && !labels.includes(UNTRUSTED) ? [...labels, UNTRUSTED] : labels;
-
-/** With a history that is known to be one, because it was drawn from a session. */
-export async function beginSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {
-  const session = p.ids.session();
-  const hold = await p.journal.take(session);
-  const opened = { kind: "session.opened", ...opening } as const;
-  return { state: emptyState(session, opened, p.counters), hold, begin: [opened, takenEvent(p, hold)], left: { running: 0 } };
-}
 
 /**
  * Rejects with `session-held` while its holder lives, with `session-unknown`, or with whatever is wrong with its entries.
@@ -69,7 +20,7 @@ export async function takeSession(p: Taking, session: SessionId, given: AgentFac
     const state = await heldState(p, session, left ?? p.folds.take(session));
     const agent = await factsFor(p, state, given);
     const changed: readonly JournalEvent[] = canonical(agent) === canonical(state.agent) ? [] : [{ kind: "agent.changed", agent }];
-    return { state, hold, begin: [takenEvent(p, hold), ...changed], left: { running: 0 } };
+    return { state, hold, begin: [holdTakenEvent(p, hold), ...changed], left: { running: 0 } };
   } catch (error) {
     await p.journal.release(hold);
     throw error;
@@ -92,7 +43,7 @@ async function factsFor(p: Taking, state: State, given: AgentFacts | FactsFor): 
   }
 }
 
-/** L320 where this process left it, with what others have appended since; else from its first entry on. */
+/** L-23 where this process left it, with what others have appended since; else from its first entry on. */
 async function heldState(p: Taking, session: SessionId, fold: Fold | null): Promise<State> {
   return fold === null || !(await p.folds.fits(fold)) ? readState(p, session, p) : foldOn(p, fold.state, ALL);
 }
@@ -144,13 +95,3 @@ export async function readTurn(p: Reading, session: SessionId): Promise<State> {
   return state;
 }
 const ALL: Seq = seq(Number.MAX_SAFE_INTEGER);
-
-export const takenEvent = (p: Pick<Ports, "journal">, hold: Hold): JournalEvent => ({
-  kind: "hold.taken",
-  epoch: hold.epoch,
-  writer: p.journal.writer,
-});
-
-const STRICTNESS: Readonly<Record<Repeat, number>> = { read: 0, idempotent: 1, reconcile: 2, once: 3 };
-/** A tool edited to be repeatable does not make a call repeatable that had started before. */
-export const stricter = (a: Repeat, b: Repeat): Repeat => (STRICTNESS[a] >= STRICTNESS[b] ? a : b);

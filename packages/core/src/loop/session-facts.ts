@@ -1,8 +1,8 @@
 /**
  * What the gate is told of a session beside the action: the one builder, for the decision that is made now and for one that the journal has.
- * G349 a recorded decision is made again on the facts of then: the state folded up to it, read by the same code.
+ * Rule: G-20.
  */
-import { type Action, callId, type Decided, type Facts, type Principal, totalTokens } from "../vocab/index.ts";
+import { type Action, type Decided, type Facts, type Principal, parseActionId, totalTokens } from "../vocab/index.ts";
 import { centsSpent } from "./limits/budgets.ts";
 import { callOf } from "./people/approval-state.ts";
 import { actingFor, type Call, type State, type Turn } from "./state.ts";
@@ -32,7 +32,8 @@ export function sessionFacts(s: State, t: Turn | null, action: Action, counted: 
 
 /** The same of a decision that stands next in the journal, after this state. The state goes on: what is read later is kept as it is now. */
 export function pastFacts(s: State, { id, action }: Pick<Decided, "id" | "action">): SessionFacts {
-  const counted = id.startsWith("reconcile:") ? s.unknowns.has(callId(id.slice("reconcile:".length))) : isCounted(callIn(s, id));
+  const named = parseActionId(id);
+  const counted = named.kind === "reconcile" ? s.unknowns.has(named.call) : isCounted(callIn(s, id));
   const t = s.turn === null ? null : { ...s.turn, allowedCalls: new Map(s.turn.allowedCalls) };
   return sessionFacts({ ...s, allowedCalls: new Map(s.allowedCalls) }, t, action, counted);
 }

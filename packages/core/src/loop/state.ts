@@ -5,7 +5,7 @@ import type { Message } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
 import {
-  type ActionId,
+  type ActionText,
   type AgentFacts,
   type Allotment,
   type Answer,
@@ -266,7 +266,7 @@ export type Question = Readonly<{
   onExpiry: "deny" | "halt";
   votes: readonly Vote[];
   approval: ApprovalId;
-  action: ActionId;
+  action: ActionText;
   digest: Digest;
   slice: Digest;
   asks: readonly Ask[];
@@ -387,3 +387,7 @@ export const NO_SUMMARY: Turn["summary"] = Object.freeze({
   fellBack: 0,
   over: false,
 });
+
+const STRICTNESS: Readonly<Record<Repeat, number>> = { read: 0, idempotent: 1, reconcile: 2, once: 3 };
+/** A tool edited to be repeatable does not make a call repeatable that had started before. */
+export const stricter = (a: Repeat, b: Repeat): Repeat => (STRICTNESS[a] >= STRICTNESS[b] ? a : b);

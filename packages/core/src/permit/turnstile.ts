@@ -1,12 +1,11 @@
 /**
  * Between gate and act. The only place where receipts and permits are made.
- * P1 no permit without a durable `allow`: it takes the receipt of the append that made the decision durable.
- * P2 what runs is what was decided: the action is a frozen copy, and its digest is checked again when the permit is redeemed.
- * P3 once: a decision yields one permit, a permit is redeemed once; copies, casts and forgeries are refused at run time too.
+ * P-3 once: a decision yields one permit, a permit is redeemed once; copies, casts and forgeries are refused at run time too.
+ * Rules: P-1, P-2.
  */
 import {
   type Action,
-  type ActionId,
+  type ActionText,
   type Decided,
   type Digest,
   FaultError,
@@ -19,7 +18,7 @@ import {
 declare const durable: unique symbol;
 declare const redeemable: unique symbol;
 export type Receipt = Readonly<{ [durable]: true; first: Seq }>;
-export type Permit = Readonly<{ [redeemable]: true; action: ActionId; decidedAt: Seq }>;
+export type Permit = Readonly<{ [redeemable]: true; action: ActionText; decidedAt: Seq }>;
 export type Redeem = (permit: Permit) => Action;
 
 /** Durable when it resolves, with the first sequence number; else it rejects. */
@@ -28,7 +27,7 @@ export type DigestAction = (action: Action) => Digest;
 
 /** One per drive: receipts and permits of another are worth nothing here. */
 export function turnstile(commit: Commit, digestAction: DigestAction) {
-  const allowed = new Map<ActionId, { receipt: Receipt; seq: Seq; decided: Decided }>();
+  const allowed = new Map<ActionText, { receipt: Receipt; seq: Seq; decided: Decided }>();
   const issued = new WeakMap<Permit, Decided>();
 
   async function append(events: readonly Stamped[]): Promise<Receipt> {
@@ -43,7 +42,7 @@ export function turnstile(commit: Commit, digestAction: DigestAction) {
     return receipt;
   }
 
-  function issuePermit(receipt: Receipt, action: ActionId): Permit {
+  function issuePermit(receipt: Receipt, action: ActionText): Permit {
     const found = allowed.get(action);
     if (found === undefined || found.receipt !== receipt) throw refused(action, "no durable allow");
     allowed.delete(action);
@@ -63,4 +62,4 @@ export function turnstile(commit: Commit, digestAction: DigestAction) {
   return { append, issuePermit, redeem };
 }
 
-const refused = (action: ActionId, detail: string): FaultError => new FaultError({ kind: "permit-refused", action, detail });
+const refused = (action: ActionText, detail: string): FaultError => new FaultError({ kind: "permit-refused", action, detail });

@@ -1,9 +1,9 @@
 /** Short journals as sessions write them, told event by event: what views are tested with. */
 import {
-  type ActionId,
+  type ActionText,
   type AgentFacts,
   type Ask,
-  actionId,
+  actionText,
   approvalId,
   type CallId,
   callId,
@@ -146,7 +146,7 @@ export const askFor = (policy: string, question: string, terms: Partial<Terms> =
 });
 export const asking = (ask: Ask): Verdict => ({ kind: "ask", because: [ask.policy], asks: [ask] });
 
-const gated = (id: ActionId, action: Extract<SessionEvent, { kind: "gate.decided" }>["action"], verdict: Verdict): JournalEvent => ({
+const gated = (id: ActionText, action: Extract<SessionEvent, { kind: "gate.decided" }>["action"], verdict: Verdict): JournalEvent => ({
   kind: "gate.decided",
   id,
   action,
@@ -157,13 +157,13 @@ const gated = (id: ActionId, action: Extract<SessionEvent, { kind: "gate.decided
   shadow: null,
 });
 export const mayAsk = (iteration: number): JournalEvent =>
-  gated(actionId(`model:${iteration}`), { kind: "model", model: agent.model }, allow("base/model"));
+  gated(actionText(`model:${iteration}`), { kind: "model", model: agent.model }, allow("base/model"));
 export const mayTell = (iteration: number, verdict: Verdict = allow("base/respond")): JournalEvent =>
-  gated(actionId(`respond:${iteration}`), { kind: "respond", to: ana }, verdict);
+  gated(actionText(`respond:${iteration}`), { kind: "respond", to: ana }, verdict);
 type Touched = Readonly<{ tool: string; args: JsonObject; file: string }>;
 export const decides = (id: string, { tool, args, file }: Touched, verdict: Verdict): JournalEvent =>
   gated(
-    actionId(id),
+    actionText(id),
     {
       kind: "call",
       call: callId(id),
@@ -177,12 +177,12 @@ export const decides = (id: string, { tool, args, file }: Touched, verdict: Verd
     verdict,
   );
 export const delegates = (id: string, to: string, verdict: Verdict): JournalEvent =>
-  gated(actionId(id), { kind: "delegate", call: callId(id), to, agentDigest: d("5"), args: { agent: to, task: "read it" } }, verdict);
+  gated(actionText(id), { kind: "delegate", call: callId(id), to, agentDigest: d("5"), args: { agent: to, task: "read it" } }, verdict);
 
 export const question = (approval: string, action: string, ask: Ask, expiresAt: number | null = null): JournalEvent => ({
   kind: "approval.asked",
   approval: approvalId(approval),
-  action: actionId(action),
+  action: actionText(action),
   digest: d("1"),
   asks: [ask],
   expiresAt: expiresAt === null ? null : millis(START + expiresAt),
@@ -202,7 +202,7 @@ export const answers = (approval: string, by: string, answer: Answered["answer"]
 export const uses = (approval: string, action: string): JournalEvent => ({
   kind: "approval.consumed",
   approval: approvalId(approval),
-  action: actionId(action),
+  action: actionText(action),
 });
 
 export const starts = (id: string, tool: string, start = 1): JournalEvent => ({

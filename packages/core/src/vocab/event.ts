@@ -7,7 +7,7 @@ import type { ContextPlan } from "./context.ts";
 import type { Ending } from "./ending.ts";
 import type {
   AccessId,
-  ActionId,
+  ActionText,
   ApprovalId,
   CallId,
   CallKey,
@@ -149,7 +149,7 @@ export type SessionEvent =
     }>
   | Readonly<{
       kind: "gate.decided";
-      id: ActionId;
+      id: ActionText;
       action: Action;
       digest: Digest;
       slice: Digest;
@@ -161,7 +161,7 @@ export type SessionEvent =
   | Readonly<{
       kind: "approval.asked";
       approval: ApprovalId;
-      action: ActionId;
+      action: ActionText;
       digest: Digest;
       asks: readonly Ask[];
       expiresAt: Millis | null;
@@ -182,8 +182,8 @@ export type SessionEvent =
       intent: IntentId;
     }>
   | Readonly<{ kind: "approval.expired"; approval: ApprovalId; result: "deny" | "halt" }>
-  | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionId }>
-  | Readonly<{ kind: "grant.used"; grant: GrantId; action: ActionId }>
+  | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionText }>
+  | Readonly<{ kind: "grant.used"; grant: GrantId; action: ActionText }>
   | Readonly<{
       kind: "act.started";
       call: CallId;

@@ -1,5 +1,5 @@
 /** What stops driving or refuses to start. Plain data: journalled, printed, sent over sockets, matched on by `kind`. */
-import type { ActionId, CallId, Epoch, GrantId, IntentId, Seq, SessionId, StreamId } from "./ids.ts";
+import type { ActionText, CallId, Epoch, GrantId, IntentId, Seq, SessionId, StreamId } from "./ids.ts";
 import type { UnknownCause } from "./outcome.ts";
 
 export type Fault =
@@ -26,7 +26,7 @@ export type Fault =
   | { readonly kind: "external-taken"; readonly external: string; readonly session: SessionId }
   // permits, tools, models
   | { readonly kind: "grant-revoked"; readonly grant: GrantId }
-  | { readonly kind: "permit-refused"; readonly action: ActionId | CallId; readonly detail: string }
+  | { readonly kind: "permit-refused"; readonly action: ActionText | CallId; readonly detail: string }
   | { readonly kind: "tool-twice"; readonly tool: string }
   | { readonly kind: "tool-invalid"; readonly tool: string; readonly detail: string }
   /** Thrown by a tool: nothing was sent, since what it talks to cannot be reached. */

@@ -8,8 +8,8 @@ export type SessionId = Branded<string, "SessionId">;
 export type StreamId = SessionId | Branded<string, "StreamId">;
 /** Ours, unique in a session: `<iteration>.<position>`. The model's own id may repeat; it stands beside it. */
 export type CallId = Branded<string, "CallId">;
-/** What the gate decides on: a call id, or `model:<iteration>`, `respond:<iteration>`, `recall:<iteration>`, `remember:<turn>`. */
-export type ActionId = Branded<string, "ActionId">;
+/** An action id as journals and the API hold it: a call id, or `model:<iteration>` and the like. `action-id.ts` reads and prints it. */
+export type ActionText = Branded<string, "ActionText">;
 /** Given to the tool, the same at every start of one call: what makes a repeat recognisable. */
 export type CallKey = Branded<string, "CallKey">;
 export type ApprovalId = Branded<string, "ApprovalId">;
@@ -36,7 +36,7 @@ export type Millis = Branded<number, "Millis">;
 export const sessionId = (text: string): SessionId => text as SessionId;
 export const streamId = (text: string): StreamId => text as StreamId;
 export const callId = (text: string): CallId => text as CallId;
-export const actionId = (text: string): ActionId => text as ActionId;
+export const actionText = (text: string): ActionText => text as ActionText;
 /** `edition` counts what the call has become: with other arguments, or by another tool, it is something else to whoever knows it by its key. */
 export const callKey = (session: SessionId, call: CallId, edition = 0): CallKey =>
   `${session}/${call}${edition === 0 ? "" : `~${edition}`}` as CallKey;

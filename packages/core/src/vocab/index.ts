@@ -1,3 +1,4 @@
+export * from "./action-id.ts";
 export * from "./attachment.ts";
 export * from "./context.ts";
 export * from "./edit.ts";

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import {
-  type ActionId,
+  type ActionText,
   type Answer,
   type ApprovalId,
   type Attachment,
@@ -38,7 +38,7 @@ const branded = <T>(schema: z.ZodType): z.ZodType<T> => schema as unknown as z.Z
 export const MOST_TEXT = 1_000_000;
 export const text = z.string().min(1).max(MOST_TEXT);
 export const reason = z.string().max(2_000);
-/** Where one has to be given (W480): not empty, not blank. */
+/** Where one has to be given (W-18): not empty, not blank. */
 export const requiredReason = reason.regex(/\S/, "say why: the journal keeps it, and whom it concerns is told");
 export const name = z.string().min(1).max(200);
 export const countSchema = z.int().min(0);
@@ -50,7 +50,7 @@ export const jsonObject: z.ZodType<JsonObject> = branded<JsonObject>(z.record(z.
 export const sessionIdSchema = branded<SessionId>(z.string().regex(/^s_[0-9a-z]{8,40}$/));
 export const streamIdSchema = branded<StreamId>(name);
 export const callIdSchema = branded<CallId>(name);
-export const actionIdSchema = branded<ActionId>(name);
+export const actionIdSchema = branded<ActionText>(name);
 export const approvalIdSchema = branded<ApprovalId>(name);
 export const grantIdSchema = branded<GrantId>(name);
 export const intentIdSchema = branded<IntentId>(z.string().regex(/^[\w-]{1,100}$/));

@@ -4,9 +4,10 @@ import { type Agent, defineAgent, defineTool, millis, POLICY, seq } from "@orgat
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { type Desk, makeDesk, POLICIES } from "../cli/commands/fixtures/desk.ts";
-import { createRuntime, type Runtime } from "../runtime/runtime.ts";
-import { openHealthChecks } from "../server/http/health-checks.ts";
-import { NO_LOG } from "../server/http/logs.ts";
+import { openHealthChecks } from "../operations/health-checks.ts";
+import { NO_LOG } from "../operations/logs.ts";
+import type { Runtime } from "../runtime/api.ts";
+import { createRuntime } from "../runtime/runtime.ts";
 import { cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 import { recordApplied } from "./policy-record.ts";
 
@@ -62,7 +63,7 @@ async function apply(desk: Desk, more: string): Promise<void> {
   expect([code, stderr.includes("error")]).toEqual([0, false]);
 }
 
-test("G650 a set that another process applies decides the next call of a program that runs, within the same turn too; the session names it", async () => {
+test("G-15 a set that another process applies decides the next call of a program that runs, within the same turn too; the session names it", async () => {
   let looks = 0;
   const { desk, gate, decisions, inJournal, told } = await opened(async () => {
     looks += 1;
@@ -80,7 +81,7 @@ test("G650 a set that another process applies decides the next call of a program
   expect((await inJournal()).map(({ kind }) => kind).filter((kind) => kind === "policy.applied")).toHaveLength(2);
 }, 60_000);
 
-test("G650 an applied set that does not load in a process that runs permits nothing there, says why, and is on record; the next that loads decides again", async () => {
+test("G-15 an applied set that does not load in a process that runs permits nothing there, says why, and is on record; the next that loads decides again", async () => {
   const { desk, gate, runtime, decisions, inJournal, told } = await opened();
   await apply(desk, '@id("held")\nforbid(principal, action == Action::"tool:hold", resource);\n'); // the program has no such tool
   const [verdict] = await decisions("look");
@@ -101,7 +102,7 @@ test("G650 an applied set that does not load in a process that runs permits noth
   expect((await desk.orgate("journal", "verify")).code).toBe(0);
 }, 60_000);
 
-test("G650 a set that was journalled as applied and never came to lie in the folder permits nothing in a process that runs", async () => {
+test("G-15 a set that was journalled as applied and never came to lie in the folder permits nothing in a process that runs", async () => {
   const { gate, runtime, decisions, told } = await opened();
   const { sources } = gate.current();
   const changed = { path: "more.cedar", digest: gate.digest, text: FORBID };
@@ -114,7 +115,7 @@ test("G650 a set that was journalled as applied and never came to lie in the fol
   });
 }, 60_000);
 
-test("G650 a program whose policies lie in another folder than the one applied to goes on with its own", async () => {
+test("G-15 a program whose policies lie in another folder than the one applied to goes on with its own", async () => {
   const { desk, gate, decisions, told } = await opened(() => "well", "mine");
   desk.write("policies/more.cedar", FORBID);
   const before = gate.digest;

@@ -1,4 +1,4 @@
-/** What every function of the library's front door needs to be called with (A500): a wrong argument is one fault, before anything is done. */
+/** What every function of the library's front door needs to be called with: a wrong argument is one fault, before anything is done. */
 import { isModelName, SURFACES } from "@orgate/core";
 import {
   type ArgumentCheck,
@@ -15,7 +15,7 @@ import {
   text,
   withArgumentCheck,
 } from "../node/argument-checks.ts";
-import type { Approvals, Breakers, DeadLetters, KnownSets, RunOptions, Runtime, RuntimeOptions } from "./runtime.ts";
+import type { Approvals, Breakers, DeadLetters, KnownSets, RunOptions, Runtime, RuntimeOptions } from "./api.ts";
 import type { Sessions } from "./sessions.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";

@@ -1,10 +1,10 @@
 /**
  * What makes schedules fire: one timer for all of them, a heap of what is due when, and for each firing one transaction.
  *
- * Z6 a firing is one transaction: `schedule.fired`, and with it the session, opened for the schedule's owner at the surface `schedule`, and its turn. Whoever
+ * Z-3 a firing is one transaction: `schedule.fired`, and with it the session, opened for the schedule's owner at the surface `schedule`, and its turn. Whoever
  *    dies before it has fired nothing; whoever dies after it leaves a turn that wants driving. Two who fire the same are told apart by the stream.
- * Z10 before it fires, its owner must be let run the agent by the policies; what may not be, is halted, or has no agent, is skipped and says so.
- * Z12 a schedule that waits costs an entry of the heap, and no timer; what is not due is not looked at.
+ * Z-7 a schedule that waits costs an entry of the heap, and no timer; what is not due is not looked at.
+ * Rule: Z-4.
  */
 import {
   type AgentFacts,
@@ -13,6 +13,7 @@ import {
   type Entry,
   type Firing,
   firingPrefix,
+  firstTurnEvents,
   type Hash,
   type Intent,
   type IntentId,
@@ -23,6 +24,7 @@ import {
   type Millis,
   millis,
   type OutputSpec,
+  openedEvent,
   type Principal,
   type ScheduleSpec,
   type SessionId,
@@ -303,22 +305,8 @@ function openingOf(
   from: Readonly<{ schedule: string; dueAt: Millis; attempt: number }>,
 ): readonly JournalEvent[] {
   const owner: Principal = { kind: "user", id: spec.owner };
-  const origin = { kind: "schedule", ...from } as const;
-  return [
-    {
-      kind: "session.opened",
-      agent: facts,
-      principal: owner,
-      surface: "schedule",
-      labels: [],
-      history: [],
-      external: null,
-      parent: null,
-      origin,
-    },
-    { kind: "turn.started", turn: 1, input: spec.input.toWellFormed(), files: [], by: owner, limits, intent: null },
-    ...(output === null ? [] : [{ kind: "output.asked", output } as const]),
-  ];
+  const opened = openedEvent({ agent: facts, principal: owner, surface: "schedule", origin: { kind: "schedule", ...from } });
+  return [opened, ...firstTurnEvents({ input: spec.input, by: owner, limits, output })];
 }
 
 const stepEvent = (schedule: string, step: Extract<Step, { kind: "queue" | "skip" }>): SystemEvent => {
@@ -341,7 +329,7 @@ function endedEvent(s: StandingSchedule, { dueAt, attempt, session, intent }: Fi
   return { kind: "schedule.ended", schedule: s.schedule, dueAt, attempt, session, ending, result, retryAt };
 }
 
-/** Z9 with the failure that is one too many, in the same commit. */
+/** Z-6 with the failure that is one too many, in the same commit. */
 function stopping(s: StandingSchedule, events: readonly SystemEvent[]): readonly SystemEvent[] {
   const fails = events.some(
     (e) =>

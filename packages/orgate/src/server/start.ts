@@ -1,39 +1,22 @@
-/** The coordinator put together: floor, probes, metrics, routes and sockets around one runtime, on one port. */
-import { dirname } from "node:path";
 import { type JsonObject, millis, type Principal } from "@orgate/core";
 import type { Config } from "../config/config.ts";
-import { delegatesOf, NODE } from "../runtime/compose.ts";
+import type { OperationContext } from "../operations/context.ts";
+import type { OperationHandlers } from "../operations/execute.ts";
+import { type Keys, openIdempotency } from "../operations/idempotency.ts";
+import { type Log, NO_LOG } from "../operations/logs.ts";
+import { openOperations } from "../operations/open.ts";
+import type { SessionDriver } from "../operations/session-driver.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { mayNotRunOf } from "../runtime/people/may-run.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { delegatesOf } from "../runtime/ports/delegates.ts";
+import { NODE } from "../runtime/ports/outside.ts";
 import type { Webhook } from "../schedules/declaring.ts";
-import { openSchedules } from "../schedules/index.ts";
 import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
-import { openViewsWorker } from "../store/views-worker.ts";
-import { apiOf, type Handlers } from "./http/api.ts";
-import { openHealthChecks } from "./http/health-checks.ts";
-import { type Keys, onceOf } from "./http/idempotency.ts";
-import { lanesOf } from "./http/lanes.ts";
+import { openApiServer } from "./http/api.ts";
 import { BOUNDS, type ServerLimits } from "./http/limits.ts";
-import { errorText, type Log, NO_LOG } from "./http/logs.ts";
-import { openMetrics } from "./http/metrics.ts";
 import { type RunningServer, type ServedPage, type SocketTalks, startServer } from "./http/server.ts";
-import type { Access } from "./identity/access.ts";
-import { whoseOf } from "./live/visibility.ts";
-import { agentHandlers } from "./routes/agents.ts";
-import type { Front } from "./routes/front.ts";
-import { journalHandlers } from "./routes/journal.ts";
-import { knowledgeHandlers } from "./routes/knowledge.ts";
-import { cursors } from "./routes/paging.ts";
-import { peopleHandlers } from "./routes/people.ts";
-import { policyHandlers } from "./routes/policies.ts";
-import { scheduleHandlers } from "./routes/schedules.ts";
-import { serverHandlers } from "./routes/server.ts";
-import { sessionHandlers } from "./routes/sessions.ts";
-import { webhookHandlers } from "./routes/webhooks.ts";
-import { workHandlers } from "./routes/work.ts";
-import { type Floor, openFloor } from "./session-driver.ts";
-import { openDeliveries } from "./webhooks/deliveries.ts";
+import type { Access } from "./identity/authentication.ts";
 import { webhookPages } from "./webhooks/webhooks.ts";
 
 export type CoordinatorOptions = Readonly<{
@@ -58,7 +41,7 @@ export type CoordinatorOptions = Readonly<{
   /** Beside the API: description, sign-in, console. */
   pages?: readonly ServedPage[];
   /** More routes of the table, and what talks over sockets, once there is a floor to stand on. */
-  more?(front: Front): Readonly<{ handlers?: Handlers; talks?: SocketTalks }>;
+  more?(front: OperationContext): Readonly<{ handlers?: OperationHandlers; talks?: SocketTalks }>;
 }>;
 
 /** What the project's files say, on whose word. */
@@ -75,111 +58,44 @@ export const LEAVING: Leaving = Object.freeze({ finishMs: 10_000, landMs: 5_000,
 
 export type Coordinator = RunningServer &
   Readonly<{
-    floor: Floor;
-    front: Front;
-    /** W65, W77. False: something was still in flight, and the process has to end for it to be given up. */
+    floor: SessionDriver;
+    front: OperationContext;
+    /** W-29. False: something was still in flight, and the process has to end for it to be given up. */
     leave(how?: Partial<Leaving>): Promise<boolean>;
   }>;
 
 export async function openCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
-  const {
+  const { runtime, access, keys, version, describe, config = null, names = [], proxies = [], pages = [], log = NO_LOG } = options;
+  const bounds: ServerLimits = { ...BOUNDS, ...options.bounds };
+  let server: RunningServer | null = null;
+  const operations = openOperations({
     runtime,
-    access,
-    keys,
-    host,
-    port,
     version,
     describe,
-    config = null,
-    names = [],
-    proxies = [],
-    pages = [],
-    log = NO_LOG,
-  } = options;
-  const bounds: ServerLimits = { ...BOUNDS, ...options.bounds };
-  const now = (): number => Date.now();
-  let server: RunningServer | null = null;
-  const floor = openFloor({
-    runtime,
-    atOnce: options.atOnce ?? 256,
-    waitMs: options.waitMs ?? 10_000,
-    told: (drove) => {
-      if (drove.kind === "failed") log("error", "session.not-driven", { session: drove.session, error: errorText(drove.error) });
-    },
-  });
-  const metrics = openMetrics({
-    runtime,
+    config,
     log,
+    atOnce: options.atOnce,
+    waitMs: options.waitMs,
+    webhooks: options.declares?.webhooks,
     gauges: () => ({
       orgate_connections: [server?.connections() ?? 0, "Connections."],
       orgate_sockets: [server?.sockets() ?? 0, "WebSockets among them."],
-      orgate_sessions_driven: [floor.driving(), "Sessions that are driven here."],
-      orgate_sessions_queued: [floor.queued(), "Sessions that wait to be driven here."],
     }),
   });
-  const probes = openHealthChecks({ runtime, isLeaving: floor.isLeaving, log });
-  const views = openViewsWorker(dirname(runtime.place.keys.dir));
-  const gate = runtime.inspect.gate;
-  const beginning = delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate);
-  const schedules = openSchedules({
-    place: runtime.place,
-    gate,
-    beginning,
-    wake: floor.wake,
-    failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
-  });
-  const front: Front = {
-    runtime,
-    floor,
-    schedules: schedules.desk,
-    deliveries: openDeliveries(options.declares?.webhooks ?? [], now),
-    probes,
-    metrics,
-    views,
-    lanes: lanesOf(),
-    version,
-    startedAt: now(),
-    now,
-    describe,
-    config,
-    cursors: cursors(),
-    whose: whoseOf(runtime.place.store.journal),
-  };
+  const { context: front, schedules } = operations;
+  const { floor, metrics, probes, now } = front;
   const more = options.more?.(front) ?? {};
-  const webhooks = webhookPages(front.deliveries, {
-    journal: runtime.place.store.journal,
-    secrets: options.declares?.secrets ?? new Map(),
-    beginning,
-    mayNotRun: mayNotRunOf(gate),
-    newSession: NODE.ids.session,
-    wake: floor.wake,
-    now: () => millis(now()),
-    bounds,
-    log,
-  });
-  const handlers: Handlers = {
-    ...serverHandlers(front),
-    ...agentHandlers(front),
-    ...sessionHandlers(front),
-    ...peopleHandlers(front),
-    ...workHandlers(front),
-    ...scheduleHandlers(front),
-    ...webhookHandlers(front),
-    ...policyHandlers(front),
-    ...journalHandlers(front),
-    ...knowledgeHandlers(front),
-    ...more.handlers,
-  };
-  const api = apiOf({ runtime, access, handlers, once: onceOf(keys, now), bounds });
+  const webhooks = openWebhookPages(front, options, bounds);
+  const handlers: OperationHandlers = { ...operations.handlers, ...more.handlers };
+  const api = openApiServer({ runtime, access, handlers, once: openIdempotency(keys, now), bounds });
   const closeAll = (): void => {
-    metrics.close();
-    void views.close();
+    operations.close();
     keys.close();
   };
   try {
     server = await startServer({
-      host,
-      port,
+      host: options.host,
+      port: options.port,
       names,
       proxies,
       access,
@@ -214,4 +130,23 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     return landed;
   }
   return { ...running, floor, front, leave };
+}
+
+function openWebhookPages(
+  { deliveries, runtime, floor, now }: OperationContext,
+  { declares, log = NO_LOG }: CoordinatorOptions,
+  bounds: ServerLimits,
+): ServedPage {
+  const { gate, agents } = runtime.inspect;
+  return webhookPages(deliveries, {
+    journal: runtime.place.store.journal,
+    secrets: declares?.secrets ?? new Map(),
+    beginning: delegatesOf(new Map(agents.map((agent) => [agent.name, agent])), gate),
+    mayNotRun: mayNotRunOf(gate),
+    newSession: NODE.ids.session,
+    wake: floor.wake,
+    now: () => millis(now()),
+    bounds,
+    log,
+  });
 }

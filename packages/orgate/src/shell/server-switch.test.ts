@@ -5,24 +5,24 @@ import { afterEach, expect, test } from "vitest";
 import { openGuarded } from "../server/fixtures/guarded.ts";
 import { plain } from "../terminal/paint.ts";
 import { quietScreen } from "./fixtures/screen.ts";
-import { givenFrom } from "./local-server/local-server-frames.ts";
-import { reached, takeSeat } from "./server-switch.ts";
-import type { Face } from "./shell.ts";
-import { openPlainFace } from "./ui/plain-ui.ts";
+import { fromGivenText } from "./local-server/local-server-frames.ts";
+import { connectToServer, openServerSwitch } from "./server-switch.ts";
+import { openPlainUi } from "./ui/plain-ui.ts";
+import type { ShellUi } from "./ui/ui.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-test("S67 from one server to another under the same face; one that is not there, or lets nobody in, leaves everything as it was", async () => {
+test("S-20 from one server to another under the same face; one that is not there, or lets nobody in, leaves everything as it was", async () => {
   const servers = await Promise.all([openGuarded({ names: ["clerk"] }), openGuarded({ names: ["other"] })]);
   for (const at of servers) closing.push(() => at.stop());
   const [first, second] = servers.map(({ at }) => at.url);
   const keys = await Promise.all(servers.map((at) => at.give()));
   const lines: string[] = [];
   const asked: string[] = [];
-  const face: Face = {
+  const face: ShellUi = {
     look: () => ({ columns: 80, paint: plain, showThinking: false }),
     print: (more) => lines.push(...more),
     changed: () => {},
@@ -34,14 +34,14 @@ test("S67 from one server to another under the same face; one that is not there,
       asked.push(question);
       return keys.shift() ?? "";
     },
-    wear: () => {},
+    setTheme: () => {},
   };
   const begun: string[] = [];
-  const seat = takeSeat(givenFrom({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, (shell) =>
+  const seat = openServerSwitch(fromGivenText({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, (shell) =>
     begun.push(shell.addressee() ?? "nobody"),
   );
   closing.push(() => seat.close());
-  await seat.moveTo(first ?? "");
+  await seat.switchTo(first ?? "");
   await seat.shell()?.submit(`/attach ${second}`);
   expect(begun).toEqual(["clerk", "other"]);
   expect(asked).toEqual([expect.stringMatching(/^API key for 127\.0\.0\.1:/), expect.stringMatching(/^API key for/)]);
@@ -63,18 +63,18 @@ test.each([
   "http://127.0.0.1.example:80",
   "https://me:pw@127.0.0.1:1",
   "ftp://127.0.0.1",
-])("S175 no key goes to %s, and none is asked for", async (url) => {
+])("S-2 no key goes to %s, and none is asked for", async (url) => {
   let asked = 0;
-  const given = givenFrom({ texts: {}, flags: [], project: null, cwd: ".", env: { ORGATE_API_KEY: "key" } });
+  const given = fromGivenText({ texts: {}, flags: [], project: null, cwd: ".", env: { ORGATE_API_KEY: "key" } });
   const ask = async (): Promise<string> => {
     asked += 1;
     return "key";
   };
-  await expect(reached(url, given, quietScreen(), ask)).rejects.toMatchObject({ fault: { kind: "usage" } });
+  await expect(connectToServer(url, given, quietScreen(), ask)).rejects.toMatchObject({ fault: { kind: "usage" } });
   expect(asked).toBe(0);
 });
 
-test("S175 what a server says in refusing is shown, and obeyed by no terminal", async () => {
+test("S-2 what a server says in refusing is shown, and obeyed by no terminal", async () => {
   const hostile = createServer((_, answer) => {
     answer.writeHead(401, { "content-type": "application/problem+json" });
     answer.end(JSON.stringify(wireProblem("unauthenticated", "\u001b]52;c;eA==\u0007no", "\u202eno")));
@@ -86,7 +86,7 @@ test("S175 what a server says in refusing is shown, and obeyed by no terminal", 
   closing.push(() => server.stop());
   const lines: string[] = [];
   const own = await server.give();
-  const { face } = openPlainFace(Readable.from([]), (line) => lines.push(line), {
+  const { ui: face } = openPlainUi(Readable.from([]), (line) => lines.push(line), {
     columns: 80,
     paint: plain,
     theme: "plain",
@@ -94,9 +94,9 @@ test("S175 what a server says in refusing is shown, and obeyed by no terminal", 
     cwd: ".",
     prompt: null,
   });
-  const seat = takeSeat(givenFrom({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, () => {});
+  const seat = openServerSwitch(fromGivenText({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, () => {});
   closing.push(() => seat.close());
-  await seat.moveTo(server.at.url);
+  await seat.switchTo(server.at.url);
   await seat.shell()?.submit(`/attach http://127.0.0.1:${typeof at === "object" ? at?.port : 0}`);
   expect(lines.join("\n")).toContain("\\e]52;c;");
   expect(lines.join("")).not.toMatch(/[\p{Cc}\p{Cf}]/u);

@@ -3,17 +3,18 @@ import { afterEach, expect, test } from "vitest";
 import { type Guarded, openGuarded } from "../server/fixtures/guarded.ts";
 import { latch } from "../server/fixtures/stand.ts";
 import { plain } from "../terminal/paint.ts";
-import { takeNamed } from "./commands/session.ts";
-import { reachAt, type ServerConnection } from "./connection.ts";
+import { resumeNamed } from "./commands/session.ts";
+import { connectTo, type ServerConnection } from "./connection.ts";
+import type { Shell } from "./contract.ts";
 import { withOwnKey } from "./local-server/local-server.ts";
-import { openShell, type Shell } from "./shell.ts";
-import { NO_HISTORY } from "./ui/history.ts";
-import { keyReader } from "./ui/keys.ts";
+import { openShell } from "./shell.ts";
+import { NO_HISTORY } from "./ui/input/history.ts";
+import { keyReader } from "./ui/input/keys.ts";
 import { QUIET_MS } from "./ui/panel.ts";
-import { openPlainFace } from "./ui/plain-ui.ts";
-import { waitingWords } from "./ui/screen.ts";
+import { openPlainUi } from "./ui/plain-ui.ts";
+import { queuedTexts } from "./ui/screen.ts";
 import type { TerminalEvents } from "./ui/terminal.ts";
-import { openTerminalFace } from "./ui/terminal-ui.ts";
+import { openTerminalUi } from "./ui/terminal-ui.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -23,7 +24,10 @@ async function served(options: Parameters<typeof openGuarded>[0] = {}): Promise<
   const at = await openGuarded({ names: ["clerk", "other"], ...options });
   closing.push(() => at.stop());
   const token = await at.give();
-  return { at, reach: { ...reachAt(at.at.url, token), name: "test", isLocal: false, lost: null, twin: null, close: async () => {} } };
+  return {
+    at,
+    reach: { ...connectTo(at.at.url, token), name: "test", isLocal: false, lost: null, runCommand: null, close: async () => {} },
+  };
 }
 
 /** A terminal that remembers what was written, and a person at it. */
@@ -32,7 +36,7 @@ function person() {
   let events: TerminalEvents | null = null;
   let [now, text] = [0, ""];
   const waiting = new Set<() => void>();
-  const terminal = openTerminalFace({
+  const terminal = openTerminalUi({
     open: (given) => {
       events = given;
       return {
@@ -77,29 +81,29 @@ function person() {
 }
 async function begun(reach: ServerConnection): Promise<ReturnType<typeof person> & { shell: Shell }> {
   const one = person();
-  const shell = await openShell(reach, one.terminal.face, async () => {});
+  const shell = await openShell(reach, one.terminal.ui, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   return { ...one, shell };
 }
 
-test("S5 the prompt is there before anything else, and what was sent meanwhile is sent once there is somebody", async () => {
+test("the prompt is there before anything else, and what was sent meanwhile is sent once there is somebody", async () => {
   const one = person();
   await one.sees("› ");
   one.type("@clerk good morning\r");
   const { reach } = await served();
-  const shell = await openShell(reach, one.terminal.face, async () => {});
+  const shell = await openShell(reach, one.terminal.ui, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   await one.sees("You said: good morning");
 });
 
-test("S188 what was said of a line that is kept goes when it is sent, and nobody is called away who is only starting", async () => {
+test("what was said of a line that is kept goes when it is sent, and nobody is called away who is only starting", async () => {
   const one = person();
   one.type("@clerk good morning\r");
   await one.sees("it is sent as soon as everything is loaded");
   const { reach } = await served();
-  const shell = await openShell(reach, one.terminal.face, async () => {});
+  const shell = await openShell(reach, one.terminal.ui, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   const seen: string[] = [];
@@ -110,16 +114,16 @@ test("S188 what was said of a line that is kept goes when it is sent, and nobody
   expect([...seen, one.text()].join("")).not.toMatch(/as soon as|is away/);
 });
 
-test("S189 schedules complete by name, also one that was made a moment ago", async () => {
+test("schedules complete by name, also one that was made a moment ago", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);
   type('/cron add daily clerk "0 8 * * *" look\r');
   await sees("daily is active");
-  while (shell.choices().taking("cron", 1)?.length === 0) await new Promise((done) => setImmediate(done));
-  expect(shell.choices().taking("cron", 1)).toEqual([{ word: "daily", about: "clerk, active" }]);
+  while (shell.choices().argumentOffers("cron", 1)?.length === 0) await new Promise((done) => setImmediate(done));
+  expect(shell.choices().argumentOffers("cron", 1)).toEqual([{ word: "daily", about: "clerk, active" }]);
 });
 
-test("S190 while the lines before are searched nothing is offered: Esc, Enter and Tab are the search's", async () => {
+test("while the lines before are searched nothing is offered: Esc, Enter and Tab are the search's", async () => {
   const { reach } = await served();
   const { type, sees, text } = await begun(reach);
   type("/help\r");
@@ -131,7 +135,7 @@ test("S190 while the lines before are searched nothing is offered: Esc, Enter an
   await sees("twice leaves");
 });
 
-test("S191 a session that is named to go on in is that one or none", async () => {
+test("S-3 a session that is named to go on in is that one or none", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);
   shell.address("clerk");
@@ -139,13 +143,13 @@ test("S191 a session that is named to go on in is that one or none", async () =>
   await sees("You said: one");
   type("/snapshot here\r");
   await sees("here is");
-  await expect(takeNamed(shell, "nowhere")).rejects.toMatchObject({ fault: { kind: "session-unknown", session: "nowhere" } });
-  await expect(takeNamed(shell, "s_0000000000")).rejects.toMatchObject({ fault: { kind: "session-unknown" } });
-  await takeNamed(shell, "here");
-  expect(shell.current()?.session).not.toBe(shell.talks.all()[0]?.session);
+  await expect(resumeNamed(shell, "nowhere")).rejects.toMatchObject({ fault: { kind: "session-unknown", session: "nowhere" } });
+  await expect(resumeNamed(shell, "s_0000000000")).rejects.toMatchObject({ fault: { kind: "session-unknown" } });
+  await resumeNamed(shell, "here");
+  expect(shell.current()?.session).not.toBe(shell.conversations.all()[0]?.session);
 });
 
-test("S192 S480 a halt of what nobody knows is refused with the nearest name, unless it is meant; none goes without a reason", async () => {
+test("Q-15 W-18 a halt of what nobody knows is refused with the nearest name, unless it is meant; none goes without a reason", async () => {
   const { reach } = await served();
   const { type, sees } = await begun(reach);
   type("/pause clrek too fast\r");
@@ -176,21 +180,21 @@ test("S192 S480 a halt of what nobody knows is refused with the nearest name, un
   ]);
 });
 
-test("S194 what was sent before there was anybody is done in its order", async () => {
+test("what was sent before there was anybody is done in its order", async () => {
   const one = person();
   one.type("/agent use other\r");
   one.type("one\r");
   one.type("/agent use clerk\r");
   one.type("two\r");
   const { reach } = await served();
-  const shell = await openShell(reach, one.terminal.face, async () => {});
+  const shell = await openShell(reach, one.terminal.ui, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   await one.sees("You said: two");
-  expect(shell.talks.all().map(({ view }) => view.agent)).toEqual(["other", "clerk"]);
+  expect(shell.conversations.all().map(({ view }) => view.agent)).toEqual(["other", "clerk"]);
 });
 
-test("S31 each agent has its own conversation, and whoever is addressed hears what is said to nobody", async () => {
+test("each agent has its own conversation, and whoever is addressed hears what is said to nobody", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);
   type("to nobody\r");
@@ -204,19 +208,19 @@ test("S31 each agent has its own conversation, and whoever is addressed hears wh
   await sees("You said: two");
   type("@other three\r");
   await sees("You said: three");
-  expect(shell.talks.all().map(({ view }) => [view.agent, view.turn])).toEqual([
+  expect(shell.conversations.all().map(({ view }) => [view.agent, view.turn])).toEqual([
     ["other", 2],
     ["clerk", 1],
   ]);
 });
 
-test("S40 an approval while the turn runs: what was being typed is no answer, a key after a pause is, and it is done once", async () => {
+test("S-4 an approval while the turn runs: what was being typed is no answer, a key after a pause is, and it is done once", async () => {
   const { at, reach } = await served();
   const { type, sees, later, shell } = await begun(reach);
   type("@clerk pay\r");
   await sees("clerk asks");
   type("y"); // on its way when the question came
-  expect(shell.questions()).toHaveLength(1);
+  expect(shell.openApprovals()).toHaveLength(1);
   await sees("Tab answers it");
   await sees("› y"); // it went to the line
   expect(at.stand.runs.pay).toBe(0);
@@ -228,12 +232,12 @@ test("S40 an approval while the turn runs: what was being typed is no answer, a 
   expect(at.stand.runs.pay).toBe(1);
 });
 
-test("S683 a halt stands in the status bar and in `/status`, and whoever approves under it is told that it waits and how to lift it", async () => {
+test("Q-17 a halt stands in the status bar and in `/status`, and whoever approves under it is told that it waits and how to lift it", async () => {
   const { at, reach } = await served();
   const { type, sees, shell } = await begun(reach);
   type("@clerk pay\r");
   await sees("clerk asks");
-  const [question] = shell.questions();
+  const [question] = shell.openApprovals();
   if (question === undefined) throw new Error("nothing waits");
   await shell.submit("/halt agent clerk look first");
   await sees("halted: agent clerk ·");
@@ -247,21 +251,21 @@ test("S683 a halt stands in the status bar and in `/status`, and whoever approve
   await sees("pay answered: paid");
 });
 
-test("S177 a question that came while something else had the keys is answered by none of them, nor by the next before it was seen", async () => {
+test("S-4 a question that came while something else had the keys is answered by none of them, nor by the next before it was seen", async () => {
   const { at, reach } = await served();
   const { type, sees, later, terminal, shell } = await begun(reach);
   let isLeft = false;
-  terminal.face.show({
+  terminal.ui.show({
     rows: () => ["the fleet"],
     pressed: () => {
       isLeft = true;
-      terminal.face.show(null);
+      terminal.ui.show(null);
     },
   });
   await sees("the fleet");
   await shell.submit("@clerk pay");
-  while (shell.questions().length === 0) await new Promise((done) => setImmediate(done));
-  terminal.face.changed();
+  while (shell.openApprovals().length === 0) await new Promise((done) => setImmediate(done));
+  terminal.ui.changed();
   await new Promise((done) => setImmediate(done));
   later(QUIET_MS * 10); // it is long since it came, and nobody has seen it
   type("q");
@@ -269,7 +273,7 @@ test("S177 a question that came while something else had the keys is answered by
   expect(isLeft).toBe(true);
   await sees("clerk asks");
   await sees("› y"); // it went to the line
-  expect(shell.questions()).toHaveLength(1);
+  expect(shell.openApprovals()).toHaveLength(1);
   expect(at.stand.runs.pay).toBe(0);
   type("\u0015\t");
   later(QUIET_MS + 1);
@@ -278,7 +282,7 @@ test("S177 a question that came while something else had the keys is answered by
   expect(at.stand.runs.pay).toBe(1);
 });
 
-test("S41 no with a reason: the agent is told, and nothing runs", async () => {
+test("S-4 no with a reason: the agent is told, and nothing runs", async () => {
   const { at, reach } = await served();
   const { type, sees, later } = await begun(reach);
   type("@clerk pay\r");
@@ -291,7 +295,7 @@ test("S41 no with a reason: the agent is told, and nothing runs", async () => {
   expect(at.stand.runs.pay).toBe(0);
 });
 
-test("S483 Ctrl-C stops the turn that runs, and leaves only when it is pressed again", async () => {
+test("Ctrl-C stops the turn that runs, and leaves only when it is pressed again", async () => {
   const hold = latch();
   const { reach } = await served({ hold });
   const { type, sees, terminal } = await begun(reach);
@@ -306,7 +310,7 @@ test("S483 Ctrl-C stops the turn that runs, and leaves only when it is pressed a
   await terminal.left;
 });
 
-test("S481 S484 a command that is refused does not stay in the line, and `!` runs nothing: neither reaches an agent", async () => {
+test("S-13 a command that is refused does not stay in the line, and `!` runs nothing: neither reaches an agent", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);
   type("/agent use clerk\r");
@@ -320,25 +324,27 @@ test("S481 S484 a command that is refused does not stay in the line, and `!` run
   type("hello\r");
   await sees("You said: hello");
   expect(
-    shell.talks.all().map(({ view }) => view.items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [item.text] : []))),
+    shell.conversations
+      .all()
+      .map(({ view }) => view.items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [item.text] : []))),
   ).toEqual([["hello"]]);
 });
 
-test("S482 the shell says once what it is and how to get help, and nothing of it in lines", async () => {
+test("the shell says once what it is and how to get help, and nothing of it in lines", async () => {
   const { reach } = await served();
   const { sees } = await begun(reach);
   await sees("agents under your policies");
   await sees("/help");
 });
 
-test("S485 `/mcp` lists servers as `orgate mcp list` does; attached to a server elsewhere it says where to ask", async () => {
+test("`/mcp` lists servers as `orgate mcp list` does; attached to a server elsewhere it says where to ask", async () => {
   const { reach } = await served();
   const asked: (readonly string[])[] = [];
-  const twin: ServerConnection["twin"] = async (argv) => {
+  const twin: ServerConnection["runCommand"] = async (argv) => {
     asked.push(argv);
     return { code: 0, text: "files  accepted" };
   };
-  const own = await begun({ ...reach, twin });
+  const own = await begun({ ...reach, runCommand: twin });
   own.type("/mcp\r");
   await own.sees("files  accepted");
   own.type("/mcp files\r");
@@ -352,7 +358,7 @@ test("S485 `/mcp` lists servers as `orgate mcp list` does; attached to a server 
   await elsewhere.sees("`orgate mcp list` there");
 });
 
-test("S33 Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {
+test("Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {
   const hold = latch();
   const { reach } = await served({ hold });
   const { type, sees, terminal } = await begun(reach);
@@ -369,12 +375,12 @@ test("S33 Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {
   await terminal.left;
 });
 
-test("S30 another shell takes the session up and shows all of it, each line once", async () => {
+test("S-19 another shell takes the session up and shows all of it, each line once", async () => {
   const { reach } = await served();
   const first = await begun(reach);
   first.type("@clerk remember me\r");
   await first.sees("You said: remember me");
-  const [talk] = first.shell.talks.all();
+  const [talk] = first.shell.conversations.all();
   if (talk === undefined) throw new Error("there is none");
   const second = await begun(reach);
   second.type(`/resume ${talk.session}\r`);
@@ -388,7 +394,11 @@ test("S30 another shell takes the session up and shows all of it, each line once
 async function inLines(...given: readonly string[]) {
   const { reach } = await served();
   const lines: string[] = [];
-  const { face, begin, run } = openPlainFace(Readable.from(given.map((line) => `${line}\n`)), (line) => lines.push(line), {
+  const {
+    ui: face,
+    begin,
+    run,
+  } = openPlainUi(Readable.from(given.map((line) => `${line}\n`)), (line) => lines.push(line), {
     columns: 80,
     paint: plain,
     theme: "plain",
@@ -402,7 +412,7 @@ async function inLines(...given: readonly string[]) {
   return { isWaiting: await run(), text: lines.join("\n") };
 }
 
-test("S60 in lines: what is settled, in order and once, and nothing that moves a cursor", async () => {
+test("in lines: what is settled, in order and once, and nothing that moves a cursor", async () => {
   const { isWaiting, text } = await inLines("/agent use clerk", "hello", "look");
   expect(isWaiting).toBe(false);
   expect(text).toMatch(/you talk to clerk[\s\S]*› hello[\s\S]*You said: hello[\s\S]*› look[\s\S]*● look\(\)[\s\S]*seen/);
@@ -410,13 +420,13 @@ test("S60 in lines: what is settled, in order and once, and nothing that moves a
   expect(text.match(/› hello/g)).toHaveLength(1);
 });
 
-test("S61 at the end of the input the turn has gone as far as it can, and a question says that it waits, and how to answer", async () => {
+test("S-7 at the end of the input the turn has gone as far as it can, and a question says that it waits, and how to answer", async () => {
   const { isWaiting, text } = await inLines("@clerk pay");
   expect(isWaiting).toBe(true);
   expect(text).toMatch(/› pay[\s\S]*clerk asks: pay\(\)[\s\S]*\/approve a_\w+/);
 });
 
-test("S207 typed in lines, a prompt says whose turn it is and to whom one talks: after all that is written, and not while a turn runs; Ctrl-C cancels that, and leaves where nothing runs", async () => {
+test("typed in lines, a prompt says whose turn it is and to whom one talks: after all that is written, and not while a turn runs; Ctrl-C cancels that, and leaves where nothing runs", async () => {
   const hold = latch();
   const { reach } = await served({ hold });
   const input = new PassThrough();
@@ -434,7 +444,7 @@ test("S207 typed in lines, a prompt says whose turn it is and to whom one talks:
     }
   };
   const look = { columns: 80, paint: plain, theme: "plain", ask: null, cwd: ".", prompt: add } as const;
-  const { face, begin, run, interrupt } = openPlainFace(input, (line) => add(`${line}\n`), look);
+  const { ui: face, begin, run, interrupt } = openPlainUi(input, (line) => add(`${line}\n`), look);
   const shell = await openShell(reach, face, async () => {});
   closing.push(() => shell.close());
   begin(shell);
@@ -458,7 +468,7 @@ test("S207 typed in lines, a prompt says whose turn it is and to whom one talks:
   expect(await ended).toBe(false);
 });
 
-test("S28 what is said while a turn runs waits below, and stands in the scrollback once", async () => {
+test("what is said while a turn runs waits below, and stands in the scrollback once", async () => {
   const hold = latch();
   const { reach } = await served({ hold });
   const { type, sees, shell } = await begun(reach);
@@ -468,10 +478,10 @@ test("S28 what is said while a turn runs waits below, and stands in the scrollba
   await sees("and then (for later)");
   hold.open();
   await sees("You said: and then");
-  expect(shell.talks.all().map(({ view }) => waitingWords(view))).toEqual([[]]);
+  expect(shell.conversations.all().map(({ view }) => queuedTexts(view))).toEqual([[]]);
 });
 
-test("S2 the shell's own key lets its person in, and nothing that is not exactly it", async () => {
+test("S-2 the shell's own key lets its person in, and nothing that is not exactly it", async () => {
   const { at } = await served();
   const door = await withOwnKey(at.identity, "ann", "own-token");
   const asking = (authorization: string) =>
@@ -481,7 +491,7 @@ test("S2 the shell's own key lets its person in, and nothing that is not exactly
     expect(await door.authenticate(asking(wrong))).toMatchObject({ status: 401 });
 });
 
-test("S32 what is refused is said with a hint, and comes back to the line", async () => {
+test("S-22 what is refused is said with a hint, and comes back to the line", async () => {
   const { reach } = await served();
   const { type, sees } = await begun(reach);
   type("@nobody hello\r");
@@ -489,7 +499,7 @@ test("S32 what is refused is said with a hint, and comes back to the line", asyn
   await sees("› @nobody hello");
 });
 
-test("S71 a long conversation shows its end, and `/history` what was before it, piece by piece and each once", async () => {
+test("S-20 a long conversation shows its end, and `/history` what was before it, piece by piece and each once", async () => {
   const { at, reach } = await served();
   const history = Array.from({ length: 450 }, (_, i) => [
     { role: "user", text: `question ${i}.` } as const,

@@ -1,36 +1,36 @@
 /**
  * What every agent is doing, and how it has been doing.
- * O57 within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
+ * Within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
  */
 import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
 import { breakerSubject, millis } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 import { use, useEffect, useMemo, useState } from "react";
-import { BREAKER_TOPICS, figuresNow, GlanceContext, NOT_YET } from "../../app/glance.ts";
-import { type Halt, haltOf as standing } from "../../app/halting.ts";
 import { serverNow } from "../../link/clock.ts";
-import { useCalled, useHub } from "../../link/use.ts";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { type Figure, Figures } from "../../parts/Figures.tsx";
+import { type Figure, Figures } from "../../parts/charts/Figures.tsx";
+import { Sparkline } from "../../parts/charts/Sparkline.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Sparkline } from "../../parts/Sparkline.tsx";
 import { Empty, Failing, Loading, Sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
-import { useNow } from "../../parts/Time.tsx";
-import { costText, span } from "../../parts/time.ts";
-import { chatWith, sessionAt } from "../../places.ts";
+import { useNow } from "../../parts/time/Time.tsx";
+import { costText, formatDuration } from "../../parts/time/time.ts";
+import { chatWithPath, sessionPath } from "../../routing/addresses.ts";
+import { type Halt, haltFor as standing } from "../halts.ts";
+import { BREAKER_TOPICS, NOT_YET, OverviewContext, overviewFigures } from "../overview.ts";
 import { DefinitionDialog, RunDialog } from "./Dialogs.tsx";
 import css from "./Fleet.module.css";
 import { Breakers, HaltWork } from "./Switches.tsx";
 
 const HOURS = 24;
-/** O96 so many agents are in the page at first, those that need somebody before all others: five hundred do not make it slow. */
+/** So many agents are in the page at first, those that need somebody before all others: five hundred do not make it slow. */
 const FEW = 24;
 const HOUR_MS = 3_600_000;
 /** What was counted here since is counted by the server too: asked for anew now and then. */
 const REFRESH_MS = 60_000;
-/** O104 what did not come is asked for sooner. */
+/** O-7 what did not come is asked for sooner. */
 const AGAIN_MS = 2_500;
 type Standing = Readonly<{
   agents: OperationOutput<"agents">;
@@ -42,10 +42,10 @@ type Standing = Readonly<{
 
 export default function Fleet() {
   const now = useNow();
-  const agents = useCalled("agents", { query: { limit: 500 } });
-  const { halts: halted, reloadHalts, halted: howMany } = use(GlanceContext);
-  const breakers = useCalled("breakers", { query: {} }, BREAKER_TOPICS);
-  const { stopped } = use(GlanceContext);
+  const agents = useQuery("agents", { query: { limit: 500 } });
+  const { halts: halted, reloadHalts, halted: howMany } = use(OverviewContext);
+  const breakers = useQuery("breakers", { query: {} }, BREAKER_TOPICS);
+  const { stopped } = use(OverviewContext);
   const { standing, problem, uncounted, reload } = useStanding(agents.value);
   const [most, setMost] = useState(FEW);
   const view = useFleet(standing, now, halted);
@@ -170,7 +170,7 @@ function useFleet(standing: Standing | null, now: number, halts: readonly Halt[]
   useEffect(() => {
     if (fold === null) return;
     let due = 0;
-    const stop = hub.hear((items) => {
+    const stop = hub.listen((items) => {
       for (const item of items) if (item.kind === "entry") fold.add(item.entry);
       due ||= requestAnimationFrame(() => {
         due = 0;
@@ -186,11 +186,15 @@ function useFleet(standing: Standing | null, now: number, halts: readonly Halt[]
   return useMemo(() => fold?.view(millis(now), halts) ?? null, [fold, version, now, halts]);
 }
 
-function figures({ agents, running, waiting }: FleetView, wrong: Parameters<typeof figuresNow>[2], isCounted: boolean): readonly Figure[] {
+function figures(
+  { agents, running, waiting }: FleetView,
+  wrong: Parameters<typeof overviewFigures>[2],
+  isCounted: boolean,
+): readonly Figure[] {
   const sum = (of: (row: AgentRow) => number): number => agents.reduce((total, row) => total + of(row), 0);
   const counted = (text: string): string => (isCounted ? text : NOT_YET);
   const [turns, completed] = [sum((r) => r.counts.turns), sum((r) => r.counts.completed)];
-  const now = figuresNow(running, waiting, wrong);
+  const now = overviewFigures(running, waiting, wrong);
   return [
     now.working,
     now.waiting,
@@ -256,7 +260,7 @@ function Agent({ row, of, halted, broken, now, isCounted }: Given) {
         <Trend name="Calls denied" value={counted(percent(denial))} series={series.denials} label="Denials by hour" tone="bad" />
         <Trend
           name="A turn takes"
-          value={counted(turnMs === null ? "–" : span(turnMs))}
+          value={counted(turnMs === null ? "–" : formatDuration(turnMs))}
           series={series.ms}
           label="How long turns took, by hour"
           tone="act"
@@ -270,7 +274,7 @@ function Agent({ row, of, halted, broken, now, isCounted }: Given) {
         <Button size="small" disabled={of === null} onClick={() => setDialog("definition")}>
           Definition
         </Button>
-        <Link to={chatWith(agent)}>Chat</Link>
+        <Link to={chatWithPath(agent)}>Chat</Link>
         <Link to={`/sessions?${new URLSearchParams({ agent })}`}>Sessions</Link>
         <Link to={`/policies?${new URLSearchParams({ agent })}`}>Policies</Link>
       </div>
@@ -299,8 +303,8 @@ function Turns({ turns, waiting, agent, now, halted }: TurnsProps) {
     <ul className={css.turns} aria-label={`What ${agent} is doing`}>
       {turns.slice(0, MOST_TURNS).map(({ session, turn, since, doing }) => (
         <li key={session}>
-          <Link to={sessionAt(session)}>turn {turn}</Link> <span>{doing}</span>{" "}
-          <span className={css.since}>{span(Math.max(0, now - since))}</span>
+          <Link to={sessionPath(session)}>turn {turn}</Link> <span>{doing}</span>{" "}
+          <span className={css.since}>{formatDuration(Math.max(0, now - since))}</span>
         </li>
       ))}
       {turns.length > MOST_TURNS ? <li>and {turns.length - MOST_TURNS} more</li> : null}

@@ -3,9 +3,9 @@ import { policyRef } from "@orgate/core/journal/view";
 import { escapeHiddenLines, type Json, type JsonObject, policyId } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 import { type FormEvent, useId, useState } from "react";
-import { useCalled, useHub } from "../../link/use.ts";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { CodeView } from "../../parts/CodeView.tsx";
+import { CodeView } from "../../parts/code/CodeView.tsx";
 import { sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { Policies } from "../../parts/Verdict.tsx";
@@ -17,7 +17,7 @@ type Found = Readonly<{ kind: "decided"; told: OperationOutput<"evaluatePolicies
 
 export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   const hub = useHub();
-  const agents = useCalled("agents", { query: { limit: 500 } });
+  const agents = useQuery("agents", { query: { limit: 500 } });
   const [agent, setAgent] = useState(given);
   const [action, setAction] = useState("");
   const [typed, setArgs] = useState<string | null>(null);
@@ -29,7 +29,7 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   const chosen = agents.value?.items.find(({ name }) => name === agent) ?? agents.value?.items[0];
   const actions = [...(chosen?.tools ?? []).map((tool) => `tool:${tool}`), "respond", "model"];
   const wanted = action === "" ? (actions[0] ?? "respond") : action;
-  const definition = useCalled(chosen === undefined ? null : "agent", { params: { agent: chosen?.name ?? "" } });
+  const definition = useQuery(chosen === undefined ? null : "agent", { params: { agent: chosen?.name ?? "" } });
   /** Not before what belongs in there is known: it would come under the hands of whoever types. */
   const takesArgs = wanted.startsWith("tool:") && !definition.isLoading;
   const args = typed ?? skeleton(definition.value?.tools.find(({ name }) => `tool:${name}` === wanted)?.input ?? {});

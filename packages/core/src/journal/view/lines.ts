@@ -1,10 +1,10 @@
 /**
  * Events as lines for people: `orgate run` while they happen, `orgate sessions show` afterwards. Pure, and the same words in both.
  *
- * V5 every event has its line: what was decided and by which policies, what was done and what became of it, who holds the session.
+ * V-3 every event has its line: what was decided and by which policies, what was done and what became of it, who holds the session.
  */
 import {
-  type ActionId,
+  type ActionText,
   type Allotment,
   type Answer,
   type ApprovalId,
@@ -48,9 +48,9 @@ type Called = Readonly<{ tool: string; args: string }>;
 /** One per session: it remembers which call is which. */
 export function narrator(): (entry: Entry) => readonly Line[] {
   const calls = new Map<CallId, Called>();
-  const touched = new Map<ActionId, string>();
+  const touched = new Map<ActionText, string>();
   /** Questions that nobody has answered, by what they are about. */
-  const waiting = new Map<ApprovalId, ActionId>();
+  const waiting = new Map<ApprovalId, ActionText>();
   let inTurn = false;
 
   const nameOf = (call: CallId): string => `${calls.get(call)?.tool ?? "call"} ${call}`;

@@ -1,6 +1,6 @@
 /** Questions where they were asked, and what became of them. */
 import {
-  type ActionId,
+  type ActionText,
   type Answer,
   type ApprovalId,
   escapeHidden,
@@ -62,7 +62,7 @@ function asked(ground: Ground, e: Of<"approval.asked">): void {
   view.openQuestions = withOne(view.openQuestions, e.approval);
 }
 
-const toolOf = (action: ActionId): string => escapeHidden(action.split(":")[0] ?? action);
+const toolOf = (action: ActionText): string => escapeHidden(action.split(":")[0] ?? action);
 
 const STATES: Readonly<Record<Answer["kind"], QuestionState>> = {
   approve: "approved",
@@ -107,7 +107,7 @@ function gone(ground: Ground, approval: ApprovalId): void {
 }
 
 /** Nobody is to answer them any more. */
-export function withdraw(ground: Ground, which: (action: ActionId) => boolean): void {
+export function withdraw(ground: Ground, which: (action: ActionText) => boolean): void {
   for (const approval of ground.view.openQuestions) {
     const item = questionItem(ground, approval);
     if (item !== null && which(item.action)) settle(ground, approval, "withdrawn");

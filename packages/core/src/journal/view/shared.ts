@@ -1,5 +1,5 @@
 /** What the parts of a session's fold share: the view, and where in it things are. */
-import type { ActionId, ApprovalId, Ask, CallId, Digest, Entry, Millis, Resource, Seq, SessionId, Vote } from "../../vocab/index.ts";
+import type { ActionText, ApprovalId, Ask, CallId, Digest, Entry, Millis, Resource, Seq, SessionId, Vote } from "../../vocab/index.ts";
 import { NO_USAGE, seq } from "../../vocab/index.ts";
 import type { CallItem, CallStatus, QuestionItem, SessionView, TurnTotals, ViewItem } from "./items.ts";
 
@@ -12,7 +12,7 @@ export type Ground = {
   readonly open: Set<CallId>;
   /** Questions as they are answered: who has said yes. */
   readonly asked: Map<ApprovalId, { readonly asks: readonly Ask[]; digest: Digest; votes: readonly Vote[] }>;
-  readonly touched: Map<ActionId, Resource>;
+  readonly touched: Map<ActionText, Resource>;
   /** Whether what is said may be told, as decided last in this turn; and what of the last reply waits for that. */
   isTold: boolean;
   withheld: readonly Readonly<{ key: string; text: string }>[];

@@ -1,12 +1,12 @@
 /**
  * A session as a timeline: what was going on when, in the four phases.
  *
- * V25 a span is Observe, Reason, Gate or Act, from the entry that began it to the one that ended it; what runs at once lies in lanes beside each other.
- * V26 time in which nothing went on is folded: waiting for people, between turns, after a crash. What is left is to scale.
- * V27 a hold that was taken in the middle of a turn, while nobody was asked, is a crash and its resume: what was open ended there, as lost.
+ * A span is Observe, Reason, Gate or Act, from the entry that began it to the one that ended it; what runs at once lies in lanes beside each other.
+ * Time in which nothing went on is folded: waiting for people, between turns, after a crash. What is left is to scale.
+ * A hold that was taken in the middle of a turn, while nobody was asked, is a crash and its resume: what was open ended there, as lost.
  */
 import {
-  type ActionId,
+  type ActionText,
   type CallId,
   callId,
   type Entry,
@@ -93,7 +93,7 @@ type Ground = {
   /** What each lane of calls is used for; null: free. */
   readonly lanes: (string | null)[];
   readonly tools: Map<string, string>;
-  readonly asking: Set<ActionId>;
+  readonly asking: Set<ActionText>;
   turn: number;
   iteration: number;
   isInTurn: boolean;
@@ -297,7 +297,7 @@ const SAID: Readonly<Record<Verdict["kind"], Span["status"]>> = {
 };
 
 /** A decision takes no time of its own: from what it is about to the entry that has it. */
-function decided(ground: Ground, id: ActionId, text: string, verdict: Verdict): void {
+function decided(ground: Ground, id: ActionText, text: string, verdict: Verdict): void {
   seen(ground);
   ground.asking.delete(id);
   begin(ground, { id: `gate:${id}`, phase: "gate", call: ground.tools.has(id) ? callId(id) : null, text: `${text}: ${verdict.kind}` });

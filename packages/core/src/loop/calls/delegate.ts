@@ -1,10 +1,9 @@
 /**
  * Delegation: another agent does it, in a session of its own, with its own tools and policies and a share of what this turn has left.
- * D1 a delegation is decided like a call, as `delegate`; the gate is told whom, never what. Depth, cycles and budgets are its contract.
- * D2 the parent's `child.opened` and the delegate's first entries are one transaction; so are the delegate's ending and the word of it to the parent.
- * D3 labels go down when it opens and come back on every ending. D4 a turn ends after its delegates, whatever ends it.
+ * D-1 a delegation is decided like a call, as `delegate`; the gate is told whom, never what. Depth, cycles and budgets are its contract.
+ * D-2 the parent's `child.opened` and the delegate's first entries are one transaction; so are the delegate's ending and the word of it to the parent.
+ * D-3 labels go down when it opens and come back on every ending. D-4 a turn ends after its delegates, whatever ends it.
  */
-import { specOf } from "../../agents/define-output.ts";
 import { delegationOf } from "../../agents/delegate-tool.ts";
 import { type Contracted, contract } from "../../gate/request.ts";
 import type { Begin } from "../../journal/port.ts";
@@ -29,6 +28,7 @@ import {
   type Wish,
 } from "../../vocab/index.ts";
 import { allot, chargeOf, isWorthwhile, ownShare, remaining, within } from "../limits/budgets.ts";
+import { firstTurnEvents, openedEvent } from "../open.ts";
 import type { Delegate, Ports } from "../ports.ts";
 import { readState } from "../resume.ts";
 import { asItRuns, type Call, isDelegated, nameOf, type State, type Turn } from "../state.ts";
@@ -125,14 +125,11 @@ export function openingOf(
   const { allotment, limits } = shareOf(s, t, action, found, at);
   if (!isWorthwhile(allotment)) return null;
   const child = p.ids.session();
-  const opened: JournalEvent = {
-    kind: "session.opened",
+  const opened = openedEvent({
     agent: found.facts,
     principal: s.principal,
     surface: s.surface,
     labels: [...s.labels],
-    history: [],
-    external: null,
     parent: {
       session: s.session,
       call: call.proposed.id,
@@ -142,17 +139,15 @@ export function openingOf(
       speakers: [...t.speakers],
     },
     origin: s.origin,
-  };
-  const input = delegationOf(action.args).task.toWellFormed();
-  const started: JournalEvent = { kind: "turn.started", turn: 1, input, files: [], by: t.by, limits, intent: null };
-  const asked: readonly JournalEvent[] = found.output === null ? [] : [{ kind: "output.asked", output: specOf(found.output) }];
+  });
+  const started = firstTurnEvents({ input: delegationOf(action.args).task, by: t.by, limits, output: found.output });
   return {
     child,
     events: [
       { kind: "child.opened", call: call.proposed.id, child, agent: action.to, allotment },
       { kind: "budget.reserved", call: call.proposed.id, amount: untimed(allotment) },
     ],
-    begin: { session: child, events: [opened, started, ...asked].map((event) => ({ at, event })) },
+    begin: { session: child, events: [opened, ...started].map((event) => ({ at, event })) },
   };
 }
 

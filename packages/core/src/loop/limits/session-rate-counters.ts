@@ -3,10 +3,11 @@ import { targetDigests } from "../../gate/arguments/targets.ts";
 import type { Count } from "../../journal/counts.ts";
 import type { Append } from "../../journal/port.ts";
 import {
-  type ActionId,
+  type ActionText,
   costOf,
   type Decided,
   type JournalEvent,
+  printActionId,
   type Stamped,
   totalTokens,
   usageOf,
@@ -28,7 +29,7 @@ export type SessionCounter = Readonly<{
   durable(): void;
   /** The append was refused. Says of an event whether it is a leave that rests on counters: such a leave has to be given again. */
   takenBack(): (event: JournalEvent) => boolean;
-  isCurrent(action: ActionId): boolean;
+  isCurrent(action: ActionText): boolean;
   leave(): void;
 }>;
 
@@ -80,7 +81,7 @@ function beginningOf(e: JournalEvent): readonly string[] {
     case "act.started":
       return [e.call];
     case "model.asked":
-      return [`${e.purpose === "reply" ? "model" : "summary"}:${e.iteration}`];
+      return [printActionId({ kind: e.purpose === "reply" ? "model" : "summary", iteration: e.iteration })];
     default:
       return [];
   }

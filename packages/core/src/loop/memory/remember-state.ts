@@ -1,10 +1,10 @@
 /**
  * After a completed turn: what the assistant said in it is kept as working memory, where the agent wants that (off unless said: it is a way to poison memory).
- * N15 it is a `remember` like any other: decided, announced, then written under an id that is the same however often it is tried, then on record; the turn
+ * N-10 it is a `remember` like any other: decided, announced, then written under an id that is the same however often it is tried, then on record; the turn
  *     ends after it. So a crash in between loses nothing and writes nothing twice; what cannot be written is on record, and the turn completes.
  */
 import { learningsOf } from "../../knowledge/learnings.ts";
-import { type Action, type ActionId, actionId, type Hash, LAST_SUMMARY, type SessionEvent } from "../../vocab/index.ts";
+import { type Action, type ActionId, type Hash, LAST_SUMMARY, type SessionEvent } from "../../vocab/index.ts";
 import { sanitisedText } from "../model/sanitise.ts";
 import { KEEP_DUE, type State, type Turn } from "../state.ts";
 
@@ -15,7 +15,7 @@ export function learntIn(s: State, t: Turn): string | null {
   return learnt === null ? null : sanitisedText(learnt, "clean");
 }
 
-export const keepAction = (t: Turn): ActionId => actionId(`remember:${t.number}.${t.iterations}`);
+export const keepAction = (t: Turn): ActionId => ({ kind: "remember", turn: t.number, iteration: t.iterations });
 
 export const rememberingOf = (s: State, t: Turn, hash: Hash): Action => ({
   kind: "remember",

@@ -4,7 +4,16 @@ import { fileTokens } from "../../reason/file-tokens.ts";
 import type { Message, Words } from "../../reason/port.ts";
 import { PER_MESSAGE, type TokenCount } from "../../reason/tokens.ts";
 import { widen } from "../../reason/window.ts";
-import type { Attachment, Observation, Part, ProposedCall, Seq, Verdict } from "../../vocab/index.ts";
+import {
+  type ActionText,
+  type Attachment,
+  actionKind,
+  type Observation,
+  type Part,
+  type ProposedCall,
+  type Seq,
+  type Verdict,
+} from "../../vocab/index.ts";
 import { type Call, type Gated, isSettled, KEEP_DUE, nameOf, RECALL_DUE, type State, type Turn, UNDECIDED } from "../state.ts";
 import { sanitisedText, shownOutcome } from "./sanitise.ts";
 
@@ -65,8 +74,13 @@ export function reopen(t: Turn): void {
   if (!isStanding(t.respond)) t.respond = UNDECIDED;
   t.recall = RECALL_DUE;
   t.keep = KEEP_DUE;
-  for (const [id, q] of t.questions) if (/^(model|respond|summary|recall|remember):/.test(q.action)) t.questions.delete(id);
+  for (const [id, q] of t.questions) if (isOfRequest(q.action)) t.questions.delete(id);
 }
+
+const isOfRequest = (action: ActionText): boolean => {
+  const kind = actionKind(action);
+  return kind !== "call" && kind !== "reconcile";
+};
 
 const isStanding = (gated: Gated): boolean =>
   gated.kind === "allowed" && gated.decided.verdict.kind === "allow" && gated.decided.verdict.approval === null;
@@ -111,7 +125,7 @@ export function observation(c: Call, t: Turn): Observation {
   throw new Error(`call ${c.proposed.id} is not settled`);
 }
 
-/** C3 what a reply's calls brought must fit beside the reply and the task: longer ones are cut to their share. The journal has all of it. */
+/** C-2 what a reply's calls brought must fit beside the reply and the task: longer ones are cut to their share. The journal has all of it. */
 export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (c: Call) => Observation): void {
   const { messages, window: w } = s;
   const pinned =

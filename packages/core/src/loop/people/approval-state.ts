@@ -2,7 +2,8 @@
 import { expiry, isAnswered, survivesAll, type Vote } from "../../gate/approvals.ts";
 import { withEdits } from "../../gate/request.ts";
 import {
-  type ActionId,
+  type ActionText,
+  actionKind,
   type Decided,
   doingOf,
   grantId,
@@ -60,7 +61,7 @@ function toGated(s: State, t: Turn, e: Decided, before: Gated | null, at: number
   }
 }
 
-/** Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh, and says why. */
+/** Q-1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh, and says why. */
 function whyAgain(e: Decided, answered: Answered | null): string | null {
   if (answered === null || e.verdict.kind !== "ask") return null;
   if (answered.slice !== e.slice) return "the policies that can decide it have changed";
@@ -174,7 +175,7 @@ function refused(s: State, t: Turn, question: Question, by: Extract<Verdict, { k
   if (call !== null) {
     refusedAgain(call, by === "expiry" ? by : "person", reason);
     settle(s, t);
-  } else if (t.answer !== null && question.action.startsWith("respond:")) refuseAnswer(s, t, { by, reason });
+  } else if (t.answer !== null && actionKind(question.action) === "respond") refuseAnswer(s, t, { by, reason });
 }
 
 /** An answer that was given and not yet used is still good; it is checked again when the action is. */
@@ -192,25 +193,52 @@ export function answeredOf(t: Turn, gated: Gated): Answered | null {
 
 // ── finding one's way ──
 
-export const callOf = (t: Turn, action: ActionId): Call | null => t.calling.find((c) => (c.proposed.id as string) === action) ?? null;
+export const callOf = (t: Turn, action: ActionText): Call | null => t.calling.find((c) => (c.proposed.id as string) === action) ?? null;
 
-export function gatedOf(t: Turn, action: ActionId): Gated | null {
-  if (action.startsWith("model:")) return t.model;
-  if (action.startsWith("respond:")) return t.respond;
-  if (action.startsWith("summary:")) return t.summary.gated;
-  if (action.startsWith("recall:")) return t.recall.gated;
-  if (action.startsWith("remember:")) return t.keep.gated;
-  return callOf(t, action)?.gated ?? null;
+export function gatedOf(t: Turn, action: ActionText): Gated | null {
+  switch (actionKind(action)) {
+    case "model":
+      return t.model;
+    case "respond":
+      return t.respond;
+    case "summary":
+      return t.summary.gated;
+    case "recall":
+      return t.recall.gated;
+    case "remember":
+      return t.keep.gated;
+    case "call":
+      return callOf(t, action)?.gated ?? null;
+    case "reconcile":
+      return null; // an old unknown has its own place in the state
+  }
 }
 
-function setGated(t: Turn, action: ActionId, gated: Gated): void {
-  const call = callOf(t, action);
-  if (action.startsWith("model:")) t.model = gated;
-  else if (action.startsWith("respond:")) t.respond = gated;
-  else if (action.startsWith("summary:")) t.summary = { ...t.summary, gated };
-  else if (action.startsWith("recall:")) t.recall = { ...t.recall, gated };
-  else if (action.startsWith("remember:")) t.keep = { ...t.keep, gated };
-  else if (call !== null) call.gated = gated;
+function setGated(t: Turn, action: ActionText, gated: Gated): void {
+  switch (actionKind(action)) {
+    case "model":
+      t.model = gated;
+      return;
+    case "respond":
+      t.respond = gated;
+      return;
+    case "summary":
+      t.summary = { ...t.summary, gated };
+      return;
+    case "recall":
+      t.recall = { ...t.recall, gated };
+      return;
+    case "remember":
+      t.keep = { ...t.keep, gated };
+      return;
+    case "call": {
+      const call = callOf(t, action);
+      if (call !== null) call.gated = gated;
+      return;
+    }
+    case "reconcile":
+      return;
+  }
 }
 
 /** A decided `allow` is counted at once, so that the next decision of the same reply already sees it. */

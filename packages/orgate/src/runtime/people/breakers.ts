@@ -1,12 +1,12 @@
 /**
  * Breakers as operators see and set them. The command line, the library and whatever comes after them use this file.
- * F24 a breaker is set and reset only by a certified person whom the policies let do so (`set-breaker`).
+ * F-9 a breaker is set and reset only by a certified person whom the policies let do so (`set-breaker`).
  */
 
 import { type Agent, breakerSubject, FaultError, type Millis, millis, seq, toolsOf } from "@orgate/core";
 import { BREAKER, BREAKERS, type BreakerState, foldBreaker, type Journal, type StandingBreaker } from "@orgate/core/journal";
 import { nearestWord } from "@orgate/core/vocab";
-import type { OpenProjectStore } from "../compose.ts";
+import type { OpenProjectStore } from "../ports/project-store.ts";
 import { type Acting, demandReason, known, mayAct } from "./approvals.ts";
 
 /** `state` as it is now: an open one whose time is up lets calls try, whether or not anybody has written that down. */
@@ -34,7 +34,7 @@ export type SetBreaker = Readonly<{ to: BreakerState; forMs: number | null; reas
 
 /**
  * Null if the project has what the breaker is about, or it has opened before; otherwise the refusal: a breaker under a name that is typed wrong
- * stops nothing (A624, F665). `anyway` is how this surface asks for one all the same.
+ * stops nothing (A-9, F-9). `anyway` is how this surface asks for one all the same.
  */
 export function unknownBreaker(
   agents: readonly Agent[],

@@ -1,5 +1,5 @@
 /** A call that was set aside, as people see it: what was tried, with which arguments, and how it failed. */
-import { actionId, type CallId, type Entry, type JsonObject, type SessionId, seq } from "@orgate/core";
+import { actionText, type CallId, type Entry, type JsonObject, type SessionId, seq } from "@orgate/core";
 import { type DeadLetter, deadLetterChanges, type Journal, type ListedDeadLetter } from "@orgate/core/journal";
 
 export type DeadLetterView = DeadLetter & Readonly<{ args: JsonObject | null; starts: number; strategies: readonly string[] }>;
@@ -33,7 +33,7 @@ export async function viewDeadLetter(
   const letter = deadLetterChanges(session, agent, entries, () => []).put.find((one) => one.call === call);
   if (letter === undefined) return null;
   const events = entries.map((e) => e.event);
-  const decided = events.findLast((e) => e.kind === "gate.decided" && e.digest === letter.digest && e.id === actionId(call));
+  const decided = events.findLast((e) => e.kind === "gate.decided" && e.digest === letter.digest && e.id === actionText(call));
   const action = decided?.kind === "gate.decided" ? decided.action : null;
   const starts = events.filter((e) => e.kind === "act.started" && e.call === call).length;
   const strategies = events.flatMap((e) => (e.kind === "recovery.applied" && e.call === call ? [e.strategy] : []));

@@ -1,12 +1,12 @@
 /**
  * Signing in and out with a browser. The link's secret stands behind `#`, so that no server, log or other site ever sees it; a page of ours sends it on.
  *
- * W115 a link signs in only from this site's own page; what comes back is a cookie, the page keeps nothing, and signing out ends the sign-in itself.
+ * W-11 a link signs in only from this site's own page; what comes back is a cookie, the page keeps nothing, and signing out ends the sign-in itself.
  */
 import type { Millis } from "@orgate/core";
 import { PROBLEM_MEDIA_TYPE, type Problem, wireProblem } from "@orgate/core/wire";
-import type { Asking } from "../identity/access.ts";
 import type { Identity } from "../identity/auth.ts";
+import type { Asking } from "../identity/authentication.ts";
 import { cookiesFor, crossSite } from "./auth-site.ts";
 import { pageText, STYLE, sourceOf } from "./page-style.ts";
 

@@ -1,7 +1,8 @@
 import { wireProblem } from "@orgate/core/wire";
 import { expect, test } from "vitest";
+import { act, type Caller } from "../../operations/access.ts";
 import { openStand } from "../fixtures/stand.ts";
-import { type Access, type Asking, act, type Caller, isProblem, NOBODY, strict } from "./access.ts";
+import { type Access, type Asking, isProblem, NOBODY, strict } from "./authentication.ts";
 
 const asking: Asking = {
   via: "http",
@@ -12,7 +13,7 @@ const asking: Asking = {
   remote: "127.0.0.1",
 };
 
-test("W61 without identities nobody is known and nothing is allowed", async () => {
+test("W-6 without identities nobody is known and nothing is allowed", async () => {
   const stand = await openStand();
   const caller: Caller = {
     principal: { kind: "user", id: "ann" },

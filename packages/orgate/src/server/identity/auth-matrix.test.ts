@@ -3,10 +3,11 @@ import { tableGate } from "@orgate/core/gate";
 import { type ClientFrame, FRAME_ACTS, OPERATION_NAMES, OPERATIONS, type OperationAct } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "../../node/crypto.ts";
+import { act, type Caller } from "../../operations/access.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
 import { FRAME_ROWS, ROUTE_ROWS, type Row } from "../fixtures/matrix.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { type Asking, act, type Caller, isProblem } from "./access.ts";
+import { type Asking, isProblem } from "./authentication.ts";
 
 type Way = Readonly<{
   name: string;
@@ -73,7 +74,7 @@ const statusOf = async (asked: Asking): Promise<number> => {
   return isProblem(found) ? found.status : 200;
 };
 
-test("W116 every route and every frame has a row, and no row is left over", () => {
+test("W-7 every route and every frame has a row, and no row is left over", () => {
   expect(WAYS.filter(({ row }) => row === undefined).map(({ name }) => name)).toEqual([]);
   expect(Object.keys(ROUTE_ROWS).filter((name) => !OPERATION_NAMES.some((known) => known === name))).toEqual([]);
   for (const { name, on, row } of WAYS) {
@@ -82,7 +83,7 @@ test("W116 every route and every frame has a row, and no row is left over", () =
   }
 });
 
-test.each(WAYS.map((way) => [way.name, way] as const))("W116 %s: none, wrong, expired, cross-site", async (_, { via, method, path }) => {
+test.each(WAYS.map((way) => [way.name, way] as const))("W-7 %s: none, wrong, expired, cross-site", async (_, { via, method, path }) => {
   const { clock, give } = door;
   const base = { via, method, path };
   expect(await statusOf(asking(base))).toBe(401);
@@ -98,7 +99,7 @@ test.each(WAYS.map((way) => [way.name, way] as const))("W116 %s: none, wrong, ex
   if (method === "POST") expect(await statusOf(asking({ ...base, headers: { ...own, [CSRF_HEADER]: "" } }))).toBe(403);
 });
 
-test.each(WAYS.map((way) => [way.name, way] as const))("W116 %s: scoped, full, by what the policies say", (_, { on, row = "self" }) => {
+test.each(WAYS.map((way) => [way.name, way] as const))("W-7 %s: scoped, full, by what the policies say", (_, { on, row = "self" }) => {
   const [reach, action] = Array.isArray(row) ? row : [row, null];
   const isFree = action === null || reach === "listed";
   expect(may("full", on, "clerk")).toBe(true);

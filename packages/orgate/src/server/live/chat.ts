@@ -2,24 +2,24 @@
  * One connection of `/ws/chat`: the older protocol, over the same wishes and the same journal as everything else. A `ChatSend` is a follow-up in the
  * person's conversation; what it brings is told from the entries of its turn, at the pace at which the other end reads.
  *
- * W52 the server makes one `request_id` per turn, from the wish that begins it. The same `id` twice is one turn: a short one (a counter) on its own connection,
+ * W-27 the server makes one `request_id` per turn, from the wish that begins it. The same `id` twice is one turn: a short one (a counter) on its own connection,
  *     one of 16 characters or more wherever it comes from, so that a client that comes back gets the turn it asked for.
- * W53 a second `ChatSend` during a turn follows it, under a `request_id` of its own; nothing waits unread, pings included.
- * W54 a turn runs to its end when its client has gone.
+ * W-27 a second `ChatSend` during a turn follows it, under a `request_id` of its own; nothing waits unread, pings included.
  */
 import { FaultError, type IntentId, intentId, type Journal, type Millis, principalName, type SessionId } from "@orgate/core";
 import { type ChatServerMessage, CLOSE, chatDropped, chatError, chatTurn, type Problem, readChatMessage } from "@orgate/core/wire";
 import { sha256 } from "../../node/crypto.ts";
+import { act, type Caller } from "../../operations/access.ts";
+import { problemIn } from "../../operations/refusal.ts";
+import type { SessionDriver } from "../../operations/session-driver.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
-import { problemIn } from "../http/http-response.ts";
 import { allowance, type Rates } from "../http/rate-limit.ts";
-import { type Access, act, type Caller } from "../identity/access.ts";
-import type { Floor } from "../session-driver.ts";
+import type { Access } from "../identity/authentication.ts";
 import type { Connection, Duplex } from "./connection.ts";
 
 export type ChatPorts = Readonly<{
   access: Pick<Access, "mayDo">;
-  floor: Pick<Floor, "send">;
+  floor: Pick<SessionDriver, "send">;
   journal: Pick<Journal, "session">;
   subscribe: Subscribe;
   /** Whom these connections talk to. */

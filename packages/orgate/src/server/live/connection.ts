@@ -2,9 +2,9 @@
  * One connection of `/ws/v1`, over anything that carries texts both ways: a socket, or a test's own hands. `greeting` until hello, then `open`, then `closed`.
  * Each subscription is told at the pace at which the other end reads; requests are done beside them, and nothing waits for a turn.
  *
- * W48 a frame that cannot be read, or is not for now, gets an error, and the connection lives; an oversize frame or a flood of them closes it.
- * W49 pings, cancels and answers are heard while turns run and while entries are on their way.
- * W50 what the server owes a reader that does not read is bounded: past that the connection is closed, and what it followed is there when it comes back.
+ * W-25 a frame that cannot be read, or is not for now, gets an error, and the connection lives; an oversize frame or a flood of them closes it.
+ * W-25 pings, cancels and answers are heard while turns run and while entries are on their way.
+ * W-25 what the server owes a reader that does not read is bounded: past that the connection is closed, and what it followed is there when it comes back.
  */
 import type { Millis } from "@orgate/core";
 import {
@@ -21,13 +21,13 @@ import {
   VERSION,
   wireProblem,
 } from "@orgate/core/wire";
-import { problemIn } from "../http/http-response.ts";
+import type { Caller } from "../../operations/access.ts";
+import { missingProblem } from "../../operations/acts.ts";
+import { problemIn } from "../../operations/refusal.ts";
+import { sightOf } from "../../operations/visibility.ts";
 import { allowance, type Rates } from "../http/rate-limit.ts";
-import type { Caller } from "../identity/access.ts";
-import { absent } from "../identity/acts.ts";
 import type { Fanout, FanoutEntry } from "./fanout.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
-import { sightOf } from "./visibility.ts";
 
 /** The other end, as a connection sees it. */
 export type Duplex = Readonly<{
@@ -171,7 +171,7 @@ export function openConnection(ports: ConnectionPorts, caller: Caller, id: strin
 
   /** Who could see it before is told that this is over; who never could, that there is no such thing. */
   function hidden({ isTold, frame: { to } }: Subscription): Problem {
-    if (to.kind === "session" && !isTold) return problemIn(absent({ on: "session", id: null, session: to.session }));
+    if (to.kind === "session" && !isTold) return problemIn(missingProblem({ on: "session", id: null, session: to.session }));
     return wireProblem("forbidden", "this may not be followed any more", "the policies say who may `read-journal`");
   }
 

@@ -1,23 +1,25 @@
 /**
  * Webhooks: what other systems tell the project's agents. Each genuine delivery is one session with one turn, at the surface `webhook`, for the webhook's owner.
  *
- * Z23 nothing of a delivery is read before its size is bounded and its signature is right; who cannot sign is told one thing, whatever is wrong.
- * Z24 a delivery opens one session, also when it comes again later, at the same time, to another server, or after a restart; again, it is answered `known` and does nothing.
- * Z25 a delivery that the filter does not let through, for a field that is not there too, is answered `ignored` and does nothing.
- * Z26 what a delivery says is labelled `untrusted`, is nobody's own word, and names its delivery; it is answered `202` once it is durable, before any model is asked.
- * Z27 who cannot sign is limited by address, deliveries by webhook, each of them by itself; no body, secret or signature is in a log or an answer.
- * Z35 whoever cannot sign, or sends again what was signed once, keeps no genuine delivery waiting.
- * Z36 a body that is nested too deeply is refused; what is said of a delivery is not many times as long as it was.
+ * Z-9 nothing of a delivery is read before its size is bounded and its signature is right; who cannot sign is told one thing, whatever is wrong.
+ * Z-10 a delivery opens one session, also when it comes again later, at the same time, to another server, or after a restart; again, it is answered `known` and does nothing.
+ * Z-10 a delivery that the filter does not let through, for a field that is not there too, is answered `ignored` and does nothing.
+ * Z-12 whoever cannot sign, or sends again what was signed once, keeps no genuine delivery waiting.
+ * Z-12 a body that is nested too deeply is refused; what is said of a delivery is not many times as long as it was.
+ * Rule: Z-11.
  */
 import type { IncomingMessage } from "node:http";
 import {
   escapeHidden,
+  firstTurnEvents,
+  holdTakenEvent,
   isFault,
   type Journal,
   type JournalEvent,
   type Json,
   type Millis,
   type Origin,
+  openedEvent,
   type Principal,
   readJson,
   type SessionId,
@@ -26,15 +28,16 @@ import {
 } from "@orgate/core";
 import { deliveryClaims } from "@orgate/core/journal";
 import { wireProblem } from "@orgate/core/wire";
+import type { Deliveries } from "../../operations/deliveries.ts";
+import type { Log } from "../../operations/logs.ts";
+import { problemIn, refusal } from "../../operations/refusal.ts";
 import type { Filter, Webhook } from "../../schedules/declaring.ts";
 import type { Beginning } from "../../schedules/scheduler.ts";
 import type { HookSecrets } from "../../schedules/webhook-secrets.ts";
-import { type HttpAnswer, problemIn, refusal } from "../http/http-response.ts";
+import type { HttpAnswer } from "../http/http-response.ts";
 import { rateOf, readBody, type ServerLimits } from "../http/limits.ts";
-import type { Log } from "../http/logs.ts";
 import type { ServedPage } from "../http/server.ts";
-import type { Asking } from "../identity/access.ts";
-import type { Deliveries } from "./deliveries.ts";
+import type { Asking } from "../identity/authentication.ts";
 import { checkSigned, showsSignature } from "./webhook-signing.ts";
 
 export type WebhookPorts = Readonly<{
@@ -142,20 +145,9 @@ async function open(hook: Webhook, origin: Origin, text: string, ports: WebhookP
   const input = `${hook.input}\n\n${text}`;
   const { facts: agent, limits, output } = found;
   const events: readonly JournalEvent[] = [
-    {
-      kind: "session.opened",
-      agent,
-      principal: owner,
-      surface: "webhook",
-      labels: [UNTRUSTED],
-      history: [],
-      external: null,
-      parent: null,
-      origin,
-    },
-    { kind: "hold.taken", epoch: hold.epoch, writer: journal.writer },
-    { kind: "turn.started", turn: 1, input: input.toWellFormed(), files: [], by: owner, limits, intent: null },
-    ...(output === null ? [] : [{ kind: "output.asked", output } as const]),
+    openedEvent({ agent, principal: owner, surface: "webhook", labels: [UNTRUSTED], origin }),
+    holdTakenEvent({ journal }, hold),
+    ...firstTurnEvents({ input, by: owner, limits, output }),
   ];
   try {
     const unlessHalted = ["all", `agent:${hook.agent}`];

@@ -1,10 +1,10 @@
 /**
  * Several agents at one task. The line is said to the conductor, in a conversation of its own; whom you talk to stays whom you talk to.
- * S150 what is typed becomes the same plan as the command's CLI twin says; what cannot be is said with the reason, and nothing is begun.
+ * S-20 what is typed becomes the same plan as the command's CLI twin says; what cannot be is said with the reason, and nothing is begun.
  */
 import { CONDUCTOR, type OrchestrationKind, orchestrationText, readOrchestration } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
-import type { Shell } from "../shell.ts";
+import type { Shell } from "../contract.ts";
 import type { ShellCommand } from "./command.ts";
 
 const orchestrate =
@@ -17,8 +17,8 @@ const orchestrate =
     const why = whyNot(shell, read.plan.members);
     if (why !== null) return shell.say(why);
     const reply = await shell.link.ask({ kind: "chat", agent: CONDUCTOR, session: null, text: orchestrationText(read.plan) });
-    if (reply.kind === "error") shell.problem(reply.problem);
-    if (reply.kind === "done") shell.talks.follow(reply.session);
+    if (reply.kind === "error") shell.reportProblem(reply.problem);
+    if (reply.kind === "done") shell.conversations.follow(reply.session);
   };
 
 function whyNot(shell: Shell, members: readonly string[]): string | null {

@@ -1,11 +1,11 @@
 import { sessionFold, width } from "@orgate/core/journal/view";
-import { actionId, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
+import { actionText, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
-import { completionOf } from "./complete.ts";
-import { newEditor, withLine } from "./editor.ts";
-import { type Footer, footerRow, lineRows, type Picture, regionOf } from "./frame.ts";
-import { drawn, isRead, type Panel, press, resized } from "./panel.ts";
+import { drawFrame, type Footer, footerRow, lineRows, type Picture } from "./frame.ts";
+import { complete } from "./input/complete.ts";
+import { newEditor, withLine } from "./input/editor.ts";
+import { isRead, markDrawn, type Panel, press, resetPages } from "./panel.ts";
 
 const look = (columns: number) => ({ columns, paint: plain, showThinking: false });
 const footer: Footer = {
@@ -35,9 +35,9 @@ const picture = (text: string): Picture => ({
   footer,
 });
 
-test.each([4, 6, 24])("S26 in %i rows the region fits, with the line and the footer in it", (rows) => {
+test.each([4, 6, 24])("in %i rows the region fits, with the line and the footer in it", (rows) => {
   for (const text of ["", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", "word ".repeat(300)]) {
-    const { rows: shown, cursor } = regionOf(picture(text), look(40), rows);
+    const { rows: shown, cursor } = drawFrame(picture(text), look(40), rows);
     expect(shown.length).toBeLessThan(Math.max(rows, 5));
     for (const row of shown) expect(width(row)).toBeLessThanOrEqual(40);
     expect(shown.at(-1)).toContain("2 approvals wait");
@@ -45,7 +45,7 @@ test.each([4, 6, 24])("S26 in %i rows the region fits, with the line and the foo
   }
 });
 
-test("S26 the cursor stands where the next letter comes, also in wide ones and after a break", () => {
+test("the cursor stands where the next letter comes, also in wide ones and after a break", () => {
   const at = (text: string) => lineRows(written(text), look(20), 8, "› ").cursor;
   expect([at(""), at("ab"), at("漢字"), at("ab\ncd")]).toEqual([
     { row: 0, column: 2 },
@@ -55,7 +55,7 @@ test("S26 the cursor stands where the next letter comes, also in wide ones and a
   ]);
 });
 
-test("S29 the footer says where, to whom, with which model, how full, what it cost, and first what waits for a person", () => {
+test("S-20 the footer says where, to whom, with which model, how full, what it cost, and first what waits for a person", () => {
   expect(footerRow(footer, look(120))).toBe(
     "  2 approvals wait · acts · shop · local · @ops · offline/ops · context 12k of 80k · $0.0012 · Esc cancels",
   );
@@ -81,7 +81,7 @@ const item = {
   at: millis(1),
   turn: 1,
   approval: approvalId("a_00000001"),
-  action: actionId("c_1"),
+  action: actionText("c_1"),
   call: null,
   tool: "save_artifact",
   summary: "agents/x.symbi",
@@ -120,16 +120,16 @@ test.each([
   [80, 24],
   [80, 60],
 ])(
-  "S119 S360 at %i × %i what would change is read whole, page by page, before y is offered, and what to press is always there",
+  "S-5 at %i × %i what would change is read whole, page by page, before y is offered, and what to press is always there",
   (columns, rows) => {
     let at: Panel = { ...panel, asked: { ...panel.asked, edit: { ...edit, newly: [...edit.newly, LONG] } } };
     const seen: string[] = [];
     for (let pages = 0; pages < 200; pages += 1) {
-      const { rows: shown, next } = regionOf({ ...picture(""), panel: at }, look(columns), rows);
+      const { rows: shown, next } = drawFrame({ ...picture(""), panel: at }, look(columns), rows);
       expect(shown.length).toBeLessThan(rows);
       for (const row of shown) expect(width(row)).toBeLessThanOrEqual(columns);
       const wasRead = at.isRead === true;
-      at = drawn(at, next);
+      at = markDrawn(at, next);
       const isChrome = /^ *(?:──|save_artifact|Save this|Space|y counts|y once|e edit|g grant|n no|\? why|Esc|›|2 approvals)/;
       seen.push(...shown.filter((row) => !isChrome.test(row)).map((row) => row.replace(/^ +(?:↪ )?/, "")));
       const text = shown.join(" ").replace(/\s+/g, " ");
@@ -152,21 +152,21 @@ test.each([
   },
 );
 
-test("S360 a save whose change is not known here is not said yes to by a key; another width is read from the beginning", () => {
+test("S-5 a save whose change is not known here is not said yes to by a key; another width is read from the beginning", () => {
   const blind: Panel = { ...panel, asked: { ...panel.asked, edit: null } };
-  expect(press(drawn(blind, null), { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "taken" });
-  expect(regionOf({ ...picture(""), panel: blind }, look(80), 24).rows.join(" ")).toContain("its change is not shown here");
-  expect(isRead(resized(drawn(panel, null)))).toBe(false);
-  const tiny = regionOf({ ...picture(""), panel }, look(40), 6); // no row of it fits above the keys
-  expect(isRead(drawn(panel, tiny.next))).toBe(false);
+  expect(press(markDrawn(blind, null), { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "taken" });
+  expect(drawFrame({ ...picture(""), panel: blind }, look(80), 24).rows.join(" ")).toContain("its change is not shown here");
+  expect(isRead(resetPages(markDrawn(panel, null)))).toBe(false);
+  const tiny = drawFrame({ ...picture(""), panel }, look(40), 6); // no row of it fits above the keys
+  expect(isRead(markDrawn(panel, tiny.next))).toBe(false);
 });
 
-test("S361 the key for a grant shows what it would cover, folded and whole, and another key gives it", () => {
+test("the key for a grant shows what it would cover, folded and whole, and another key gives it", () => {
   const says = `It would cover ${"every later call of pay ".repeat(10)}END.`;
   const plain: Panel = { ...panel, asked: { ...panel.asked, item: { ...item, tool: "pay" }, edit: null } };
   expect(press(plain, { kind: "text", text: "g" }, 1_000, true)).toMatchObject({ kind: "chosen", choice: "grant" });
   const granting: Panel = { ...plain, granting: { grant: { scope: "tool", until: "session" }, says } };
-  const shown = regionOf({ ...picture(""), panel: granting }, look(40), 24).rows.map((row) => row.replace(/^ +(?:↪ )?/, ""));
+  const shown = drawFrame({ ...picture(""), panel: granting }, look(40), 24).rows.map((row) => row.replace(/^ +(?:↪ )?/, ""));
   expect(shown.join("").replace(/\s/g, "")).toContain(says.replace(/\s/g, ""));
   expect(shown.join(" ")).toContain("y grants that · Esc goes back");
   expect(press(granting, { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "chosen", choice: "give-grant" });
@@ -174,10 +174,10 @@ test("S361 the key for a grant shows what it would cover, folded and whole, and 
   expect(press(granting, { kind: "named", name: "escape" }, 1_000, true).panel.granting).toBeNull();
 });
 
-test.each([12, 20, 33, 40, 80])("S119 S211 at %i columns no row is wider than the screen, and what to press is whole", (columns) => {
-  const completion = completionOf(
+test.each([12, 20, 33, 40, 80])("S-5 at %i columns no row is wider than the screen, and what to press is whole", (columns) => {
+  const completion = complete(
     { text: "/", at: 1 },
-    { commands: [{ word: "a-long-command", about: "x".repeat(80) }], agents: [], files: () => [], taking: () => null },
+    { commands: [{ word: "a-long-command", about: "x".repeat(80) }], agents: [], files: () => [], argumentOffers: () => null },
   );
   for (const more of [
     { panel: { ...panel, isRead: true } },
@@ -186,7 +186,7 @@ test.each([12, 20, 33, 40, 80])("S119 S211 at %i columns no row is wider than th
     { question: "z".repeat(90) },
     { panel: { ...panel, isRead: true }, footer: { ...footer, phase: "waits for you" } as const },
   ]) {
-    const { rows, cursor } = regionOf({ ...picture("some words that are written"), ...more }, look(columns), 30);
+    const { rows, cursor } = drawFrame({ ...picture("some words that are written"), ...more }, look(columns), 30);
     for (const row of rows) expect(width(row)).toBeLessThanOrEqual(columns);
     expect(cursor?.column).toBeLessThan(columns);
     expect(rows.length).toBeLessThan(30);

@@ -1,18 +1,19 @@
 /**
  * The picture at the bottom of the screen: what is in progress, the question, the line that is written, the footer. Pure.
- * S26 the region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
- * S211 no row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
+ * The region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
+ * No row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
  */
 import { count, quorumText, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
 import { folded } from "../../terminal/fold.ts";
 import type { Tone } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
-import type { Modal } from "../shell.ts";
-import type { Completion } from "./complete.ts";
-import type { Editor, Line } from "./editor.ts";
+import type { Modal } from "../ui/ui.ts";
+import type { Completion } from "./input/complete.ts";
+import type { Editor, Line } from "./input/editor.ts";
 import type { Region } from "./live-region.ts";
+import { formatMoney, type ScreenLook } from "./look.ts";
 import { isRead, type Panel } from "./panel.ts";
-import { isForLater, itemLines, money, type ScreenLook, streamingLines, waitingWords } from "./screen.ts";
+import { isQueued, queuedTexts, renderItem, renderStreaming } from "./screen.ts";
 
 export type Footer = Readonly<{
   /** `local`, or the server's name. */
@@ -32,6 +33,20 @@ export type Footer = Readonly<{
   halts: readonly string[];
   isRunning: boolean;
 }>;
+/** Shown until a server is connected. */
+export const STARTING: Footer = {
+  where: "",
+  state: "starting",
+  addressee: null,
+  model: "",
+  contextTokens: 0,
+  contextLimit: null,
+  phase: null,
+  micros: null,
+  waiting: 0,
+  halts: [],
+  isRunning: false,
+};
 export type Picture = Readonly<{
   talks: readonly Readonly<{ view: SessionView; settled: number }>[];
   editor: Editor;
@@ -51,7 +66,7 @@ export type Picture = Readonly<{
 const MOST_LINE_ROWS = 8;
 
 /** `next`: where the next page of what the panel asks about begins; null: that was the last. */
-export function regionOf(picture: Picture, look: ScreenLook, rows: number): Region & Pick<Paged, "next"> {
+export function drawFrame(picture: Picture, look: ScreenLook, rows: number): Region & Pick<Paged, "next"> {
   const { rows: drawn, cursor, next } = drawnIn(picture, look, rows);
   return { rows: drawn.map((row) => within(row, look.columns)), cursor, next };
 }
@@ -89,12 +104,12 @@ const NO_PANEL: Paged = { rows: [], next: null };
 
 function liveRows({ view, settled }: Picture["talks"][number], look: ScreenLook, most: number): readonly string[] {
   if (most === 0) return [];
-  const isShown = (item: ViewItem): boolean => !isForLater(item) && !(item.kind === "question" && item.state === "open"); // that one is the panel's
-  const items = view.items.slice(settled).flatMap((item) => (isShown(item) ? itemLines(item, look) : []));
-  const later = waitingWords(view).map((text) =>
+  const isShown = (item: ViewItem): boolean => !isQueued(item) && !(item.kind === "question" && item.state === "open"); // that one is the panel's
+  const items = view.items.slice(settled).flatMap((item) => (isShown(item) ? renderItem(item, look) : []));
+  const later = queuedTexts(view).map((text) =>
     look.paint("dim", shortened(`› ${text.replaceAll("\n", " ")} (for later)`, look.columns - 1)),
   );
-  return [...items, ...streamingLines(view, look, most), ...later].slice(-most);
+  return [...items, ...renderStreaming(view, look, most), ...later].slice(-most);
 }
 
 const NOTHING_WRITTEN: Pick<Editor, "line" | "search"> = { line: { text: "", at: 0 }, search: null };
@@ -156,7 +171,7 @@ function laidOut(
   return { rows, cursor };
 }
 
-/** S119 which keys answer is never what is left out. S360 what would change is shown whole, a page at a time: what it newly permits first, then its difference. */
+/** S-5 which keys answer is never what is left out. S-5 what would change is shown whole, a page at a time: what it newly permits first, then its difference. */
 function panelRows(panel: Panel, now: number, look: ScreenLook, most: number): Paged {
   const { asked, focus, writing, armedAt, granting = null, from = 0 } = panel;
   const { agent, item, edit } = asked;
@@ -219,7 +234,7 @@ function keyRows(keys: string, columns: number): readonly string[] {
   return rows;
 }
 
-/** S177 how far an answer would reach stands beside its key; where one of those that ask lets nothing be remembered there is no such key. */
+/** S-4 how far an answer would reach stands beside its key; where one of those that ask lets nothing be remembered there is no such key. */
 function grantKey(asks: Panel["asked"]["item"]["asks"]): string {
   const widths = [...new Set(asks.map(({ grant }) => grant))];
   return widths.some((one) => one === null) ? "" : `g grant (${widths.join(", ")}) · `;
@@ -260,8 +275,10 @@ export function footerRow(footer: Footer, { paint, columns }: ScreenLook): strin
     `${where}${state === "connected" ? "" : ` (${state})`}`,
     addressee === null ? "nobody addressed: @agent or /agent use" : `@${addressee}`,
     ...(model === "" ? [] : [model]),
-    ...(contextTokens === 0 ? [] : [`context ${thousands(contextTokens)}${contextLimit === null ? "" : ` of ${thousands(contextLimit)}`}`]),
-    ...(micros === null || micros === 0 ? [] : [money(micros)]),
+    ...(contextTokens === 0
+      ? []
+      : [`context ${formatThousands(contextTokens)}${contextLimit === null ? "" : ` of ${formatThousands(contextLimit)}`}`]),
+    ...(micros === null || micros === 0 ? [] : [formatMoney(micros)]),
     ...(isRunning ? ["Esc cancels"] : []),
   ];
   const waits = waiting === 0 ? "" : `${count(waiting, "approval")} ${waiting === 1 ? "waits" : "wait"} · `;
@@ -286,4 +303,4 @@ const PHASES: Readonly<Record<NonNullable<Footer["phase"]>, Tone>> = {
   acts: "good",
   "waits for you": "warn",
 };
-export const thousands = (n: number): string => (n < 1_000 ? String(n) : `${(n / 1_000).toFixed(n < 10_000 ? 1 : 0)}k`);
+export const formatThousands = (n: number): string => (n < 1_000 ? String(n) : `${(n / 1_000).toFixed(n < 10_000 ? 1 : 0)}k`);

@@ -1,8 +1,8 @@
 import type { QuestionItem } from "@orgate/core/journal/view";
-import { actionId, approvalId, digest, millis, seq, sessionId } from "@orgate/core/vocab";
+import { actionText, approvalId, digest, millis, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
-import type { Key } from "./keys.ts";
-import { type AskedApproval, boundTo, type Panel, panelFor, press, QUIET_MS } from "./panel.ts";
+import type { Key } from "./input/keys.ts";
+import { approvalRef, type Panel, panelFor, press, QUIET_MS, type ShownApproval } from "./panel.ts";
 
 const item = (n: number): QuestionItem => ({
   kind: "question",
@@ -11,7 +11,7 @@ const item = (n: number): QuestionItem => ({
   at: millis(n),
   turn: 1,
   approval: approvalId(`a_${n}`),
-  action: actionId(`1.${n}`),
+  action: actionText(`1.${n}`),
   call: null,
   tool: "pay",
   summary: "",
@@ -24,7 +24,7 @@ const item = (n: number): QuestionItem => ({
   state: "open",
   answers: [],
 });
-const asked = (n: number): AskedApproval => ({ session: sessionId("s_00000001"), agent: "clerk", item: item(n), edit: null });
+const asked = (n: number): ShownApproval => ({ session: sessionId("s_00000001"), agent: "clerk", item: item(n), edit: null });
 const opened = (lastKeyAt: number, isLineEmpty = true): Panel => {
   const panel = panelFor(null, [asked(1)], { now: 1_000, lastKeyAt, isLineEmpty });
   if (panel === null) throw new Error("it did not open");
@@ -33,7 +33,7 @@ const opened = (lastKeyAt: number, isLineEmpty = true): Panel => {
 const letter = (text: string): Key => ({ kind: "text", text });
 const tab: Key = { kind: "named", name: "tab" };
 
-test("S40 a key that was on its way when the question appeared is no answer, and belongs to the line", () => {
+test("S-4 a key that was on its way when the question appeared is no answer, and belongs to the line", () => {
   const panel = opened(990);
   const early = press(panel, letter("y"), 1_000 + QUIET_MS - 1, true);
   expect(early).toMatchObject({ kind: "passed", panel: { focus: "line" } });
@@ -41,13 +41,13 @@ test("S40 a key that was on its way when the question appeared is no answer, and
   expect(press(panel, letter("y"), 1_000 + QUIET_MS, true)).toMatchObject({ kind: "chosen", choice: "approve" });
 });
 
-test("S40 whoever goes on pressing keys that are no letters is not taken to have answered either", () => {
+test("S-4 whoever goes on pressing keys that are no letters is not taken to have answered either", () => {
   const moved = press(opened(0), { kind: "named", name: "left" }, 1_300, true).panel;
   expect(press(moved, letter("y"), 1_300 + QUIET_MS - 1, true).kind).toBe("passed");
   expect(press(moved, letter("y"), 1_300 + QUIET_MS, true).kind).toBe("chosen");
 });
 
-test("S42 what is written goes on to be written; Tab goes to the question, and Esc back", () => {
+test("S-4 what is written goes on to be written; Tab goes to the question, and Esc back", () => {
   const panel = opened(0, false);
   expect(press(panel, letter("y"), 9_000, false).kind).toBe("passed");
   const there = press(panel, tab, 9_000, false);
@@ -59,16 +59,16 @@ test("S42 what is written goes on to be written; Tab goes to the question, and E
   });
 });
 
-test("S42 a burst of letters and a letter that means nothing are the beginning of a message", () => {
+test("S-4 a burst of letters and a letter that means nothing are the beginning of a message", () => {
   for (const text of ["yes", "x"])
     expect(press(opened(0), letter(text), 9_000, true)).toMatchObject({ kind: "passed", panel: { focus: "line" } });
 });
 
-test("S41 the answer is to the question that is shown; when it goes, the next one has to be seen first", () => {
+test("S-4 the answer is to the question that is shown; when it goes, the next one has to be seen first", () => {
   const first = opened(0);
   expect(panelFor(first, [asked(2), asked(1)], { now: 5_000, lastKeyAt: 0, isLineEmpty: true })).toBe(first);
   const second = panelFor(first, [asked(2)], { now: 5_000, lastKeyAt: 4_900, isLineEmpty: true });
-  expect(second === null ? null : boundTo(second)).toEqual({ session: "s_00000001", approval: "a_2", digest: "2".repeat(64) });
+  expect(second === null ? null : approvalRef(second)).toEqual({ session: "s_00000001", approval: "a_2", digest: "2".repeat(64) });
   expect(second === null ? null : press(second, letter("y"), 5_100, true).kind).toBe("passed");
   expect(panelFor(second, [], { now: 6_000, lastKeyAt: 0, isLineEmpty: true })).toBeNull();
   const renewed = { ...asked(1), item: { ...item(1), digest: digest("f".repeat(64)) } };

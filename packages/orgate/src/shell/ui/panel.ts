@@ -1,26 +1,25 @@
 /**
  * The gate panel: a question that a person answers with a key. A state, a key and the time in; what is to be done out. Draws nothing, sends nothing.
  *
- * S40 a key answers only after the question has been on screen and no key has come for a moment: what was being typed when it appeared is no answer.
- * S41 an answer is bound to the approval and the digest that were shown; a question that has gone takes its keys with it.
- * S360 a change that is to be saved is shown whole, in pages: no key says yes before its end has been on screen. One whose change is not known here is not
+ * S-4 an answer is bound to the approval and the digest that were shown; a question that has gone takes its keys with it.
+ * S-5 a change that is to be saved is shown whole, in pages: no key says yes before its end has been on screen. One whose change is not known here is not
  *     said yes to by a key at all.
- * S361 the key for a grant shows what it would cover, and another key gives it.
- * S42 while something is written in the line, keys go there; Tab goes to the question.
+ * The key for a grant shows what it would cover, and another key gives it.
+ * S-4 while something is written in the line, keys go there; Tab goes to the question.
  */
 import type { EditView, QuestionItem } from "@orgate/core/journal/view";
 import type { ApprovalId, Digest, GrantWish, SessionId } from "@orgate/core/vocab";
-import type { Key } from "./keys.ts";
+import type { Key } from "./input/keys.ts";
 
 /** `item`: what of a question is shown, and what an answer is bound to. `edit`: what would change in a file, where it says so. */
-export type AskedApproval = Readonly<{
+export type ShownApproval = Readonly<{
   session: SessionId;
   agent: string;
   item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks" | "quorum">;
   edit: EditView | null;
 }>;
 export type Panel = Readonly<{
-  asked: AskedApproval;
+  asked: ShownApproval;
   /** A key that comes sooner is no answer. */
   armedAt: number;
   focus: "panel" | "line";
@@ -37,20 +36,20 @@ export type Panel = Readonly<{
 }>;
 export type Choice = "approve" | "edit" | "grant" | "give-grant" | "deny" | "why";
 const SAVES = "save_artifact";
-export type Pressed =
+export type PanelResult =
   /** For the line. */
   | Readonly<{ kind: "passed"; panel: Panel }>
   | Readonly<{ kind: "taken"; panel: Panel }>
   | Readonly<{ kind: "chosen"; panel: Panel; choice: Choice }>;
 /** What an answer is bound to. */
-export type Bound = Readonly<{ session: SessionId; approval: ApprovalId; digest: Digest }>;
+export type ApprovalRef = Readonly<{ session: SessionId; approval: ApprovalId; digest: Digest }>;
 
 /** So long after the question appeared, or the last key, whichever is later. */
 export const QUIET_MS = 400;
 const CHOICES: Readonly<Record<string, Choice>> = { y: "approve", e: "edit", g: "grant", n: "deny", "?": "why" };
 
 /** `drawnAt`: when it was first on screen. */
-const openPanel = (asked: AskedApproval, drawnAt: number, lastKeyAt: number, isLineEmpty: boolean): Panel => ({
+const openPanel = (asked: ShownApproval, drawnAt: number, lastKeyAt: number, isLineEmpty: boolean): Panel => ({
   asked,
   armedAt: Math.max(drawnAt, lastKeyAt) + QUIET_MS,
   focus: isLineEmpty ? "panel" : "line",
@@ -58,12 +57,12 @@ const openPanel = (asked: AskedApproval, drawnAt: number, lastKeyAt: number, isL
 });
 
 /** Keys that went elsewhere keep it waiting like those of the line. */
-export const rearmed = (panel: Panel, now: number): Panel => ({ ...panel, armedAt: Math.max(panel.armedAt, now + QUIET_MS) });
+export const rearm = (panel: Panel, now: number): Panel => ({ ...panel, armedAt: Math.max(panel.armedAt, now + QUIET_MS) });
 
 /** The first that is open; null closes. One that was put aside is not shown again unless there is no other. */
 export function panelFor(
   current: Panel | null,
-  open: readonly AskedApproval[],
+  open: readonly ShownApproval[],
   at: Readonly<{ now: number; lastKeyAt: number; isLineEmpty: boolean }>,
 ): Panel | null {
   const shown = current?.asked.item;
@@ -78,12 +77,16 @@ export function panelFor(
 export const isRead = ({ asked: { edit, item }, isRead: read = false }: Panel): boolean => (edit === null ? item.tool !== SAVES : read);
 
 /** After it was drawn. What was drawn for other columns is read from its beginning. */
-export const drawn = (panel: Panel, next: number | null): Panel => ({ ...panel, next, isRead: panel.isRead === true || next === null });
-export const resized = (panel: Panel): Panel => ({ ...panel, from: 0, isRead: false });
+export const markDrawn = (panel: Panel, next: number | null): Panel => ({ ...panel, next, isRead: panel.isRead === true || next === null });
+export const resetPages = (panel: Panel): Panel => ({ ...panel, from: 0, isRead: false });
 
-export const boundTo = ({ asked: { session, item } }: Panel): Bound => ({ session, approval: item.approval, digest: item.digest });
+export const approvalRef = ({ asked: { session, item } }: Panel): ApprovalRef => ({
+  session,
+  approval: item.approval,
+  digest: item.digest,
+});
 
-export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean): Pressed {
+export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean): PanelResult {
   if (panel.writing !== null) {
     const isGivenUp = key.kind === "named" && key.name === "escape";
     return isGivenUp
@@ -106,7 +109,7 @@ export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean)
   return choice === undefined ? { kind: "passed", panel: { ...panel, focus: "line" } } : { kind: "chosen", panel, choice };
 }
 
-function pressGrant(panel: Panel, key: Key, now: number): Pressed {
+function pressGrant(panel: Panel, key: Key, now: number): PanelResult {
   if (key.kind === "text" && key.text.toLowerCase() === "y") return { kind: "chosen", panel, choice: "give-grant" };
   const isGivenUp = (key.kind === "named" && key.name === "escape") || (key.kind === "text" && key.text.toLowerCase() === "n");
   return { kind: "taken", panel: isGivenUp ? { ...panel, granting: null, armedAt: now + QUIET_MS } : panel };

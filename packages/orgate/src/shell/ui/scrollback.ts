@@ -1,12 +1,13 @@
 /**
  * What goes into the scrollback of a shell's conversations, and what was left out there because it was long ago.
- * S22 what can no longer change is printed once, in order; a heading says whose it is where the speaker changes.
+ * S-19 what can no longer change is printed once, in order; a heading says whose it is where the speaker changes.
  */
 import { count, type SessionId } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
 import type { Conversation, Conversations } from "../conversations.ts";
-import { togetherLine } from "../members.ts";
-import { isForLater, itemLines, type ScreenLook, settledUpTo } from "./screen.ts";
+import type { ScreenLook } from "./look.ts";
+import { countSettled, isQueued, renderItem } from "./screen.ts";
+import { subAgentTotals } from "./sub-agents.ts";
 
 export type Scrollback = Readonly<{
   /** To be printed now: what has settled since. */
@@ -25,7 +26,7 @@ export function openScrollback(talks: Pick<Conversations, "all">): Scrollback {
 
   function newIn(talk: Conversation, look: ScreenLook): readonly string[] {
     if (!talk.isCaughtUp()) return [];
-    const [from, upTo] = [talk.settled(), settledUpTo(talk.view, talk.settled())];
+    const [from, upTo] = [talk.settled(), countSettled(talk.view, talk.settled())];
     if (upTo === from) return [];
     talk.settle(upTo);
     if (from === 0) firstShown.set(talk.session, Math.max(0, upTo - MOST_EARLIER));
@@ -42,7 +43,7 @@ export function openScrollback(talks: Pick<Conversations, "all">): Scrollback {
       if (upTo === 0) return [];
       const from = Math.max(0, upTo - most);
       firstShown.set(talk.session, from);
-      const lines = talk.view.items.slice(from, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
+      const lines = talk.view.items.slice(from, upTo).flatMap((item) => (isQueued(item) ? [] : renderItem(item, look)));
       return from === 0 ? lines : [before(from, look), ...lines];
     },
   };
@@ -52,7 +53,7 @@ function itemsFrom({ view }: Conversation, from: number, upTo: number, look: Scr
   const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
   const lines = view.items
     .slice(first, upTo)
-    .flatMap((item) => (isForLater(item) ? [] : [...itemLines(item, look), ...togetherLine(view, item, look)]));
+    .flatMap((item) => (isQueued(item) ? [] : [...renderItem(item, look), ...subAgentTotals(view, item, look)]));
   return first === from ? lines : [before(first, look), ...lines];
 }
 const before = (items: number, look: ScreenLook): string => look.paint("dim", `… ${count(items, "item")} before this: /history`);

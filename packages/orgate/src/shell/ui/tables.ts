@@ -1,18 +1,18 @@
 /**
  * Tables on a screen of so many columns.
- * S69 a table is no wider than the screen: its last column gives way first, then the widest, and never the first, which is what a row is called by.
+ * A table is no wider than the screen: its last column gives way first, then the widest, and never the first, which is what a row is called by.
  */
 import { shortened } from "@orgate/core/journal/view";
 import { type Cell, table as whole } from "../../terminal/table.ts";
 import { visible, width } from "../../terminal/visible.ts";
-import type { ScreenLook } from "./screen.ts";
+import type { ScreenLook } from "./look.ts";
 
 const GAP = 2;
 const LEAST = 6;
 
 const textOf = (cell: Cell): string => visible(typeof cell === "string" ? cell : cell.text);
 
-export function fitted(
+export function fitTable(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
   { paint, columns }: Pick<ScreenLook, "paint" | "columns">,

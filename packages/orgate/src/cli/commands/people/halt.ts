@@ -1,8 +1,8 @@
 /**
  * The kill switch.
  *
- * A43 a halt is journalled before anybody is told of it, and says what it reached: which sessions were at work, and what became of them.
- *     A name that the project does not have is refused (Q480), unless `--anyway` says that it is meant. A project whose policies or agents do not load can be halted
+ * Q-16 a halt is journalled before anybody is told of it, and says what it reached: which sessions were at work, and what became of them.
+ *     A name that the project does not have is refused (Q-15), unless `--anyway` says that it is meant. A project whose policies or agents do not load can be halted
  *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
  */
 
@@ -13,9 +13,10 @@ import type { Journal, Position, SessionSummary, Written } from "@orgate/core/jo
 import type { Config } from "../../../config/config.ts";
 import { findProject } from "../../../config/project-toml.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { haltWork, resumeWork, standingOrders } from "../../../runtime/people/approvals.ts";
 import { unknownScope } from "../../../runtime/people/halt-scope.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { hasJournal } from "../../../store/journal.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";

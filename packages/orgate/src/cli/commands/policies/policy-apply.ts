@@ -1,7 +1,7 @@
 /**
- * The one way a person changes policies on record: validated, gated as `edit-policy`, shown as a difference, journalled, then put in place (G40).
- * G655 it is never done without a reason.
- * A381 an earlier set is applied again like any other: `--set DIGEST` takes its texts from the journal.
+ * The one way a person changes policies on record: validated, gated as `edit-policy`, shown as a difference, journalled, then put in place (G-16).
+ * G-16 it is never done without a reason.
+ * G-21 an earlier set is applied again like any other: `--set DIGEST` takes its texts from the journal.
  */
 import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
@@ -10,7 +10,7 @@ import type { Config } from "../../../config/config.ts";
 import { applyChange, listFileTexts, planChange, readFiles } from "../../../policies/policy-changes.ts";
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
 import { findSet, listAppliableFiles, readSet } from "../../../policies/policy-history.ts";
-import { NODE } from "../../../runtime/compose.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";

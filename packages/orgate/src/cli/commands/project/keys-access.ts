@@ -1,7 +1,7 @@
 /**
  * API keys and links to sign in with: what stands for a person where there is no key pair to sign with.
  *
- * W117 an API key or a link is given by whoever the policies let `give-access` to that person; it expires unless told otherwise, its secret is shown
+ * W-10 an API key or a link is given by whoever the policies let `give-access` to that person; it expires unless told otherwise, its secret is shown
  *      once, and it is listed and revoked under its id. What is one's own one may always revoke; where the project's policies or agents do not load,
  *      whoever is certified may revoke, and is told that nothing was decided.
  */
@@ -12,9 +12,10 @@ import { ACT_NAMES } from "@orgate/core/wire";
 import type { Config } from "../../../config/config.ts";
 import { readServerAddress } from "../../../files/server-address.ts";
 import { type AccessBook, LINK_MS, type NewAccess, openAccessBook } from "../../../identity/access-book.ts";
-import { NODE, secretPort } from "../../../runtime/compose.ts";
+import { secretPort } from "../../../identity/secret-hash.ts";
 import { known, mayAct } from "../../../runtime/people/approvals.ts";
 import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import type { Person } from "../../../store/keyring.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";

@@ -1,7 +1,8 @@
 import { FaultError, isFault, type KeyHolder, type KeyId, type Principal } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
 import { openAccessBook } from "../../../identity/access-book.ts";
-import { NODE, secretPort } from "../../../runtime/compose.ts";
+import { secretPort } from "../../../identity/secret-hash.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { heldKeys } from "../../../server/identity/operators.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";
@@ -100,7 +101,7 @@ function ownKeys(given: Given): readonly string[] {
   });
 }
 
-/** A667 With a person's key goes all that stands for that person: what the server holds for them first, so that a cut leaves nobody let in. */
+/** A-11 With a person's key goes all that stands for that person: what the server holds for them first, so that a cut leaves nobody let in. */
 export const withdrawKey: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [key = ""] = given.args;

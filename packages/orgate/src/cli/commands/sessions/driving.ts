@@ -5,14 +5,15 @@ import { type Head, headText } from "@orgate/core/journal";
 import { type Line, narrator, tokensText } from "@orgate/core/journal/view";
 import { NO_USAGE } from "@orgate/core/vocab";
 import { readModelSettings } from "../../../models/env.ts";
+import { modelsWith, onModel } from "../../../models/named-model.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
 import { mustHaveSkills } from "../../../project/agent-settings.ts";
-import { modelsWith, onModel } from "../../../runtime/compose.ts";
+import type { Run, RunOptions, Runtime } from "../../../runtime/api.ts";
 import { type Notify, webhook } from "../../../runtime/notice-webhook.ts";
 import type { Notice } from "../../../runtime/notices.ts";
-import { createRuntime, type Run, type RunOptions, type Runtime } from "../../../runtime/runtime.ts";
+import { createRuntime } from "../../../runtime/runtime.ts";
 import { EXIT, type Given } from "../../../terminal/command.ts";
 import { hintAsTyped, nextCommand } from "../../../terminal/next-command.ts";
 import { bell, type Screen } from "../../../terminal/screen.ts";
@@ -47,7 +48,7 @@ export async function withRuntime<T>(
   }
 }
 
-/** Q45 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
+/** Q-26 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
 export function notifyOf(given: Given, screen: Screen, { notify }: CommandProject["config"]): Notify | null {
   if (notify === null) return null;
   const secret = given.env[notify.secretEnv] ?? "";
@@ -60,7 +61,7 @@ export function notifyOf(given: Given, screen: Screen, { notify }: CommandProjec
   return webhook({ url: notify.webhook, secret, onLost });
 }
 
-/** G652 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
+/** G-18 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
 export function tellWarnings(given: Given, screen: Screen, gate: Policies): void {
   for (const warning of gate.current().warnings)
     tell(given, screen, `policies: ${problemLine(warning)}${warning.hint === "" ? "" : ` (${warning.hint})`}`);
@@ -107,7 +108,7 @@ export async function driven(
   }
 }
 
-/** A14 the first Ctrl-C cancels the turn, which the journal keeps; the second leaves at once. */
+/** A-13 the first Ctrl-C cancels the turn, which the journal keeps; the second leaves at once. */
 function cancelledByHand(given: Given, screen: Screen): { readonly signal: AbortSignal; done(): void } {
   const stop = new AbortController();
   const onSignal = (): void => {
@@ -126,7 +127,7 @@ export type LivePrinter = Readonly<{
   end(): void;
 }>;
 
-/** V6 words are shown as they come, once; lines never break into them. What was withheld while it came is shown only when it is delivered. */
+/** V-3 words are shown as they come, once; lines never break into them. What was withheld while it came is shown only when it is delivered. */
 export function livePrinter(screen: Screen): LivePrinter {
   const { paint } = screen;
   const tellOf = narrator();
@@ -237,5 +238,5 @@ export function knownAgent(
       ...(session === undefined ? {} : { session }),
     });
   mustHaveSkills(found);
-  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
+  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }

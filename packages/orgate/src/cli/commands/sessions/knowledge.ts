@@ -22,7 +22,6 @@ import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { readModelSettings } from "../../../models/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
 import { reachOf } from "../../../runtime/people/forget-reach.ts";
 import {
   addDocuments,
@@ -32,6 +31,8 @@ import {
   type KnowledgeEditor,
   type Placing,
 } from "../../../runtime/people/knowledge.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -42,7 +43,7 @@ import { documentsAt } from "./knowledge-files.ts";
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 
-/** Reads, and closes whatever happens; null where nothing was ever stored. A store that is gone is no empty one (A625). */
+/** Reads, and closes whatever happens; null where nothing was ever stored. A store that is gone is no empty one. */
 async function reading<T>(given: Given, config: Config, work: (store: KnowledgeStore) => T): Promise<T | null> {
   const { directory } = config.journal;
   if (!hasKnowledge(directory)) {

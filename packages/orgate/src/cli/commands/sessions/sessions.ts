@@ -3,9 +3,9 @@ import { decodePayload, haltText, liftText } from "@orgate/core/journal";
 import { filesText, narrator, tokensText } from "@orgate/core/journal/view";
 import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
 import { tokenizers } from "../../../models/tokenizers.ts";
-import { NODE } from "../../../runtime/compose.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { standingHalts } from "../../../runtime/people/halted.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { nextCommand } from "../../../terminal/next-command.ts";
@@ -149,7 +149,7 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
   }
 }
 
-// another from it, and its end: decided as at the server (A623)
+// another from it, and its end: decided as at the server
 
 export const fork: RunCommand = async (given, screen) => {
   const config = projectOf(given);
