@@ -1,6 +1,6 @@
 /** Appending to streams that nobody holds. N-15 the end of a stream is found without reading it, so each append costs the same. */
-import { isFault, type JournalEvent, type Millis, type Seq, type StreamId, seq } from "@orgate/core";
 import type { Journal } from "@orgate/core/journal";
+import { isFault, type JournalEvent, type Millis, type Seq, type StreamId, seq } from "@orgate/core/vocab";
 
 /** 0 before its first entry. */
 export async function findStreamEnd(journal: Pick<Journal, "streams">, stream: StreamId): Promise<Seq> {
