@@ -49,7 +49,7 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
     },`,
   },
   "repeats-once": {
-    file: "/core/src/loop/next.ts",
+    file: "/core/src/loop/calls/next-calls.ts",
     from: 'case "once":\n    case null:\n      return "give-up";',
     to: 'case "once":\n    case null:\n      return "again";',
   },
@@ -57,7 +57,7 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   "asks-again": {
     file: "/core/src/loop/resume.ts",
     from: "return first.length === CHUNK ? foldOn(p, state, upTo) : state;",
-    to: "if (first.length === CHUNK) await foldOn(p, state, upTo);\n  if (state.turn !== null && state.turn.calling.length > 0) { state.turn.calling = []; state.turn.iterations -= 1; state.messages.pop(); }\n  return state;",
+    to: 'if (first.length === CHUNK) await foldOn(p, state, upTo);\n  if (state.turn !== null && state.turn.phase.kind === "calling") { state.turn.phase = { kind: "preparing" }; state.turn.iterations -= 1; state.messages.pop(); }\n  return state;',
   },
   // What begins is not held against a halt in its commit: only what the process has heard of by then counts.
   "ignores-halts": {

@@ -33,7 +33,7 @@ import {
   type Wish,
 } from "../vocab/index.ts";
 import type { Ports } from "./ports.ts";
-import type { State } from "./state.ts";
+import { callsIn, type State } from "./state.ts";
 
 const sha256: Hash = (text): Digest => digest(nodeHash("sha256", text, "hex"));
 const arb = arbitraries(fc);
@@ -193,7 +193,7 @@ function checkRest(w: World, live: State): void {
   expect(settled(live), "L74 the live state is the fold of what is durable").toEqual(settled(durable));
   const t = durable.turn;
   if (t === null) return;
-  const waits = [...t.questions.values()].some((q) => q.answer === null) || t.calling.some((c) => c.gated.kind === "deferred");
+  const waits = [...t.questions.values()].some((q) => q.answer === null) || callsIn(t).some((c) => c.gated.kind === "deferred");
   expect(waits, "Q2 a session that waits has a question open, or something put off").toBe(true);
 }
 

@@ -45,10 +45,11 @@ import { counter } from "./limits/session-rate-counters.ts";
 import { alarmOf, deadlinesOf, steadyTime } from "./limits/time.ts";
 import { RECALLING } from "./memory/lookup.ts";
 import { compactedEvent } from "./model/context.ts";
-import { PREPARING } from "./model/prepared-request.ts";
+import { BEFORE_MODEL } from "./model/prepared-request.ts";
 import { withCleaned } from "./model/sanitise.ts";
 import { askedWith, checkOutput, isAskedWith } from "./model/structured-output.ts";
-import { idOf, type Move, next } from "./next.ts";
+import type { Move } from "./moves.ts";
+import { next } from "./next.ts";
 import type { Held } from "./open.ts";
 import { gatedOf } from "./people/approval-state.ts";
 import { trimmed } from "./people/conversation-settings.ts";
@@ -57,7 +58,7 @@ import { ears } from "./people/intake.ts";
 import { standing } from "./people/may-answer.ts";
 import type { Live, Ports } from "./ports.ts";
 import { readState } from "./resume.ts";
-import { type Call, type FollowUp, nameOf, type State, stricter, type Turn } from "./state.ts";
+import { type Call, type FollowUp, nameOf, type State, stricter, type Turn, toActionId } from "./state.ts";
 
 /** `leave`: whoever drives is to go. Nothing more is begun, what is in flight lands, and the turn stays open for whoever takes it up next (W60). */
 export async function drive(
@@ -253,7 +254,7 @@ export async function drive(
         giveUp(move.call, "the process that ran it ended before it could say what became of it");
         return true;
       case "end":
-        if (flights.has(PREPARING)) {
+        if (flights.has(BEFORE_MODEL)) {
           abandon(move.ending); // middleware is still at its request: it is told to stop first, and named if it does not
           return false;
         }
@@ -377,7 +378,7 @@ export async function drive(
       return true;
     }
     const before = call.gated.decided;
-    const action = printActionId(idOf(call));
+    const action = printActionId(toActionId(call));
     const seen = decidedAt.get(action);
     const isCurrent =
       before.action.kind !== "delegate" && // whether there is budget for it changes with every event
@@ -387,7 +388,7 @@ export async function drive(
       counting.isCurrent(action) &&
       p.gate.digest === s.agent.policies;
     if (isCurrent && isDoubtedAsBefore(p, s, before)) return false; // nothing has happened since, here or in another session
-    const now = decide(s, t, idOf(call));
+    const now = decide(s, t, toActionId(call));
     decidedAt.set(action, moment());
     if (isSame(now, before)) return false;
     receipts.delete(action);

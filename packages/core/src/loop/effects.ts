@@ -56,7 +56,7 @@ import { readying, sceneOf } from "./model/prepared-request.ts";
 import { type Failed, modelOf, retryAt } from "./model/retry.ts";
 import { cleanedOf, sanitisedText, shownOutcome } from "./model/sanitise.ts";
 import { summarise } from "./model/summary.ts";
-import type { Move } from "./next.ts";
+import type { Move } from "./moves.ts";
 import type { Live, Ports } from "./ports.ts";
 import {
   type Answered,

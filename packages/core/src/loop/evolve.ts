@@ -56,7 +56,9 @@ import { summaryDenied, summaryFailed, summaryLost } from "./model/summary-fallb
 import { answered, asked, consumed, countVotes, decided, expired, reopened } from "./people/approval-state.ts";
 import { chooseModel, cleared, compactAsked, placeOfChosen } from "./people/conversation-settings.ts";
 import {
+  askingIn,
   type Call,
+  callsIn,
   isDelegated,
   isOwnWord,
   isSettled,
@@ -65,6 +67,7 @@ import {
   NO_SUMMARY,
   nameKey,
   nameOf,
+  PREPARING,
   RECALL_DUE,
   type State,
   type Turn,
@@ -161,7 +164,7 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
         if (e.by.kind === "user" && isOwnWord(s, e.by, 0)) t.words.push(e.text);
-        if (t.answer !== null) goOn(s, t, null); // an answer that still waits for leave is overtaken
+        if (t.phase.kind === "answering") goOn(s, t, null); // an answer that still waits for leave is overtaken
       });
     case "input.queued":
       s.followUps.push({ text: e.text, files: e.files, by: e.by, intent: e.intent });
@@ -173,7 +176,7 @@ export function evolve(s: State, entry: Entry): State {
     case "model.asked":
       return inTurn(s, (t) => {
         const { iteration, attempt, purpose, reserved, reservedMicros } = e;
-        t.asking = { iteration, attempt, purpose, reserved, reservedMicros };
+        t.phase = { kind: "asking", iteration, attempt, purpose, reserved, reservedMicros };
         t.modelDue = null;
         t.answeredLast = false;
         if (purpose === "reply") t.attempts = attempt;
@@ -182,7 +185,7 @@ export function evolve(s: State, entry: Entry): State {
     case "model.failed":
       return inTurn(s, (t) => {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
-        t.asking = null;
+        t.phase = PREPARING;
         hearQueued(s); // no reply comes: what was said meanwhile is in the next request
         if (e.purpose === "summary") summaryFailed(s, t, e);
         else modelFailed(s, t, e);
@@ -420,7 +423,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     refusedInARow: 0,
     allowedCalls: new Map(),
     values: new Map(),
-    asking: null,
+    phase: PREPARING,
     summary: NO_SUMMARY,
     recall: RECALL_DUE,
     knowledge: null,
@@ -434,10 +437,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     fellBack: chosen,
     model: UNDECIDED,
     respond: UNDECIDED,
-    calling: [],
-    answer: null,
     output: null,
-    fits: null,
     repairs: 0,
     misread: null,
     finish: "stop",
@@ -478,11 +478,12 @@ function newHold(s: State, e: Of<"hold.taken">): State {
   s.epoch = e.epoch;
   for (const unknown of s.unknowns.values()) if (unknown.gated !== null) unknown.gated = UNDECIDED;
   return inTurn(s, (t) => {
-    if (t.asking !== null) {
+    const asking = askingIn(t);
+    if (asking !== null) {
       lose(t);
-      if (t.asking.purpose === "reply") modelLost(s, t);
+      if (asking.purpose === "reply") modelLost(s, t);
       else summaryLost(s, t);
-      t.asking = null;
+      t.phase = PREPARING;
       recallAnew(t); // the next attempt is another request
       hearQueued(s);
     }
@@ -491,7 +492,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
     t.model = reopened(t, t.model);
     t.summary = { ...t.summary, gated: reopened(t, t.summary.gated) };
     t.respond = reopened(t, t.respond);
-    for (const c of t.calling) {
+    for (const c of callsIn(t)) {
       if (isSettled(c) || isDelegated(c)) continue; // what a delegate does is its own session's to tell
       if (c.run.kind === "running") c.run = { kind: "lost", decided: c.run.decided };
       else if (c.gated.kind === "allowed" && c.starts === 0) countVotes(s, t, c, -1);
@@ -502,8 +503,10 @@ function newHold(s: State, e: Of<"hold.taken">): State {
 
 /** A model call nobody can tell the use of: at what was set aside for it. */
 function lose(t: Turn): void {
-  t.lost = addUsage(t.lost, t.asking?.reserved ?? NO_USAGE);
-  if (t.asking !== null) pay(t, t.asking.reservedMicros);
+  const asking = askingIn(t);
+  if (asking === null) return;
+  t.lost = addUsage(t.lost, asking.reserved);
+  pay(t, asking.reservedMicros);
 }
 
 /** The oldest give way: what nobody has asked for in so many other calls is not fresh either. */
@@ -551,7 +554,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.iterations += 1;
   t.usage = addUsage(t.usage, e.usage);
   pay(t, e.micros);
-  t.asking = null;
+  t.phase = PREPARING;
   t.attempts = 0;
   t.tries = NO_TRIES;
   t.modelError = null;
@@ -568,7 +571,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.learnt = withSaid(t.learnt, text);
   if (t.respond.kind === "allowed" && !isUnlooked(t, e.finish, calls.length)) t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
-    t.calling = calls.map(
+    const started = calls.map(
       (proposed): Call => ({
         proposed,
         entry: s.seq,
@@ -589,6 +592,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
         mending: null,
       }),
     );
+    t.phase = { kind: "calling", calls: started };
     forget(t);
     t.silent = 0;
     noticeLast(s, t);
@@ -606,7 +610,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
     );
   forget(t);
   t.silent = nudge === null ? 0 : t.silent + 1;
-  if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
+  if (e.finish === "refused" || e.finish === "filtered") t.phase = { kind: "answering", text: t.cutOff + text, fits: null };
   else if (nudge !== null)
     goOn(s, t, isStuck(t) || t.broken !== null ? null : nudge); // one that was withheld said something
   else if (e.finish === "length" && t.output !== null) cutOffAnswer(s, t);
@@ -615,7 +619,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
     t.cutOff = "";
     goOn(s, t, null); // a person spoke meanwhile: that comes first
   } else {
-    t.answer = t.cutOff + text;
+    t.phase = { kind: "answering", text: t.cutOff + text, fits: null };
     if (t.respond.kind === "denied") refuseAnswer(s, t, t.respond.verdict);
   }
   noticeLast(s, t);
@@ -625,7 +629,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
 function summed(s: State, t: Turn, e: Of<"model.replied">): void {
   t.usage = addUsage(t.usage, e.usage);
   pay(t, e.micros);
-  t.asking = null;
+  t.phase = PREPARING;
   summaryOver(t);
   hearQueued(s);
 }
@@ -639,9 +643,9 @@ const unsettled = (c: Call, ending: string): Observation =>
 function endTurn(s: State, e: Of<"turn.ended">): State {
   const t = s.turn;
   if (t === null) return s;
-  sayResults(s, t, t.calling, (c) => (isSettled(c) || c.run.kind === "failed" ? observation(c, t) : unsettled(c, e.ending)));
+  sayResults(s, t, callsIn(t), (c) => (isSettled(c) || c.run.kind === "failed" ? observation(c, t) : unsettled(c, e.ending)));
   hearQueued(s);
-  s.value = e.ending === "completed" ? (t.fits?.value ?? null) : null;
+  s.value = e.ending === "completed" ? (t.phase.kind === "answering" ? (t.phase.fits?.value ?? null) : null) : null;
   const { kind: _, ...last } = e;
   s.last = last;
   s.spent += totalTokens(e.usage) + totalTokens(e.lost);
@@ -660,7 +664,7 @@ function inTurn(s: State, change: (t: Turn) => void): State {
 
 function inCall(s: State, id: CallId, change: (c: Call, t: Turn) => void): State {
   return inTurn(s, (t) => {
-    const call = t.calling.find((c) => c.proposed.id === id);
+    const call = callsIn(t).find((c) => c.proposed.id === id);
     if (call !== undefined) change(call, t);
   });
 }

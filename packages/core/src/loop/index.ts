@@ -20,7 +20,8 @@ export {
 export { type CountsPort, countsOf } from "./limits/rate-counters.ts";
 export { historyOf } from "./model/history.ts";
 export { outputsOf } from "./model/structured-output.ts";
-export { type Move, next } from "./next.ts";
+export type { Move } from "./moves.ts";
+export { next } from "./next.ts";
 export { type FirstTurn, firstTurnEvents, type Held, holdTakenEvent, type Opening, openedEvent, openSession } from "./open.ts";
 export { haltAhead, haltWaitedFor } from "./people/halts.ts";
 export { type OpenOrders, ordersOf } from "./people/orders.ts";
@@ -29,4 +30,4 @@ export { type OpenApproval as OpenQuestion, type RunResult, toResult } from "./r
 export { readLastTurn, readState, readTurn, takeSession } from "./resume.ts";
 export { pastFacts } from "./session-facts.ts";
 export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./sessions.ts";
-export type { Call, Question, State, Turn, Unknown } from "./state.ts";
+export { answerIn, type Call, callsIn, type Question, type State, type Turn, type Unknown } from "./state.ts";

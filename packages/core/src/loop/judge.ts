@@ -49,7 +49,7 @@ import { summariserOf } from "./model/summary-fallback.ts";
 import { answeredOf, callOf } from "./people/approval-state.ts";
 import type { Ports } from "./ports.ts";
 import { behind, isCounted, sessionFacts } from "./session-facts.ts";
-import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Answered, actingFor, answerIn, callsIn, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
@@ -125,7 +125,7 @@ export function digestsOfActions(s: State, hash: Hash): (action: Action) => Dige
 
 /** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
 export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
-  action.kind === "respond" ? digestOf({ action: digest, text: t.answer }, hash) : digest;
+  action.kind === "respond" ? digestOf({ action: digest, text: answerIn(t) }, hash) : digest;
 
 type Named = Readonly<{
   action: Action;
@@ -165,7 +165,7 @@ function toAction({ p, s, t, toolDigest, now }: Naming, id: ActionId): Named {
     case "remember":
       return { ...PLAIN, action: rememberingOf(s, t, p.hash), gated: t.keep.gated };
     case "call": {
-      const call = t.calling.find((c) => c.proposed.id === id.call);
+      const call = callsIn(t).find((c) => c.proposed.id === id.call);
       if (call === undefined) throw new Error(`there is no call ${id.call} to decide`);
       const contracted =
         t.finish === "length"
@@ -228,7 +228,7 @@ function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number)
   if (verdict.kind !== "defer") return verdict;
   const refuse = (reason: string): Verdict => ({ kind: "deny", by: "expiry", because: verdict.because, faults: [], reason });
   if (gated.kind === "deferred") return now < gated.due ? verdict : refuse("it could not be decided in time");
-  const others = t?.calling.filter((c) => c.gated.kind === "deferred").length ?? 0;
+  const others = callsIn(t).filter((c) => c.gated.kind === "deferred").length;
   return others < MAX_DEFERRED ? verdict : refuse(`${MAX_DEFERRED} other calls are put off already`);
 }
 export const MAX_DEFERRED = 8;

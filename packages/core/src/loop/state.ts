@@ -5,6 +5,7 @@ import type { Message } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
 import {
+  type ActionId,
   type ActionText,
   type AgentFacts,
   type Allotment,
@@ -195,8 +196,7 @@ export type Turn = {
   /** What the assistant said in this turn, as far as it would be kept; and where keeping it stands. */
   learnt: string;
   keep: Readonly<{ gated: Gated; stage: "due" | "keeping" | "over"; item: KnowledgeId | null }>;
-  /** The model call in flight, if any. */
-  asking: Asking | null;
+  phase: Phase;
   /** Attempts made at the reply that comes next. */
   attempts: number;
   /** Why the last attempt failed, when the model may be asked again, and whether nobody is left to ask. */
@@ -210,14 +210,8 @@ export type Turn = {
   /** Decided before each model call; undecided again after each reply. */
   model: Gated;
   respond: Gated;
-  /** The reply whose calls are being decided and run, in call order; empty when the model's word is awaited. */
-  calling: Call[];
-  /** A reply without calls: an answer to deliver. */
-  answer: string | null;
   /** What it is to answer with, and what that adds to every request; null: any text. */
   output: Readonly<{ spec: OutputSpec; tokens: number }> | null;
-  /** The answer, once it was found to fit. */
-  fits: { readonly value: Json } | null;
   /** How often an answer was asked for again. */
   repairs: number;
   /** Of the reply that is folded next: why what it calls in words does not count. */
@@ -246,6 +240,23 @@ export type Turn = {
   /** A person answered, or an approval request expired, and nothing has begun since. */
   answeredLast: boolean;
 };
+
+/** The work of a turn between two replies. `next` switches on it; only the fold changes it. */
+export type Phase =
+  /** The next request is made ready: it is made to fit, knowledge is recalled for it, and it is decided. */
+  | Readonly<{ kind: "preparing" }>
+  /** A model call is in flight. */
+  | (Readonly<{ kind: "asking" }> & Asking)
+  /** The calls of a reply are decided and run, in call order. */
+  | Readonly<{ kind: "calling"; calls: readonly Call[] }>
+  /** A reply without calls: its answer is checked, decided and delivered. `fits`: its value, once it was found to fit the schema. */
+  | Readonly<{ kind: "answering"; text: string; fits: Readonly<{ value: Json }> | null }>;
+export const PREPARING: Phase = Object.freeze({ kind: "preparing" });
+
+const NO_CALLS: readonly Call[] = Object.freeze([]);
+export const callsIn = (t: Turn | null | undefined): readonly Call[] => (t?.phase.kind === "calling" ? t.phase.calls : NO_CALLS);
+export const answerIn = (t: Turn): string | null => (t.phase.kind === "answering" ? t.phase.text : null);
+export const askingIn = (t: Turn): Asking | null => (t.phase.kind === "asking" ? t.phase : null);
 
 export type Asking = Readonly<{ iteration: number; attempt: number; purpose: Purpose; reserved: Usage; reservedMicros: number | null }>;
 
@@ -348,6 +359,7 @@ export type RunningCall =
   /** `note` is told to the model beside the outcome. */
   | { readonly kind: "ended"; readonly outcome: Outcome; readonly endsTurn: boolean; readonly note: string | null };
 
+export const toActionId = (c: Call): ActionId => ({ kind: "call", call: c.proposed.id });
 /** What runs: the tool that was asked for, or the one that stands in. */
 export const nameOf = (c: Call): string => c.standIn ?? c.proposed.tool;
 export const asItRuns = (c: Call): ProposedCall => (c.standIn === null ? c.proposed : { ...c.proposed, tool: c.standIn });

@@ -10,6 +10,7 @@
  *     it, what is in flight lands, and whoever starts next goes on from there. What does not land in time is dealt with as after a crash.
  */
 import {
+  callsIn,
   type Entry,
   type Fault,
   FaultError,
@@ -143,7 +144,7 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
   async function dueOf(session: SessionId): Promise<Millis | null> {
     const { turn } = await readTurn({ journal }, session);
     if (turn === null) return null;
-    const gated = [...turn.calling.map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
+    const gated = [...callsIn(turn).map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
     const dues = gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : []));
     return dues.length === 0 ? null : millis(Math.min(...dues));
   }

@@ -31,7 +31,7 @@ import { allot, chargeOf, isWorthwhile, ownShare, remaining, within } from "../l
 import { firstTurnEvents, openedEvent } from "../open.ts";
 import type { Delegate, Ports } from "../ports.ts";
 import { readState } from "../resume.ts";
-import { asItRuns, type Call, isDelegated, nameOf, type State, type Turn } from "../state.ts";
+import { asItRuns, type Call, callsIn, isDelegated, nameOf, type State, type Turn } from "../state.ts";
 import { CALLED_OFF, calledOff, isBeaten, lateness } from "./race.ts";
 
 // ── may it be ──
@@ -92,7 +92,7 @@ type Share = Readonly<{ allotment: Allotment; limits: Limits }>;
 /** Its agent's own limits, within its share. Time is not divided: delegates run beside each other, and the turn waits for them. */
 function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Millis): Share {
   const { cents, ...wish } = delegationOf(action.args).budget ?? {};
-  const toStart = t.calling.filter((c) => c.run.kind !== "running" && c.run.kind !== "ended" && c.gated.kind !== "denied");
+  const toStart = callsIn(t).filter((c) => c.run.kind !== "running" && c.run.kind !== "ended" && c.gated.kind !== "denied");
   const tools = toStart.map(nameOf).filter((tool) => tool !== DELEGATE); // they may start in the same commit, or again
   const askers = Math.max(1, toStart.length - tools.length);
   const left = remaining(s, t, now);
@@ -181,7 +181,7 @@ export function wordOfEnding(p: Pick<Ports, "signAsWriter" | "ids">, s: State, a
 /** What follows from the word in the parent: labels first, so that nothing is decided without them. */
 export function withConsequences(s: State, event: JournalEvent, wish: Wish, evidence: (call: Call, o: Outcome, ms: number) => Evidence) {
   if (event.kind !== "child.ended" || wish.kind !== "child-ended") return [event];
-  const call = s.turn?.calling.find((c) => c.proposed.id === event.call);
+  const call = callsIn(s.turn).find((c) => c.proposed.id === event.call);
   const fresh = wish.labels.filter((l) => !s.labels.has(l));
   const outcome = outcomeOf(call, event, lateness(s.turn, call));
   const events: JournalEvent[] = [
@@ -280,7 +280,7 @@ export async function goUp(p: Pick<Ports, "inbox">, s: State, takeUp: (session: 
 /** The delegates that are at work for a session, and those that work for them, as they stand. */
 export async function openBelow(p: { readonly journal: Pick<Ports["journal"], "read"> }, s: State): Promise<readonly State[]> {
   const found: State[] = [];
-  for (const { child } of s.turn?.calling.filter(isDelegated) ?? []) {
+  for (const { child } of callsIn(s.turn).filter(isDelegated)) {
     const state = await readState(p, child.session);
     found.push(state, ...(await openBelow(p, state)));
   }

@@ -4,7 +4,7 @@
  *      It follows from the fold alone, so a process that takes the session up calls off what the one before it had not.
  */
 import { DELEGATE } from "../../vocab/index.ts";
-import { type Call, nameOf, type Turn } from "../state.ts";
+import { type Call, callsIn, nameOf, type Turn } from "../state.ts";
 
 const isRacing = (c: Call): boolean => {
   if (nameOf(c) !== DELEGATE) return false;
@@ -14,7 +14,7 @@ const isRacing = (c: Call): boolean => {
 };
 
 const winnerOf = (t: Turn): Call | null =>
-  t.calling.find((c) => isRacing(c) && c.run.kind === "ended" && c.run.outcome.kind === "done") ?? null;
+  callsIn(t).find((c) => isRacing(c) && c.run.kind === "ended" && c.run.outcome.kind === "done") ?? null;
 
 /** Another of its reply, which it raced with, has completed. */
 export const isBeaten = (t: Turn, call: Call): boolean => isRacing(call) && call.run.kind !== "ended" && winnerOf(t) !== null;

@@ -5,7 +5,7 @@
 import { cut } from "../../observe/observe.ts";
 import { type Decided, type Millis, millis, type SessionEvent } from "../../vocab/index.ts";
 import { settle } from "../model/conversation.ts";
-import { type Call, type Mending, nameOf, type State, type Turn, UNDECIDED } from "../state.ts";
+import { type Call, callsIn, type Mending, nameOf, type State, type Turn, UNDECIDED } from "../state.ts";
 
 type Applied = Extract<SessionEvent, { kind: "recovery.applied" }>;
 
@@ -129,6 +129,6 @@ export const isAgain = (c: Call): boolean => c.run.kind === "failed" && (c.mendi
  */
 export function nextRetry(t: Turn | null, now: Millis): Millis | null {
   if (t !== null && t.modelDue !== null && now < t.modelDue) return t.modelDue;
-  const due = t?.calling.flatMap((c) => (isResting(c, now) && c.mending?.dueAt != null ? [c.mending.dueAt] : [])) ?? [];
+  const due = callsIn(t).flatMap((c) => (isResting(c, now) && c.mending?.dueAt != null ? [c.mending.dueAt] : []));
   return due.length === 0 ? null : millis(Math.min(...due));
 }

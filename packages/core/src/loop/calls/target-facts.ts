@@ -33,7 +33,7 @@ import {
 } from "../../vocab/index.ts";
 import { valueKey } from "../evolve.ts";
 import type { Ports } from "../ports.ts";
-import { nameKey, type State, type Turn } from "../state.ts";
+import { callsIn, nameKey, type State, type Turn } from "../state.ts";
 
 type Needs = Pick<Ports, "tools" | "journal" | "hash" | "counts">;
 type Call = Extract<Action, { kind: "call" }>;
@@ -154,7 +154,7 @@ function callsOf({ p, s, t, tool, action }: At, of: string, digests: readonly st
     const key = valueKey(tool.name, of, value);
     const sought = { name: valueCounter(tool.name, of), agent: s.agent.name, value };
     const aside = p.counts.asideIn({ session: s.session, action: action.call }, sought);
-    const own = t?.calling.some((c) => c.proposed.id === action.call && c.starts > 0) === true ? 1 : 0;
+    const own = callsIn(t).some((c) => c.proposed.id === action.call && c.starts > 0) === true ? 1 : 0;
     return { turn: (t?.values.get(key) ?? 0) + aside - own, session: (s.values.get(key) ?? 0) + aside - own };
   });
   return { turn: Math.max(0, ...counts.map((c) => c.turn)), session: Math.max(0, ...counts.map((c) => c.session)) };

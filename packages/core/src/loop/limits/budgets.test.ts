@@ -448,7 +448,7 @@ describe("nothing is overshot", () => {
     switch (happening.kind) {
       case "model": {
         const room = roomForOutput(s, t);
-        if (t.asking !== null || room.short !== null || remaining(s, t, s.at).iterations === 0) return;
+        if (t.phase.kind === "asking" || room.short !== null || remaining(s, t, s.at).iterations === 0) return;
         const reserved = usageOf(room.input, room.output);
         const micros = Math.ceil(reserved.input * 3 + reserved.output * 15);
         const at = { iteration: t.iterations + 1, attempt: 1 };

@@ -23,7 +23,7 @@ import {
   usageOf,
 } from "../../vocab/index.ts";
 import { overheadOf } from "../model/conversation.ts";
-import { type Call, knowledgeFor, modelNow, nameOf, type State, type Turn } from "../state.ts";
+import { askingIn, type Call, callsIn, knowledgeFor, modelNow, nameOf, type State, type Turn } from "../state.ts";
 
 /** Rule 5: a model call that was lost or broke off is repeated at most twice. */
 export const MAX_ATTEMPTS = 3;
@@ -49,13 +49,14 @@ export function account(s: State, t: Turn): Account {
     calls: t.calls,
     ms: t.activeMs,
   };
+  const inFlight = askingIn(t);
   const asking: Allotment =
-    t.asking === null
+    inFlight === null
       ? NOTHING_ALLOTTED
       : {
-          iterations: t.asking.purpose === "reply" ? 1 : 0,
-          tokens: totalTokens(t.asking.reserved),
-          micros: t.asking.reservedMicros ?? 0,
+          iterations: inFlight.purpose === "reply" ? 1 : 0,
+          tokens: totalTokens(inFlight.reserved),
+          micros: inFlight.reservedMicros ?? 0,
           calls: 0,
           ms: 0,
         };
@@ -233,7 +234,7 @@ export function settlementAfter(s: State, event: JournalEvent): readonly Journal
   }
 }
 
-const isOpen = (s: State, call: CallId): boolean => s.turn?.calling.some((c) => c.proposed.id === call && c.run.kind !== "ended") ?? false;
+const isOpen = (s: State, call: CallId): boolean => callsIn(s.turn).some((c) => c.proposed.id === call && c.run.kind !== "ended");
 
 function resolvedAt(s: State, call: CallId, took: boolean): readonly JournalEvent[] {
   const held = s.reserved.get(call);

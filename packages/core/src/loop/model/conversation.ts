@@ -14,7 +14,19 @@ import {
   type Seq,
   type Verdict,
 } from "../../vocab/index.ts";
-import { type Call, type Gated, isSettled, KEEP_DUE, nameOf, RECALL_DUE, type State, type Turn, UNDECIDED } from "../state.ts";
+import {
+  type Call,
+  callsIn,
+  type Gated,
+  isSettled,
+  KEEP_DUE,
+  nameOf,
+  PREPARING,
+  RECALL_DUE,
+  type State,
+  type Turn,
+  UNDECIDED,
+} from "../state.ts";
 import { sanitisedText, shownOutcome } from "./sanitise.ts";
 
 export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
@@ -48,7 +60,7 @@ export const counted = (s: State): TokenCount => s.counters(s.agent.tokenizer);
 
 /** Nothing may stand between a call and its results, or before the reply to a request that did not hold it. */
 export function hear(s: State, words: Words): State {
-  if (s.turn !== null && (s.turn.asking !== null || s.turn.calling.length > 0)) s.queued.push(stamped(s, words, s.seq));
+  if (s.turn !== null && (s.turn.phase.kind === "asking" || s.turn.phase.kind === "calling")) s.queued.push(stamped(s, words, s.seq));
   else say(s, words);
   return s;
 }
@@ -60,8 +72,7 @@ export function hearQueued(s: State): void {
 /** Another iteration, with a word to the model about why. */
 export function goOn(s: State, t: Turn, note: string | null): void {
   if (note !== null) say(s, noteMessage(note));
-  t.answer = null;
-  t.fits = null;
+  t.phase = PREPARING;
   reopen(t);
 }
 
@@ -93,9 +104,9 @@ type Denial = Extract<Verdict, { kind: "deny" }>;
 
 /** Once every call of the reply is settled, the model gets its results: one per call id, in call order. */
 export function settle(s: State, t: Turn): void {
-  if (t.calling.length === 0 || !t.calling.every(isSettled)) return;
-  const all = t.calling;
-  t.calling = [];
+  const all = callsIn(t);
+  if (all.length === 0 || !all.every(isSettled)) return;
+  t.phase = PREPARING;
   sayResults(s, t, all, (c) => observation(c, t));
   const counting = all.filter((c) => !isRefusedBy(c, "breaker")); // what keeps failing is nobody's refusal
   if (counting.length > 0) t.refusedInARow = counting.every((c) => isRefusedBy(c, null)) ? t.refusedInARow + 1 : 0;

@@ -17,7 +17,7 @@ import {
   type Said,
   type SaidCall,
 } from "../../vocab/index.ts";
-import { isSettled, type State } from "../state.ts";
+import { callsIn, isSettled, type State } from "../state.ts";
 import { assistantMessage, noteMessage, observation, say, toolMessage, userMessage } from "./conversation.ts";
 
 const MAX_MESSAGES = 10_000;
@@ -159,7 +159,7 @@ export function historyOf(s: State): Readonly<{ history: readonly Said[]; unknow
   const history = s.messages.slice(s.cleared).flatMap(toSaid);
   const unknown: CallId[] = [];
   const t = s.turn;
-  for (const c of t?.calling ?? []) {
+  for (const c of callsIn(t)) {
     const { id, wireId, tool } = c.proposed;
     if (t !== null && isSettled(c)) {
       const o = observation(c, t);

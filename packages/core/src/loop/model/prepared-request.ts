@@ -7,7 +7,7 @@ import { hasBeforeModel, type Plain, type Prepared, prepare, type Ready } from "
 import { counted } from "./conversation.ts";
 import { isPromise, type Scene } from "./middleware.ts";
 
-export const PREPARING = "before-model";
+export const BEFORE_MODEL = "before-model";
 
 export type Readying = Readonly<{
   prepare(t: Turn): boolean;
@@ -37,7 +37,7 @@ export function readying(c: Cockpit, makePlain: (t: Turn) => Plain): Readying {
   }
   return {
     prepare(t) {
-      if (!isWanted || c.isFlying(PREPARING)) return false;
+      if (!isWanted || c.isFlying(BEFORE_MODEL)) return false;
       const plain = plainOf(t);
       const key = keyOf(t, plain);
       if (prepared?.key === key) return false;
@@ -51,7 +51,7 @@ export function readying(c: Cockpit, makePlain: (t: Turn) => Plain): Readying {
       };
       const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, count: counted(c.s), hash: c.p.hash });
       if (isPromise(came)) {
-        c.fly(PREPARING, async () => {
+        c.fly(BEFORE_MODEL, async () => {
           const settled = await came;
           own.unlink();
           return () => take(settled, t, key);

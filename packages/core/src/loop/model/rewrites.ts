@@ -1,6 +1,6 @@
 /** What middleware changed, as folded. Its events come right before the one they are about, in the same commit: nothing that was folded is ever taken back. */
 import type { SessionEvent } from "../../vocab/index.ts";
-import type { Call, State, Turn } from "../state.ts";
+import { type Call, callsIn, type State, type Turn } from "../state.ts";
 
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
 
@@ -20,7 +20,7 @@ export function rewritten(s: State, { change, call: id, middleware }: Of<"middle
       if (t !== null && id !== null) t.rewritten.calls.set(id, { kind: "block", reason: `${middleware}: ${change.reason}` });
       return s;
     case "observation": {
-      const call = t?.calling.find((c) => c.proposed.id === id);
+      const call = callsIn(t).find((c) => c.proposed.id === id);
       if (call !== undefined) call.shown = change.text;
       else if (id !== null) showLate(s, id, change.text);
       return s;
@@ -37,7 +37,7 @@ function showLate(s: State, id: Call["proposed"]["id"], text: string): void {
 export function broken(s: State, { middleware, stage, call: id, error }: Of<"middleware.failed">): State {
   const t = s.turn;
   const withheld = `[withheld] middleware ${middleware} failed before this could be shown`;
-  const call = t?.calling.find((c) => c.proposed.id === id);
+  const call = callsIn(t).find((c) => c.proposed.id === id);
   if (stage === "after-tool" && id !== null) {
     if (call !== undefined) call.shown = withheld;
     else showLate(s, id, withheld);

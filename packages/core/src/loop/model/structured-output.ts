@@ -8,7 +8,7 @@ import { checkBySpec, specOf } from "../../agents/define-output.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
 import { canonical, type Finish, frozenCopy, type JournalEvent, type Output, readJson, type SessionEvent } from "../../vocab/index.ts";
 import type { Outputs, Ports } from "../ports.ts";
-import type { State, Turn } from "../state.ts";
+import { answerIn, type State, type Turn } from "../state.ts";
 import { counted, goOn } from "./conversation.ts";
 
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -32,7 +32,8 @@ export function askedWith(p: Pick<Ports, "outputs">, event: JournalEvent): reado
 export const isAskedWith = (event: JournalEvent): boolean => event.kind === "output.asked";
 
 export function checkOutput(p: Pick<Ports, "outputs">, t: Turn): Of<"output.checked"> | null {
-  const { output, answer, iterations: iteration } = t;
+  const { output, iterations: iteration } = t;
+  const answer = answerIn(t);
   if (output === null || answer === null) return null;
   const own = p.outputs.find(output.spec.digest);
   const by = own === null ? "journal" : "own";
@@ -58,10 +59,10 @@ export function outputAsked(s: State, t: Turn, { output: spec }: Of<"output.aske
 const AROUND = 40;
 
 export function outputChecked(s: State, t: Turn, { result }: Of<"output.checked">): void {
-  if (t.answer === null || t.output === null) return;
+  if (t.phase.kind !== "answering" || t.output === null) return;
   switch (result.kind) {
     case "fits":
-      t.fits = { value: result.value };
+      t.phase = { ...t.phase, fits: { value: result.value } };
       return;
     case "broken":
       t.failure ??= `the answer cannot be looked at: ${result.detail}`;

@@ -4,7 +4,7 @@
  * L91 the same call over and over: a word at the 5th, `halted` before the 10th runs, counted over the turn. L92 a word when three iterations are left.
  */
 import type { Decided, Finish, Part } from "../../vocab/index.ts";
-import type { Call, State, Turn } from "../state.ts";
+import { answerIn, type Call, type State, type Turn } from "../state.ts";
 import { hear, noteMessage } from "./conversation.ts";
 
 export const NUDGES_IN_A_ROW = 3;
@@ -48,6 +48,6 @@ export function noticeRepeat(s: State, t: Turn, call: Call, e: Decided): void {
 export function noticeLast(s: State, t: Turn): void {
   const left = t.limits.iterations - t.iterations;
   const first = Math.min(LAST_ITERATIONS, t.limits.iterations - 1); // a turn of three or fewer hears it after its first reply
-  if (left === first && left > 0 && t.answer === null)
+  if (left === first && left > 0 && answerIn(t) === null)
     hear(s, noteMessage(`[${left} left] you have ${left === 1 ? "1 reply" : `${left} replies`} left in this turn. Come to an end.`));
 }

@@ -17,7 +17,19 @@ import {
 import { refusedAgain, setBack } from "../calls/recovery-state.ts";
 import { refuseAnswer, settle } from "../model/conversation.ts";
 import { noticeRepeat } from "../model/stuck-model.ts";
-import { type Answered, actingFor, type Call, type Gated, nameOf, type Question, type State, type Turn, UNDECIDED } from "../state.ts";
+import {
+  type Answered,
+  actingFor,
+  answerIn,
+  type Call,
+  callsIn,
+  type Gated,
+  nameOf,
+  type Question,
+  type State,
+  type Turn,
+  UNDECIDED,
+} from "../state.ts";
 
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
 
@@ -38,7 +50,7 @@ export function decided(s: State, t: Turn, e: Decided, at: number): void {
     call.modified = true;
   }
   if (call !== null) settle(s, t);
-  else if (e.action.kind === "respond" && t.answer !== null && after.kind === "denied") refuseAnswer(s, t, after.verdict);
+  else if (e.action.kind === "respond" && answerIn(t) !== null && after.kind === "denied") refuseAnswer(s, t, after.verdict);
 }
 
 function toGated(s: State, t: Turn, e: Decided, before: Gated | null, at: number): Gated {
@@ -175,7 +187,7 @@ function refused(s: State, t: Turn, question: Question, by: Extract<Verdict, { k
   if (call !== null) {
     refusedAgain(call, by === "expiry" ? by : "person", reason);
     settle(s, t);
-  } else if (t.answer !== null && actionKind(question.action) === "respond") refuseAnswer(s, t, { by, reason });
+  } else if (answerIn(t) !== null && actionKind(question.action) === "respond") refuseAnswer(s, t, { by, reason });
 }
 
 /** An answer that was given and not yet used is still good; it is checked again when the action is. */
@@ -193,7 +205,7 @@ export function answeredOf(t: Turn, gated: Gated): Answered | null {
 
 // ── finding one's way ──
 
-export const callOf = (t: Turn, action: ActionText): Call | null => t.calling.find((c) => (c.proposed.id as string) === action) ?? null;
+export const callOf = (t: Turn, action: ActionText): Call | null => callsIn(t).find((c) => (c.proposed.id as string) === action) ?? null;
 
 export function gatedOf(t: Turn, action: ActionText): Gated | null {
   switch (actionKind(action)) {

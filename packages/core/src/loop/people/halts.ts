@@ -1,7 +1,7 @@
 /** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it (Q10, Q48). */
 import { haltOf, type Orders, type StandingHalt } from "../../journal/orders.ts";
 import { actionKind, DELEGATE, type GrantId, type JournalEvent, type Resource, type Stamped } from "../../vocab/index.ts";
-import { type Call, type Gated, isDelegated, nameOf, type State, type Turn } from "../state.ts";
+import { type Call, callsIn, type Gated, isDelegated, nameOf, type State, type Turn } from "../state.ts";
 import { answeredOf } from "./approval-state.ts";
 
 /** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call, or a store about what is known. */
@@ -48,7 +48,13 @@ export function heldBack(s: State, orders: Orders): HeldBack {
 /** The halt that anything of this session waits with, if any. */
 export function haltWaitedFor(s: State, orders: Orders): StandingHalt | null {
   const held = heldBack(s, orders);
-  return held.turn ?? s.turn?.calling.map(held.call).find((halt) => halt !== null) ?? null;
+  return (
+    held.turn ??
+    callsIn(s.turn)
+      .map(held.call)
+      .find((halt) => halt !== null) ??
+    null
+  );
 }
 
 function haltOnCall(t: Turn, c: Call, orders: Orders): StandingHalt | null {
@@ -66,10 +72,10 @@ export const haltAhead = (s: State, orders: Orders, tool: string, about: Resourc
 
 /** `answeredLast`: a person spoke, and nothing has begun since. A sub-agent that is at work obeys the halt itself, or waits for a person. */
 function waitsForPeople(t: Turn): boolean {
-  if (t.answeredLast || t.calling.some(isDelegated)) return true;
+  if (t.answeredLast || callsIn(t).some(isDelegated)) return true;
   const isWaiting = (gated: Gated): boolean => gated.kind === "asked" || answeredOf(t, gated) !== null;
   return (
-    t.calling.some((c) => c.run.kind !== "lost" && isWaiting(c.gated)) ||
+    callsIn(t).some((c) => c.run.kind !== "lost" && isWaiting(c.gated)) ||
     [t.model, t.respond, t.summary.gated, t.recall.gated, t.keep.gated].some(isWaiting)
   );
 }
@@ -81,7 +87,7 @@ export function scopesOf(s: State, events: readonly Stamped[]): readonly string[
     if (!isBeginning(e)) continue;
     if (scopes.size === 0) for (const scope of ["all", ...agentsOf(s).map((agent) => `agent:${agent}`)]) scopes.add(scope);
     if (e.kind === "act.started") {
-      for (const call of s.turn?.calling ?? []) if (call.proposed.id === e.call) scopes.add(`tool:${nameOf(call)}`);
+      for (const call of callsIn(s.turn)) if (call.proposed.id === e.call) scopes.add(`tool:${nameOf(call)}`);
     } else if (e.kind === "gate.decided" && e.action.kind === "call") scopes.add(`tool:${e.action.tool}`);
     else if (e.kind === "child.opened") scopes.add(`agent:${e.agent}`);
   }

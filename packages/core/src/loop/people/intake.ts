@@ -3,6 +3,7 @@
  * H6 a word that a failing middleware was to see is withheld from the model; the journal has it. What was to follow a turn is refused then.
  * Where a hook takes its time the word stays in the inbox until it has: a lost process neither loses nor doubles it (I2). Words are heard in order.
  */
+
 import { messageOf } from "../../act/act.ts";
 import { type Admitted, refusalOf } from "../../inbox/admit.ts";
 import type { Arrived } from "../../inbox/port.ts";
@@ -14,6 +15,7 @@ import type { Cockpit, Landing } from "../effects.ts";
 import { isPromise, type MiddlewareRun, onResult, onUserMessage } from "../model/middleware.ts";
 import { sceneOf } from "../model/prepared-request.ts";
 import { shownOutcome } from "../model/sanitise.ts";
+import { callsIn } from "../state.ts";
 
 type Word = Extract<JournalEvent, { kind: "turn.started" | "input.steered" | "input.queued" }>;
 type Late = Extract<JournalEvent, { kind: "act.late" | "child.ended" }>;
@@ -73,7 +75,7 @@ export function ears(c: Listening): Ears {
 
   /** What a delegate brings is a result like any other. */
   const onDelegate = (event: Extract<Late, { kind: "child.ended" }>, at: ReturnType<typeof sceneOf>) => {
-    const made = s.turn?.calling.find((c) => c.proposed.id === event.call);
+    const made = callsIn(s.turn).find((c) => c.proposed.id === event.call);
     const outcome = outcomeOf(made, event, lateness(s.turn, made));
     const limit = s.turn?.limits.observationChars ?? limits.observationChars;
     const action = made?.run.kind === "running" ? made.run.decided.action : null;

@@ -20,7 +20,7 @@ import {
 } from "../../vocab/index.ts";
 import { delegateContract } from "../calls/delegate.ts";
 import type { Ports } from "../ports.ts";
-import { actingFor, type Call, isDelegated, nameOf, type Question, type State } from "../state.ts";
+import { actingFor, type Call, callsIn, isDelegated, nameOf, type Question, type State } from "../state.ts";
 import { modelsOf } from "./conversation-settings.ts";
 
 type Needs = Pick<Ports, "gate" | "tools" | "hash" | "clock" | "children">;
@@ -58,8 +58,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
       return denied === null ? { kind: "may" } : no(denied);
     },
     isUnknown: (call: CallId) => s.unknowns.has(call),
-    isOpenChild: (call, child) =>
-      s.turn?.calling.some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child) ?? false,
+    isOpenChild: (call, child) => callsIn(s.turn).some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child),
     isSetAside: (call: CallId) => s.deadLetters.has(call),
     firesFor: (intent) => (s.origin?.kind === "schedule" && intent.startsWith(firingPrefix(s.origin.schedule)) ? s.principal : null),
   };
@@ -96,7 +95,7 @@ function mayAnswer(
   { answer }: Extract<Wish, { kind: "answer" }>,
   toolDigest: (tool: Tool) => Digest,
 ): Leave {
-  const call = s.turn?.calling.find((c) => (c.proposed.id as string) === q.action) ?? null;
+  const call = callsIn(s.turn).find((c) => (c.proposed.id as string) === q.action) ?? null;
   const tool = call === null ? q.action : nameOf(call);
   const speakers = s.turn?.speakers ?? [actingFor(s).id];
   const about = { approval: q.approval, agent: s.agent.name, tool };

@@ -13,6 +13,7 @@ import {
   type ApprovalId,
   type Ask,
   actionKind,
+  answerIn,
   type Coverage,
   coverageText,
   type Digest,
@@ -146,7 +147,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
     tool,
     args: edited?.args ?? doing?.args ?? null,
     editedBy: edited === null ? null : principalName(edited.by),
-    text: actionKind(question.action) === "respond" ? state.turn.answer : null,
+    text: actionKind(question.action) === "respond" ? answerIn(state.turn) : null,
     resource: doing === null ? null : question.about, // as it was edited
     digest: question.digest,
     asks: question.asks,
