@@ -137,7 +137,7 @@ export async function session(
     origin: null,
   });
   const start = { kind: "turn.started", turn: 1, input: "go", files: [], by: USER, limits, intent: null } as const;
-  const state = await drive(ports, { ...held, begin: [...held.begin, start] }, limits, NEVER);
+  const state = await drive(ports, { ...held, begin: [...held.begin, start] }, { limits, cancel: NEVER });
   checkRun(toResult(state), iterations);
 }
 

@@ -188,7 +188,7 @@ const inMemory =
           origin: null,
         });
         const start = { kind: "turn.started", turn: 1, input: PROMPT, files: [], by: USER, limits: agent.limits, intent: null } as const;
-        const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);
+        const state = await drive(ports, { ...held, begin: [...held.begin, start] }, { limits: agent.limits, cancel: NEVER });
         const { output, ending } = toResult(state);
         return output ?? `ended ${ending}`;
       },

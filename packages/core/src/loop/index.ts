@@ -1,10 +1,8 @@
 export { haltText } from "../journal/orders.ts";
-export { agentFacts } from "./agent-facts.ts";
 export { type BreakerChange, type BreakersPort, breakersOf, type OpenBreakers } from "./calls/breakers.ts";
 export { followChild, goUp, openBelow } from "./calls/delegate.ts";
 export { drive } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
-export { type BoundedFolds, DEFAULT_FOLD_LIMITS, type Fold, type FoldCache, type FoldLimits, foldCache, NO_FOLDS } from "./fold-cache.ts";
 export {
   account,
   allot,
@@ -26,8 +24,18 @@ export { type FirstTurn, firstTurnEvents, type Held, holdTakenEvent, type Openin
 export { haltAhead, haltWaitedFor } from "./people/halts.ts";
 export { type OpenOrders, ordersOf } from "./people/orders.ts";
 export * from "./ports.ts";
-export { type OpenApproval as OpenQuestion, type RunResult, toResult } from "./result.ts";
 export { readLastTurn, readState, readTurn, takeSession } from "./resume.ts";
+export { agentFacts } from "./session/agent-facts.ts";
+export {
+  type BoundedFolds,
+  DEFAULT_FOLD_LIMITS,
+  type Fold,
+  type FoldCache,
+  type FoldLimits,
+  foldCache,
+  NO_FOLDS,
+} from "./session/fold-cache.ts";
+export { type OpenApproval as OpenQuestion, type RunResult, toResult } from "./session/result.ts";
+export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./session/sessions.ts";
 export { pastFacts } from "./session-facts.ts";
-export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./sessions.ts";
 export { answerIn, type Call, callsIn, type Question, type State, type Turn, type Unknown } from "./state.ts";

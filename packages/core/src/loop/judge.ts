@@ -3,8 +3,7 @@
  * G3 any error denies. G4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
-import { covers, coversCall, type GrantQuery, newLabels } from "../gate/approvals.ts";
-import { shownTargets } from "../gate/arguments/targets.ts";
+
 import { orDenied } from "../gate/fail-closed.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
@@ -20,21 +19,18 @@ import {
   type Decided,
   type Decision,
   type Digest,
-  type Doing,
   digestOf,
   doingOf,
   ESCALATED,
   type Facts,
   type Hash,
   HUMAN_APPROVAL,
-  isGoverning,
   type Millis,
   PLAIN_TERMS,
   type PolicyId,
   policyId,
   principalName,
   printActionId,
-  type Targets,
   type Tool,
   UNKNOWN_OPEN,
   type Verdict,
@@ -43,13 +39,14 @@ import {
 import { type Breaker, breakersOfModel, breakersOfTool } from "./calls/breakers.ts";
 import { delegateContract } from "./calls/delegate.ts";
 import { type AimsOf, aiming } from "./calls/target-facts.ts";
-import { rememberingOf } from "./memory/remember-state.ts";
+import { rememberingOf } from "./memory/remember.ts";
 import { modelOf } from "./model/retry.ts";
 import { summariserOf } from "./model/summary-fallback.ts";
 import { answeredOf, callOf } from "./people/approval-state.ts";
+import { withGrant } from "./people/grants.ts";
 import type { Ports } from "./ports.ts";
-import { behind, isCounted, sessionFacts } from "./session-facts.ts";
-import { type Answered, actingFor, answerIn, callsIn, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { behind, type FactsFor, isCounted, sessionFacts } from "./session-facts.ts";
+import { type Answered, answerIn, callsIn, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
@@ -73,9 +70,6 @@ type Needs = Pick<
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
 
-/** Facts for what was not proposed, while a call that was is running. */
-export type FactsFor = (s: State, t: Turn | null, id: ActionText) => (action: Action) => Facts;
-
 export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
   const aimsOf = aiming(p);
   const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
@@ -93,7 +87,7 @@ export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge
     const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
     const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
-    const granted = t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p);
+    const granted = t === null ? given : withGrant(given, { p, s, t, action, digest, slice, now: now() });
     return {
       kind: "gate.decided",
       id: text,
@@ -170,7 +164,7 @@ function toAction({ p, s, t, toolDigest, now }: Naming, id: ActionId): Named {
       const contracted =
         t.finish === "length"
           ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest)
-          : delegateContract(p, s, t, call, toolDigest, now());
+          : delegateContract({ p, s, t, toolDigest, now: now() }, call);
       return {
         action: contracted.action,
         refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
@@ -259,68 +253,6 @@ function breakersFor(action: Action, p: Needs): readonly Breaker[] {
   if (action.kind === "model") return breakersOfModel(p, action.model);
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
-}
-
-/** A grant writes its own decision at each use: it stands in the verdict, and `grant.used` with what it started. */
-function withGrant(
-  verdict: Verdict,
-  action: Action,
-  at: { readonly digest: Digest; readonly slice: Digest; readonly now: Millis },
-  s: State,
-  t: Turn,
-  p: Needs,
-): Verdict {
-  const doing = doingOf(action);
-  if (verdict.kind !== "ask" || doing === null || isGoverning(action.kind === "call" ? action : null)) return verdict;
-  const { tool, toolDigest, resource } = doing;
-  const sought = soughtOf(p, s, t, { action, asks: verdict.asks, ...at }, { tool, toolDigest, resource });
-  const requester = actingFor(s).id;
-  const mayStill = (user: string) =>
-    orDenied(() => p.gate.decideFor(user, { kind: "approve", approval: "grant", agent: s.agent.name, tool, requester })).verdict.kind ===
-    "allow";
-  const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought) && mayStill(g.by.id)); // a grant is worth what its giver is
-  return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
-}
-
-type Asking = Readonly<{ action: Action; asks: readonly Ask[]; digest: Digest; slice: Digest; now: Millis }>;
-
-const soughtOf = (
-  p: Pick<Ports, "tools">,
-  s: State,
-  t: Turn,
-  { action, asks, digest, slice, now }: Asking,
-  doing: Pick<Doing, "tool" | "toolDigest" | "resource">,
-): GrantQuery => ({
-  agent: s.agent.name,
-  onBehalfOf: actingFor(s),
-  ...doing,
-  digest,
-  slice,
-  now,
-  policies: asks.map((a) => a.policy),
-  session: s.session,
-  turn: t.number,
-  targets: targetsOf(p, action),
-  labels: [...s.labels],
-});
-
-/** What a person is shown of the call's targets. A delegation's only one is its resource. */
-export function targetsOf(p: Pick<Ports, "tools">, action: Action): Targets | null {
-  const doing = doingOf(action);
-  if (doing === null) return null;
-  return action.kind === "delegate" ? {} : shownTargets(p.tools.find(doing.tool), doing.args);
-}
-
-/** Q364 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
-export function lapsedGrant(p: Needs, s: State, t: Turn, { action, digest, slice, verdict }: Decided, now: Millis): string | null {
-  const doing = doingOf(action);
-  if (verdict.kind !== "ask" || doing === null) return null;
-  const { tool, toolDigest, resource } = doing;
-  const sought = soughtOf(p, s, t, { action, asks: verdict.asks, digest, slice, now }, { tool, toolDigest, resource });
-  const lapsed = [...p.orders.now().grants.values()].find((g) => coversCall(g, sought));
-  return lapsed === undefined
-    ? null
-    : `grant ${lapsed.grant} was given before the session was labelled ${newLabels(lapsed, sought).join(", ")}`;
 }
 
 type Doubt = Pick<OpenUnknown, "tool" | "cause"> & Readonly<{ name: string; policy: PolicyId }>;

@@ -70,7 +70,7 @@ describe("holds and tools", () => {
     const tools = [toolOf("stuck", () => stuck.promise)];
     const model = scriptedModel([reply.text("hi"), reply.calls([call("stuck")]), reply.text("on")]);
     const { w, p, held } = await byHand({ model, tools });
-    const driven = drive(p, held, { ...DEFAULT_LIMITS, toolMs: 50 }, never());
+    const driven = drive(p, held, { limits: { ...DEFAULT_LIMITS, toolMs: 50 }, cancel: never() });
     await setImmediate();
     w.clock.advance(50);
     await setImmediate();

@@ -2,12 +2,15 @@
  * What the gate is told of a session beside the action: the one builder, for the decision that is made now and for one that the journal has.
  * G349 a recorded decision is made again on the facts of then: the state folded up to it, read by the same code.
  */
-import { type Action, type Decided, type Facts, type Principal, parseActionId, totalTokens } from "../vocab/index.ts";
+import { type Action, type ActionText, type Decided, type Facts, type Principal, parseActionId, totalTokens } from "../vocab/index.ts";
 import { centsSpent } from "./limits/budgets.ts";
 import { callOf } from "./people/approval-state.ts";
 import { actingFor, type Call, type State, type Turn } from "./state.ts";
 
 export type SessionFacts = Omit<Facts, "lately" | "aims">;
+
+/** Facts for an action that was not proposed, while the proposed call that shows it is running. */
+export type FactsFor = (s: State, t: Turn | null, id: ActionText) => (action: Action) => Facts;
 
 /** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted (`counted`: it is among them). */
 export function sessionFacts(s: State, t: Turn | null, action: Action, counted: boolean): SessionFacts {

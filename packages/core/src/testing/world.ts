@@ -9,12 +9,10 @@ import { toolsOf } from "../agents/delegate-tool.ts";
 import type { Row } from "../gate/table.ts";
 import { type Journal, type StandingGrant, unseal } from "../journal/index.ts";
 import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
-import { chargesOf } from "../loop/agent-facts.ts";
 import { breakersOf } from "../loop/calls/breakers.ts";
 import { followChild, goUp } from "../loop/calls/delegate.ts";
 import { drive } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
-import { type FoldCache, NO_FOLDS } from "../loop/fold-cache.ts";
 import { countsOf } from "../loop/limits/rate-counters.ts";
 import { outputsOf } from "../loop/model/structured-output.ts";
 import type { Held } from "../loop/open.ts";
@@ -22,6 +20,8 @@ import { openSession } from "../loop/open.ts";
 import { ordersOf } from "../loop/people/orders.ts";
 import type { Live, Ports } from "../loop/ports.ts";
 import { takeSession } from "../loop/resume.ts";
+import { chargesOf } from "../loop/session/agent-facts.ts";
+import { type FoldCache, NO_FOLDS } from "../loop/session/fold-cache.ts";
 import type { State } from "../loop/state.ts";
 import type { Model } from "../reason/port.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
@@ -264,7 +264,7 @@ export function world(options: WorldOptions): World {
 
   async function driveHeld(p: Ports, session: SessionId, cancel: AbortSignal): Promise<State> {
     const held = await takeSession(p, session, factsOf(session));
-    return left(p, held, await drive(p, held, held.state.turn?.limits ?? limits, cancel));
+    return left(p, held, await drive(p, held, { limits: held.state.turn?.limits ?? limits, cancel }));
   }
   async function left(p: Ports, { hold }: Held, state: State): Promise<State> {
     const fold = await p.folds.mark(state);
@@ -293,7 +293,7 @@ export function world(options: WorldOptions): World {
         if (take === null) return await takeUp(ports, cancel);
         const p = ports(ROOT);
         const held = await take(p);
-        return await left(p, held, await drive(p, held, limits, cancel));
+        return await left(p, held, await drive(p, held, { limits, cancel }));
       } catch (error) {
         if (!dead()) throw error;
         if (open !== null && !disk.sessions.has(open)) return survive(start, cancel); // it died before anything of it was durable

@@ -435,7 +435,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       let state: State;
       let fold: Fold | null = null;
       try {
-        state = await drive(ports, held, limits, signal, leaving.signal);
+        state = await drive(ports, held, { limits, cancel: signal, leave: leaving.signal });
         if (held.left.running === 0) fold = await ports.folds.mark(state);
       } finally {
         // While a tool's own code still runs, the hold is kept: it ends with that code, or with this process.

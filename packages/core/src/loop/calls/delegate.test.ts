@@ -24,7 +24,7 @@ import { emptyState, evolve } from "../evolve.ts";
 import { sha256 } from "../fixtures/stage.ts";
 import { overdrawn } from "../limits/budgets.ts";
 import type { Ports } from "../ports.ts";
-import { toResult } from "../result.ts";
+import { toResult } from "../session/result.ts";
 import { openBelow } from "./delegate.ts";
 
 const give = (agent: string, more: { readonly [key: string]: Json } = {}, id?: string) => ({

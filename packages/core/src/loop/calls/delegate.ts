@@ -42,15 +42,16 @@ export type ContractedCall =
   | Readonly<{ kind: "fits"; action: Delegating }>
   | Readonly<{ kind: "refused"; action: Delegating; verdict: Extract<Verdict, { kind: "deny" }> }>;
 
+export type Contracting = Readonly<{
+  p: Pick<Ports, "tools" | "children">;
+  s: State;
+  t: Turn | null;
+  toolDigest: (tool: Tool) => Digest;
+  now: Millis;
+}>;
+
 /** A call against its tool's contract; a delegation against the lineage and the budget of its session too. */
-export function delegateContract(
-  p: Pick<Ports, "tools" | "children">,
-  s: State,
-  t: Turn | null,
-  call: Call,
-  toolDigest: (tool: Tool) => Digest,
-  now: Millis,
-): ContractedCall {
+export function delegateContract({ p, s, t, toolDigest, now }: Contracting, call: Call): ContractedCall {
   const tool = p.tools.find(nameOf(call));
   const contracted = contract(asItRuns(call), tool, tool === null ? null : toolDigest(tool), call.edited);
   const { args } = contracted.action;
@@ -61,7 +62,7 @@ export function delegateContract(
   const reason =
     (isBeaten(t, call) ? `it is no longer wanted: ${calledOff(t)}` : null) ??
     whyNot(p, s, to) ??
-    (found === null ? `there is no agent \`${to}\` that could be run` : tooSmall(s, t, action, found, now));
+    (found === null ? `there is no agent \`${to}\` that could be run` : tooSmall({ s, t, now }, action, found));
   if (reason === null) return { kind: "fits", action };
   return { kind: "refused", action, verdict: { kind: "deny", by: "contract", because: [], faults: [], reason } };
 }
@@ -73,8 +74,8 @@ function whyNot({ children }: Pick<Ports, "children">, s: State, to: string): st
   return depth > deepest ? `it would be level ${depth} of delegates, and there may be ${deepest}` : null;
 }
 
-function tooSmall(s: State, t: Turn, action: Delegating, found: Delegate, now: Millis): string | null {
-  const { allotment } = shareOf(s, t, action, found, now);
+function tooSmall(at: Sharing, action: Delegating, found: Delegate): string | null {
+  const { allotment } = shareFor(at, action, found);
   const { tokens, iterations } = allotment;
   return isWorthwhile(allotment)
     ? null
@@ -87,10 +88,11 @@ const depthBelow = (s: State): number => (s.parent?.depth ?? 0) + 1;
 const deepestBelow = (s: State, maxDepth: number): number =>
   Math.min(s.parent?.deepest ?? Number.POSITIVE_INFINITY, (s.parent?.depth ?? 0) + maxDepth);
 
+type Sharing = Readonly<{ s: State; t: Turn; now: Millis }>;
 type Share = Readonly<{ allotment: Allotment; limits: Limits }>;
 
 /** Its agent's own limits, within its share. Time is not divided: delegates run beside each other, and the turn waits for them. */
-function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Millis): Share {
+function shareFor({ s, t, now }: Sharing, action: Delegating, found: Delegate): Share {
   const { cents, ...wish } = delegationOf(action.args).budget ?? {};
   const toStart = callsIn(t).filter((c) => c.run.kind !== "running" && c.run.kind !== "ended" && c.gated.kind !== "denied");
   const tools = toStart.map(nameOf).filter((tool) => tool !== DELEGATE); // they may start in the same commit, or again
@@ -111,18 +113,15 @@ function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Mi
 export type DelegateOpening = Readonly<{ child: SessionId; events: readonly JournalEvent[]; begin: Begin }>;
 
 /** Null when there is no budget left for it after all: others of the same reply were first, and it is decided again. */
-export function openingOf(
-  p: Pick<Ports, "children" | "ids">,
-  s: State,
-  t: Turn,
+export function openDelegate(
+  { p, s, t, now: at }: Sharing & Readonly<{ p: Pick<Ports, "children" | "ids"> }>,
   call: Call,
   action: Action,
-  at: Millis,
 ): DelegateOpening | null {
   if (action.kind !== "delegate") return null;
   const found = p.children.find(action.to);
   if (found === null) return null;
-  const { allotment, limits } = shareOf(s, t, action, found, at);
+  const { allotment, limits } = shareFor({ s, t, now: at }, action, found);
   if (!isWorthwhile(allotment)) return null;
   const child = p.ids.session();
   const opened = openedEvent({

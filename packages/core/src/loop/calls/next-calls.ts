@@ -4,7 +4,7 @@ import { outOfMoney, payable, remaining } from "../limits/budgets.ts";
 import { endAfterLost, isDue, type Move, type TurnNow } from "../moves.ts";
 import { type Call, callsIn, isDelegated, isSettled, nameOf, type Turn, toActionId } from "../state.ts";
 import { isBeaten } from "./race.ts";
-import { isAgain, isResting, isToRecover } from "./recovery-state.ts";
+import { isAgain, isResting, isToRecover } from "./recovery.ts";
 
 export function nextForCalls(at: TurnNow): readonly Move[] {
   const { t, now, held } = at;

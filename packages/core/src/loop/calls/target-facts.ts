@@ -31,9 +31,8 @@ import {
   touchedKind,
   valueCounter,
 } from "../../vocab/index.ts";
-import { valueKey } from "../evolve.ts";
 import type { Ports } from "../ports.ts";
-import { callsIn, nameKey, type State, type Turn } from "../state.ts";
+import { callsIn, nameKey, type State, type Turn, valueKey } from "../state.ts";
 
 type Needs = Pick<Ports, "tools" | "journal" | "hash" | "counts">;
 type Call = Extract<Action, { kind: "call" }>;

@@ -25,7 +25,7 @@ import {
   writerId,
 } from "../../vocab/index.ts";
 import { evolve, fold } from "../evolve.ts";
-import { toResult } from "../result.ts";
+import { toResult } from "../session/result.ts";
 import type { State } from "../state.ts";
 import { allot, DIMENSIONS, isWorthwhile, overdrawn, ownShare, remaining, roomForOutput, usedIn, within } from "./budgets.ts";
 

@@ -3,7 +3,7 @@
  * B1 settled + reserved ≤ limit, in every dimension, after every event, whatever crashes. Only a provider that bills more than it was asked for
  *    breaks it: the truth is recorded, the ending names it, and nothing more is begun.
  * B2 what is set aside for one is there for nobody else; a delegate gets its share of what is left.
- * Pure: the fold at the end is the only writer.
+ * Pure: `evolve.ts` beside this file folds reservations and settlements.
  */
 import {
   type AgentFacts,
@@ -18,7 +18,6 @@ import {
   type Millis,
   NOTHING_ALLOTTED,
   type Prices,
-  type SessionEvent,
   totalTokens,
   usageOf,
 } from "../../vocab/index.ts";
@@ -289,42 +288,6 @@ export function usedIn(s: State, t: Turn): Allotment {
   return { ...plus(settled, reserved), micros: costOfTurn(s, t) };
 }
 
-// ── the fold ──
-
-type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
-
-/** Set aside on top of what is: a call that starts again may cost again. */
-export function reserve(s: State, e: Of<"budget.reserved">): State {
-  const held = s.reserved.get(e.call);
-  s.reserved.set(e.call, {
-    turn: held?.turn ?? s.turns,
-    amount: held === undefined ? e.amount : plus(held.amount, e.amount),
-  });
-  return s;
-}
-
-/** Of the turn that set it aside; what comes of an older turn's unknown counts in the session. */
-export function release(s: State, e: Of<"budget.settled">): State {
-  const held = s.reserved.get(e.call);
-  if (held === undefined) return s; // settled already
-  s.reserved.delete(e.call);
-  const t = s.turn;
-  if (t !== null && t.number === held.turn) {
-    t.settled = plus(t.settled, e.amount);
-    if (e.amount.micros === null) t.unpriced = true;
-  } else {
-    s.micros += e.amount.micros ?? 0;
-    if (e.amount.micros === null) s.unpriced = true;
-  }
-  return s;
-}
-
-/** A model call of this much: unknown price, unknown cost, never zero. */
-export function pay(t: Turn, micros: number | null): void {
-  if (micros === null) t.unpriced = true;
-  else t.micros += micros;
-}
-
 /** What the turn has cost, at the most where nobody can say yet; null where a price is not known. */
 export function costOfTurn(s: State, t: Turn): number | null {
   return t.unpriced ? null : sum(s, t, "micros");
@@ -340,7 +303,7 @@ export function centsSpent(s: State, t: Turn | null): Readonly<{ turn: number; s
 
 const inCents = (micros: number): number => Math.ceil(micros / MICROS_PER_CENT);
 
-const plus = (a: Allotment, b: Allotment): Allotment => ({
+export const plus = (a: Allotment, b: Allotment): Allotment => ({
   iterations: a.iterations + b.iterations,
   tokens: a.tokens + b.tokens,
   micros: (a.micros ?? 0) + (b.micros ?? 0),

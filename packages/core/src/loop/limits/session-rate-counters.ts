@@ -19,7 +19,7 @@ import { modelNow, type State } from "../state.ts";
 import { roomForOutput } from "./budgets.ts";
 import type { Aside, Whose } from "./rate-counters.ts";
 
-export type SessionCounter = Readonly<{
+export type SessionCounters = Readonly<{
   /** An event was folded. */
   heard(event: JournalEvent): void;
   /** These are about to be appended. */
@@ -33,7 +33,7 @@ export type SessionCounter = Readonly<{
   leave(): void;
 }>;
 
-export function counter(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounter {
+export function countersOf(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounters {
   const session = s.session;
   let counted: Count[] = [];
   let begun: readonly Whose[] = [];

@@ -6,13 +6,14 @@
 
 import { cut } from "../../observe/observe.ts";
 import type { ModelRequest } from "../../reason/port.ts";
-import { SUMMARY_SYSTEM, summaryText, transcript } from "../../reason/summary.ts";
+import { SUMMARY_SYSTEM, transcript } from "../../reason/summary.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
-import { drop, droppable, type MessageRange, mask, maskable, STEP, summable, sumUp } from "../../reason/window.ts";
+import { droppable, type MessageRange, maskable, STEP, summable } from "../../reason/window.ts";
 import { type Compacting, canonical, type Hash, type SessionEvent } from "../../vocab/index.ts";
 import { type Room, roomFor } from "../limits/budgets.ts";
 import type { State, Turn } from "../state.ts";
 import { counted, takenOf } from "./conversation.ts";
+import { foldCompacted } from "./evolve-context.ts";
 import { summariserNow } from "./summary-fallback.ts";
 
 type Compacted = Extract<SessionEvent, { kind: "context.compacted" }>;
@@ -65,7 +66,7 @@ export function compactedOf(
 ): Compacted {
   const event: Compacted = { kind: "context.compacted", how, first, last, upTo, ...by, before: s.window.tokens, after: 0 };
   const trial = { ...s, window: { ...s.window, lines: new Map(s.window.lines) } };
-  return { ...event, after: compacted(trial, event).window.tokens };
+  return { ...event, after: foldCompacted(trial, event).window.tokens };
 }
 
 // ── the summary ──
@@ -116,30 +117,4 @@ export function summedEvent(s: State, t: Turn, { range }: SummaryPlan, said: str
   if (summary === "") return null;
   const first = s.window.summary === null || s.window.summary.first > range.first ? range.first : s.window.summary.first;
   return compactedOf(s, "summarise", { ...range, first }, { summary, model });
-}
-
-// ── the fold ──
-
-export function compacted(s: State, e: Compacted): State {
-  const { messages, window: w } = s;
-  if (e.how !== "mask") s.compactTo = null; // what was wanted has been done, as far as it goes
-  switch (e.how) {
-    case "window":
-      drop(messages, w, e.upTo);
-      return s;
-    case "mask":
-      mask(messages, w, e.upTo, counted(s));
-      return s;
-    case "summarise": {
-      const text = summaryText(e.summary ?? "", e.first, e.last, e.model ?? "a model");
-      const message = { role: "note", text, tokens: counted(s)(text) + PER_MESSAGE, entry: s.seq } as const;
-      sumUp(messages, w, e.upTo, { message, first: e.first, last: e.last });
-      return s;
-    }
-  }
-}
-
-/** The journal's entry for a summary that was asked for: whatever came of it, there is no other before the next reply. */
-export function summaryOver(t: Turn): void {
-  t.summary = { ...t.summary, over: true };
 }

@@ -2,6 +2,7 @@
  * What was said before a session: checked when it is imported, folded when it opens, drawn from another session when it is forked.
  * A request made of it is valid for every provider: each call is answered once, in order, before anything else is said.
  */
+
 import { parseArgs } from "../../reason/parse.ts";
 import type { Message } from "../../reason/port.ts";
 import {
@@ -18,7 +19,8 @@ import {
   type SaidCall,
 } from "../../vocab/index.ts";
 import { callsIn, isSettled, type State } from "../state.ts";
-import { assistantMessage, noteMessage, observation, say, toolMessage, userMessage } from "./conversation.ts";
+import { assistantMessage, noteMessage, observation, toolMessage, userMessage } from "./conversation.ts";
+import { say } from "./evolve-conversation.ts";
 
 const MAX_MESSAGES = 10_000;
 const MAX_CHARS = 1_000_000;

@@ -27,9 +27,21 @@ import {
   type ToolChange,
 } from "../../vocab/index.ts";
 import { noteEvent } from "../calls/notes.ts";
+import type { State } from "../state.ts";
 
 /** Where a stage is played: whose session, in which turn, about which call. */
 export type Scene = Omit<MiddlewareContext, "note"> & Readonly<{ call: CallId | null }>;
+
+/** The scene of a stage that is played now. */
+export const sceneIn = ({ s, stopOf }: Readonly<{ s: State; stopOf(tool: null): AbortSignal }>, iteration: number): Scene => ({
+  session: s.session,
+  agent: s.agent.name,
+  turn: s.turn?.number ?? s.turns + 1,
+  iteration,
+  labels: Object.freeze([...s.labels]),
+  signal: stopOf(null),
+  call: null,
+});
 
 /** What came of a stage: what the last one made of it, and the events that say so. `failed`: the last event says which one, and why. */
 export type MiddlewareRun<V> = Readonly<{ value: V; events: readonly JournalEvent[]; failed: boolean }>;

@@ -2,9 +2,9 @@
 import { type Compacting, canonical } from "../../vocab/index.ts";
 import { account, overBilled, requestTokens, roomForOutput } from "../limits/budgets.ts";
 import { recallAction } from "../memory/recall.ts";
-import { keepAction, learntIn } from "../memory/remember-state.ts";
+import { keepAction, learntIn } from "../memory/remember.ts";
 import { decideFirst, type EndMove, end, type Move, type TurnNow } from "../moves.ts";
-import type { Phase, State, Turn } from "../state.ts";
+import type { State, Turn, TurnPhase } from "../state.ts";
 import { compaction } from "./context.ts";
 import { isModelResting } from "./retry.ts";
 import { isStuck } from "./stuck-model.ts";
@@ -23,7 +23,7 @@ export function nextForRequest(at: TurnNow): readonly Move[] {
 }
 
 /** A reply without calls. `respond` was decided before the model was asked: on labels and recipient, never on the text. */
-export function nextForAnswer(at: TurnNow, { text, fits }: Extract<Phase, { kind: "answering" }>): readonly Move[] {
+export function nextForAnswer(at: TurnNow, { text, fits }: Extract<TurnPhase, { kind: "answering" }>): readonly Move[] {
   const { s, t } = at;
   if (t.output !== null && fits === null) return [{ kind: "check-output" }];
   const first = decideFirst(t.respond, { kind: "respond", iteration: t.iterations }, at);

@@ -11,7 +11,7 @@ import type { ModelReply, ModelRequest } from "../../reason/port.ts";
 import { arbitraries, PERMIT_ALL, reply, type Step, scriptedModel, type WorldOptions, world } from "../../testing/index.ts";
 import { canonical, DELEGATE, type Json, type JsonObject, type ReplyPart } from "../../vocab/index.ts";
 import { sha256 } from "../fixtures/stage.ts";
-import { toResult } from "../result.ts";
+import { toResult } from "../session/result.ts";
 import { outputsOf } from "./structured-output.ts";
 
 const DEBT = z.strictObject({ name: z.string(), cents: z.int() });

@@ -7,9 +7,11 @@
  *     summary before the next request; without one the oldest go.
  * J73 a chosen model is one that the agent names; the turns after it begin with it, and what is named after it stands in for it. It is decided on like any.
  */
-import { droppable, maskable, newWindow } from "../../reason/window.ts";
+
+import { droppable, maskable } from "../../reason/window.ts";
 import type { AgentFacts, JournalEvent } from "../../vocab/index.ts";
-import { compacted, compactedOf } from "../model/context.ts";
+import { compactedOf } from "../model/context.ts";
+import { foldCompacted } from "../model/evolve-context.ts";
 import type { State } from "../state.ts";
 
 type Of<Kind extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: Kind }>;
@@ -19,25 +21,6 @@ export const modelsOf = ({ model, fallbacks }: AgentFacts): readonly string[] =>
 /** As `fellBack` counts: 0 is the agent's own. A model that the agent does not name was put in its place when the session was taken (M561). */
 export const placeOfChosen = ({ agent, chosen }: Pick<State, "agent" | "chosen">): number =>
   chosen === null ? 0 : Math.max(0, modelsOf(agent).indexOf(chosen));
-
-export function cleared(s: State): State {
-  const end = s.messages.length;
-  s.cleared = end;
-  s.compactTo = null;
-  Object.assign(s.window, { ...newWindow(), from: end, newest: end, masked: end, summed: end, lines: s.window.lines });
-  s.window.lines.clear();
-  return s;
-}
-
-export function compactAsked(s: State, { tokens }: Of<"context.compact-asked">): State {
-  s.compactTo = s.agent.context.kind === "summarise" && s.window.tokens > tokens ? tokens : null;
-  return s;
-}
-
-export function chooseModel(s: State, { model }: Of<"model.chosen">): State {
-  s.chosen = model;
-  return s;
-}
 
 /** What follows from the wish at once; an agent that sums up does that before its next request. */
 export function trimmed(s: State, event: JournalEvent): readonly Of<"context.compacted">[] {
@@ -49,7 +32,7 @@ export function trimmed(s: State, event: JournalEvent): readonly Of<"context.com
     if (range === null) return;
     const next = compactedOf(trial, how, range, { summary: null, model: null });
     done.push(next);
-    compacted(trial, next);
+    foldCompacted(trial, next);
   };
   const plan = s.agent.context;
   if (plan.kind === "mask" && trial.window.tokens > tokens) apply("mask", maskable(s.messages, trial.window, plan.keep));

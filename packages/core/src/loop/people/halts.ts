@@ -1,6 +1,8 @@
 /** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it (Q10, Q48). */
+
 import { haltOf, type Orders, type StandingHalt } from "../../journal/orders.ts";
 import { actionKind, DELEGATE, type GrantId, type JournalEvent, type Resource, type Stamped } from "../../vocab/index.ts";
+import type { Ports } from "../ports.ts";
 import { type Call, callsIn, type Gated, isDelegated, nameOf, type State, type Turn } from "../state.ts";
 import { answeredOf } from "./approval-state.ts";
 
@@ -97,3 +99,12 @@ export function scopesOf(s: State, events: readonly Stamped[]): readonly string[
 /** A decision that rests on a grant: only calls do. Once the grant is gone it is not recorded again, and the call is decided anew. */
 export const restsOn = (e: JournalEvent, grant: GrantId | null): boolean =>
   grant !== null && e.kind === "gate.decided" && e.verdict.kind === "allow" && e.verdict.approval === grant;
+
+/** S196 a halt may be lifted between the decision to wait for it and the commit: the orders are read once more before the session parks. */
+export async function isHaltLifted({ orders }: Pick<Ports, "orders">, s: State): Promise<boolean> {
+  const halt = () =>
+    s.turn !== null ? haltWaitedFor(s, orders.now()) : s.followUps.length > 0 ? haltOf(orders.now(), s.agent.name) : null;
+  if (halt() === null) return false;
+  await orders.refresh();
+  return halt() === null;
+}

@@ -1,9 +1,9 @@
 /** What a session records of its agent: enough to see, later, that it runs on another. */
-import type { Agent } from "../agents/define-agent.ts";
-import type { Gate } from "../gate/port.ts";
-import { toolText } from "../reason/prompted.ts";
-import { type Counters, estimates, PER_MESSAGE } from "../reason/tokens.ts";
-import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../vocab/index.ts";
+import type { Agent } from "../../agents/define-agent.ts";
+import type { Gate } from "../../gate/port.ts";
+import { toolText } from "../../reason/prompted.ts";
+import { type Counters, estimates, PER_MESSAGE } from "../../reason/tokens.ts";
+import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../../vocab/index.ts";
 
 export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, counters: Counters = estimates): AgentFacts {
   const { name, instructions, model, prices, fallbacks, tokenizer, context, knowledge } = agent;

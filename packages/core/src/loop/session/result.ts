@@ -1,11 +1,11 @@
 /** What came of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
 
-import { haltText, liftText, type Orders, type StandingHalt } from "../journal/orders.ts";
-import type { Message } from "../reason/port.ts";
-import { ENDINGS, type Ending, type Json, NO_USAGE, type SessionId, type Usage } from "../vocab/index.ts";
-import { costOfTurn } from "./limits/budgets.ts";
-import { haltWaitedFor } from "./people/halts.ts";
-import type { Question, State, Unknown } from "./state.ts";
+import { haltText, liftText, type Orders, type StandingHalt } from "../../journal/orders.ts";
+import type { Message } from "../../reason/port.ts";
+import { ENDINGS, type Ending, type Json, NO_USAGE, type SessionId, type Usage } from "../../vocab/index.ts";
+import { costOfTurn } from "../limits/budgets.ts";
+import { haltWaitedFor } from "../people/halts.ts";
+import type { Question, State, Unknown } from "../state.ts";
 
 /** `Value`: what it answers with, where that is to be structured. */
 export type RunResult<Value = Json> = Readonly<{

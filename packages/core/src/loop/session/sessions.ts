@@ -1,12 +1,21 @@
 /** Sessions as a whole: opened without a turn, forked, closed. None of it runs anything, so none of it needs the agent's code. */
 
-import type { SessionSummary } from "../journal/summary.ts";
-import { estimates } from "../reason/tokens.ts";
-import { FaultError, isFault, isSessionId, type JournalEvent, type Principal, type SessionId, type Surface, seq } from "../vocab/index.ts";
-import { checkHistory, historyOf } from "./model/history.ts";
-import { beginSession, holdTakenEvent, type Opening } from "./open.ts";
-import type { Ports } from "./ports.ts";
-import { readState } from "./resume.ts";
+import type { SessionSummary } from "../../journal/summary.ts";
+import { estimates } from "../../reason/tokens.ts";
+import {
+  FaultError,
+  isFault,
+  isSessionId,
+  type JournalEvent,
+  type Principal,
+  type SessionId,
+  type Surface,
+  seq,
+} from "../../vocab/index.ts";
+import { checkHistory, historyOf } from "../model/history.ts";
+import { beginSession, holdTakenEvent, type Opening } from "../open.ts";
+import type { Ports } from "../ports.ts";
+import { readState } from "../resume.ts";
 
 type Founding = Pick<Ports, "journal" | "ids" | "clock">;
 

@@ -1,10 +1,9 @@
-/** What middleware changed, as folded. Its events come right before the one they are about, in the same commit: nothing that was folded is ever taken back. */
-import type { SessionEvent } from "../../vocab/index.ts";
+/** The fold of what middleware changed. Its events come right before the one they are about, in the same commit: nothing that was folded is ever taken back. */
+
+import type { EventOf } from "../fold-parts.ts";
 import { type Call, callsIn, type State, type Turn } from "../state.ts";
 
-type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
-
-export function rewritten(s: State, { change, call: id, middleware }: Of<"middleware.applied">): State {
+export function foldMiddlewareApplied(s: State, { change, call: id, middleware }: EventOf<"middleware.applied">): State {
   const t = s.turn;
   switch (change.kind) {
     case "input":
@@ -34,7 +33,7 @@ function showLate(s: State, id: Call["proposed"]["id"], text: string): void {
 }
 
 /** The turn cannot go on; what the middleware was to look at is withheld. */
-export function broken(s: State, { middleware, stage, call: id, error }: Of<"middleware.failed">): State {
+export function foldMiddlewareFailed(s: State, { middleware, stage, call: id, error }: EventOf<"middleware.failed">): State {
   const t = s.turn;
   const withheld = `[withheld] middleware ${middleware} failed before this could be shown`;
   const call = callsIn(t).find((c) => c.proposed.id === id);
@@ -48,7 +47,7 @@ export function broken(s: State, { middleware, stage, call: id, error }: Of<"mid
 }
 
 /** What the calls of a reply start with. */
-export function arrangedFor(t: Turn, id: Call["proposed"]["id"]): Pick<Call, "edited" | "blocked"> {
+export function changesFor(t: Turn, id: Call["proposed"]["id"]): Pick<Call, "edited" | "blocked"> {
   const change = t.rewritten.calls.get(id);
   return {
     edited: change?.kind === "arguments" ? change.args : null,
@@ -57,7 +56,7 @@ export function arrangedFor(t: Turn, id: Call["proposed"]["id"]): Pick<Call, "ed
 }
 
 /** They were of one reply only. */
-export function forget(t: Turn): void {
+export function forgetChanges(t: Turn): void {
   t.rewritten.parts = null;
   t.rewritten.calls.clear();
 }
