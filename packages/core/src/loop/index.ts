@@ -1,5 +1,5 @@
 export { haltText } from "../journal/orders.ts";
-export { type BreakerChange, type BreakersPort, breakersOf, type OpenBreakers } from "./calls/breakers.ts";
+export { type BreakerChange, type BreakersPort, type OpenBreakers, openBreakers } from "./calls/breakers.ts";
 export { followChild, goUp, openBelow } from "./calls/delegate.ts";
 export { drive } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
@@ -15,7 +15,7 @@ export {
   usedIn,
   within,
 } from "./limits/budgets.ts";
-export { type CountsPort, countsOf } from "./limits/rate-counters.ts";
+export { type CountsPort, openCounts } from "./limits/rate-counters.ts";
 export { historyOf } from "./model/history.ts";
 export { outputsOf } from "./model/structured-output.ts";
 export type { Move } from "./moves.ts";

@@ -9,11 +9,11 @@ import { toolsOf } from "../agents/delegate-tool.ts";
 import type { Row } from "../gate/table.ts";
 import { type Journal, type StandingGrant, unseal } from "../journal/index.ts";
 import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
-import { breakersOf } from "../loop/calls/breakers.ts";
+import { openBreakers } from "../loop/calls/breakers.ts";
 import { followChild, goUp } from "../loop/calls/delegate.ts";
 import { drive } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
-import { countsOf } from "../loop/limits/rate-counters.ts";
+import { openCounts } from "../loop/limits/rate-counters.ts";
 import { outputsOf } from "../loop/model/structured-output.ts";
 import type { Held } from "../loop/open.ts";
 import { openSession } from "../loop/open.ts";
@@ -226,8 +226,8 @@ export function world(options: WorldOptions): World {
       inbox: store.inbox,
       knowledge: crashingKnowledge(options.known ?? noKnowledge, around),
       orders: ordersOf(store.journal, clock.now),
-      breakers: breakersOf(store.journal, { now: clock.now, hash, self: { kind: "system", id: store.journal.writer } }),
-      counts: countsOf(store.journal, clock.now),
+      breakers: openBreakers(store.journal, { now: clock.now, hash, self: { kind: "system", id: store.journal.writer } }),
+      counts: openCounts(store.journal, clock.now),
       folds: options.folds?.(store.journal) ?? NO_FOLDS,
       modelRetry: DEFAULT_MODEL_RETRY,
       modelBreaker: DEFAULT_BREAKER,

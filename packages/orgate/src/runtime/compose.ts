@@ -7,12 +7,10 @@ import {
   type AgentFacts,
   agentFacts,
   type BoundedFolds,
-  breakersOf,
   type Clock,
   CONDUCTOR_MODEL,
   type CountsPort,
   conductorModel,
-  countsOf,
   type Embedder,
   FaultError,
   type Gate,
@@ -29,6 +27,8 @@ import {
   noKnowledge,
   type OpenBreakers,
   type OpenOrders,
+  openBreakers,
+  openCounts,
   ordersOf,
   outputsOf,
   type Ports,
@@ -103,14 +103,14 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const listen: OpenProjectStore["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const folds = sweptFolds(store.journal, nodeClock.elapsed);
-    const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
+    const breakers = openBreakers(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
     return {
       store,
       keys,
       keyring,
       orders: ordersFor(store),
       breakers,
-      counts: countsOf(store.journal, nodeClock.now, () => uptime() * 1_000),
+      counts: openCounts(store.journal, nodeClock.now, () => uptime() * 1_000),
       folds,
       knowledge,
       knowledgeStore,
@@ -210,7 +210,7 @@ export function compose(
     hash: sha256,
     watch,
   };
-  return { ports, facts: agentFacts(agent, gate, tools, sha256, tokenizers) };
+  return { ports, facts: agentFacts(agent, { gate, tools, hash: sha256, counters: tokenizers }) };
 }
 
 /** The agent's own model unless its plan for the conversation names another. */
@@ -237,7 +237,7 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
     if (agent === undefined || agent.missing.length + agent.missingServers.length + agent.missingTools.length > 0) return null; // without what it names it is not run
     if (found?.under === gate.digest) return found.delegate;
     const delegate = {
-      facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers),
+      facts: agentFacts(agent, { gate, tools: toolbox(toolsOf(agent), sha256), hash: sha256, counters: tokenizers }),
       limits: agent.limits,
       output: agent.output === null ? null : specOf(withDigest(agent.output, sha256)),
     };

@@ -116,11 +116,13 @@ export const requestTokens = (s: State): number => overheadOf(s) + (knowledgeFor
 const reservedInput = (agent: AgentFacts, t: Turn, tokens: number): number =>
   Math.ceil(tokens * (agent.tokenizer === "estimate" || t.fellBack > 0 ? MARGIN.estimate : MARGIN.counted)); // another model counts otherwise
 
+/** A request of so many tokens, for a reply of at most so many; `prices` are those of the model that is asked now unless given. */
+type RequestSize = Readonly<{ tokens: number; most: number; prices?: Prices | null }>;
 export type Room = Readonly<{ input: number; output: number; short: Shortage | null }>;
 export type Shortage = Readonly<{ ending: Extract<Ending, "out-of-tokens" | "out-of-money">; detail: string }>;
 
 /** The longest reply that neither tokens nor money can be overshot by, to a request of so many tokens; `short` when not even a short one fits. */
-export function roomFor(s: State, t: Turn, tokens: number, most: number, prices = modelNow(s.agent, t).prices): Room {
+export function roomFor(s: State, t: Turn, { tokens, most, prices = modelNow(s.agent, t).prices }: RequestSize): Room {
   const input = reservedInput(s.agent, t, tokens);
   const { settled, reserved } = account(s, t);
   const byTokens = t.limits.tokens - settled.tokens - reserved.tokens - input;
@@ -141,7 +143,7 @@ export function roomFor(s: State, t: Turn, tokens: number, most: number, prices 
 }
 
 /** Room for the next reply. */
-export const roomForOutput = (s: State, t: Turn): Room => roomFor(s, t, requestTokens(s), t.limits.outputTokens);
+export const roomForOutput = (s: State, t: Turn): Room => roomFor(s, t, { tokens: requestTokens(s), most: t.limits.outputTokens });
 
 /** Tokens of output that money is left for after this much input. */
 function affordable(s: State, t: Turn, input: number, prices: Prices | null): number {

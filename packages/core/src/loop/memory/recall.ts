@@ -88,7 +88,7 @@ function fittingIn(s: State, t: Turn, all: readonly Shown[]): readonly Shown[] {
   const shown = room <= 0 ? [] : fittingItems(all, room, counted(s));
   const block = blockOf(shown);
   if (block === null) return [];
-  return roomFor(s, t, before + tokensOf(s, block), t.limits.outputTokens).short === null ? shown : [];
+  return roomFor(s, t, { tokens: before + tokensOf(s, block), most: t.limits.outputTokens }).short === null ? shown : [];
 }
 
 /** N12 labels come back with what carries them: once for each item, so that a person who takes one off has seen to what the session had seen. */

@@ -86,7 +86,7 @@ export function askModel(c: EffectContext, t: Turn, ready: Ready | null): (() =>
       const result =
         "error" in reply ? () => [failedEvent(c, t, reply, { ...asked, model: model.id })] : await toRepliedResult(c, reply, asked, prices);
       return () => {
-        reportModel(p, model.id, `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
+        reportModel(p, model.id, `${s.session}/${action}`, { what, reason: "error" in reply ? reply.error : "" });
         return result();
       };
     });

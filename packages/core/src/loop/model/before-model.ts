@@ -291,7 +291,7 @@ export function preparedRequests(c: EffectContext, makePlain: (t: Turn) => Plain
       const at: Scene = { ...sceneIn(c, t.iterations + 1), signal: leaving.signal };
       const largest = Math.max(t.limits.contextTokens, plain.tokens); // what must stay may exceed it already
       const fitting = (tokens: number, most: number): Usage | null => {
-        const { input, output, short } = roomFor(c.s, t, tokens, most);
+        const { input, output, short } = roomFor(c.s, t, { tokens, most });
         return short !== null || tokens > largest ? null : usageOf(input, output);
       };
       const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, count: counted(c.s), hash: c.p.hash });

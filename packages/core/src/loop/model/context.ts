@@ -86,7 +86,8 @@ export function summaryFor(s: State, t: Turn): SummaryPlan | null {
   const system = count(SUMMARY_SYSTEM) + PER_MESSAGE;
   const { text, tokens } = transcript(messages.slice(w.summed, range.upTo), w.summary, t.limits.contextTokens - system, count);
   if (system + tokens > t.limits.contextTokens) return null;
-  const room = roomFor(s, t, system + tokens, Math.min(t.limits.outputTokens, summaryTokens(s, t)), prices);
+  const most = Math.min(t.limits.outputTokens, summaryTokens(s, t));
+  const room = roomFor(s, t, { tokens: system + tokens, most, prices });
   return room.short === null ? { range, text, tokens, room } : null;
 }
 
@@ -112,8 +113,13 @@ export const summaryDigest = (model: string, { system, messages, maxOutputTokens
   hash(canonical({ model, system, text: messages.map((m) => ("text" in m ? m.text : "")), maxOutputTokens }));
 
 /** The event that puts it in place; null when the model had nothing to say, and the oldest units go instead. */
-export function summedEvent(s: State, t: Turn, { range }: SummaryPlan, said: string, model: string): Compacted | null {
-  const summary = cut(said.trim(), Math.max(256, summaryTokens(s, t) * 6)); // a provider may say more than it was asked for
+export function summedEvent(
+  s: State,
+  t: Turn,
+  { range }: SummaryPlan,
+  { text, model }: Readonly<{ text: string; model: string }>,
+): Compacted | null {
+  const summary = cut(text.trim(), Math.max(256, summaryTokens(s, t) * 6)); // a provider may say more than it was asked for
   if (summary === "") return null;
   const first = s.window.summary === null || s.window.summary.first > range.first ? range.first : s.window.summary.first;
   return compactedOf(s, "summarise", { ...range, first }, { summary, model });

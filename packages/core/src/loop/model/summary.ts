@@ -40,12 +40,11 @@ export function summarise(c: EffectContext, t: Turn): (() => void) | null {
       const reply = await askUnlessStopped(stop, request, (signal) => model.ask(request, () => {}, signal));
       const what = classifyModel(reply, stop.aborted);
       return () => {
-        const error = "error" in reply ? reply.error : "";
-        reportModel(p, model.id, `${s.session}/${decided.id}`, what, error);
+        reportModel(p, model.id, `${s.session}/${decided.id}`, { what, reason: "error" in reply ? reply.error : "" });
         if ("error" in reply) return [failedEvent(c, t, reply, { ...asked, model: model.id })];
         const said = reply.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
         const isUsable = reply.finish !== "refused" && reply.finish !== "filtered";
-        const put = isUsable ? summedEvent(s, t, plan, said, reply.model) : null;
+        const put = isUsable ? summedEvent(s, t, plan, { text: said, model: reply.model }) : null;
         return [repliedEvent(s, reply, asked, prices), ...(put === null ? [] : [put])];
       };
     });

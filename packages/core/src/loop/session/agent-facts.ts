@@ -5,7 +5,9 @@ import { toolText } from "../../reason/prompted.ts";
 import { type Counters, estimates, PER_MESSAGE } from "../../reason/tokens.ts";
 import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../../vocab/index.ts";
 
-export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, counters: Counters = estimates): AgentFacts {
+type FactParts = Readonly<{ gate: Gate; tools: Tools; hash: Hash; counters?: Counters }>;
+
+export function agentFacts(agent: Agent, { gate, tools, hash, counters = estimates }: FactParts): AgentFacts {
   const { name, instructions, model, prices, fallbacks, tokenizer, context, knowledge } = agent;
   const count = counters(tokenizer);
   const inWords = agent.modelOptions["tools"] === "prompted" ? count(toolText([], "x".repeat(16), null)) : 0;
