@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { firstBytes, MOST_FIRST } from "./build-console.ts";
-import { temporaryTree } from "./temporary-tree.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 
 /** Noise, which nothing can make smaller. */
 const noise = (bytes: number): Uint8Array => crypto.getRandomValues(new Uint8Array(bytes));

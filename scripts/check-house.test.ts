@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { checkHouse, compare, shrunk } from "./check-house.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 import { isMeasured, knotsOf, type Measure, measureHouse } from "./measure-house.ts";
-import { temporaryTree } from "./temporary-tree.ts";
 
 const HOST = "packages/orgate/src";
 const measured = (files: Readonly<Record<string, string>>) => measureHouse(Object.entries(files).map(([file, text]) => ({ file, text })));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { checkLocks, checkLocksComplete, checkOneVersion, checkPins } from "./check-manifests.ts";
-import { temporaryTree } from "./temporary-tree.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 const page = (value: Json) => `${JSON.stringify(value, null, 2)}\n`;

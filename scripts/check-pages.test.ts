@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { checkPageLengths, checkReadme, checkSpec } from "./check-pages.ts";
-import { temporaryTree } from "./temporary-tree.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 
 const lines = (count: number) => "x\n".repeat(count);
 

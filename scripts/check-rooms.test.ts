@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkRooms, findingsIn, type Manifests } from "./check-rooms.ts";
-import { temporaryTree } from "./temporary-tree.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 
 const manifests: Manifests = {
   "": { name: "orgate-repository", devDependencies: { vitest: "5.1.0", "fast-check": "4.10.2" } },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { checkText } from "./check-text.ts";
-import { temporaryTree } from "./temporary-tree.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 
 // Put together at run time: this file is searched too.
 const under = (folder: string) => `/${folder}/ada/notes.txt`;

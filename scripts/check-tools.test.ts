@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkBiome, checkPeerTypes, checkTypes } from "./check-tools.ts";
-import { temporaryTree } from "./temporary-tree.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 
 const ours = (file: string) => readFileSync(join(import.meta.dirname, "..", file), "utf8");
 const configs = {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { temporaryTree } from "./temporary-tree.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 
 const ours = (file: string) => join(import.meta.dirname, "..", file);
 /** Makes this Node say that it is an older one. */

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
@@ -29,9 +29,33 @@ test("R14 a page that a message or another page of the guide names is there", ()
 
 test("R14 README leads to every example, and the guide's pages are led to from README or another page", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
+  const list = readFileSync(join(root, "examples/README.md"), "utf8");
   const examples = readdirSync(join(root, "examples/src")).filter((name) => /^\d\d-.*\.ts$/.test(name));
-  expect(examples.filter((name) => !readme.includes(`(examples/src/${name})`))).toEqual([]);
+  expect(readme).toContain("(examples/README.md)");
+  expect(examples.filter((name) => !list.includes(`(src/${name})`))).toEqual([]);
   const pages = [readme, ...textsIn("docs/guide", ".md")];
   const led = (name: string) => pages.some((page) => page.includes(`](${name})`) || page.includes(`](docs/guide/${name})`));
   expect(readdirSync(join(root, "docs/guide")).filter((name) => !led(name))).toEqual([]);
+});
+
+test("decisions and examples are numbered from one, without gaps or doubles", () => {
+  const numbersIn = (folder: string, name: RegExp) =>
+    readdirSync(join(root, folder)).flatMap((file) => name.exec(file)?.slice(1).map(Number) ?? []);
+  const decisions = numbersIn("docs/decisions", /^(\d{4})-.*\.md$/);
+  const examples = numbersIn("examples/src", /^(\d\d)-.*\.ts$/);
+  for (const numbers of [decisions, examples]) expect(numbers).toEqual(numbers.map((_, i) => i + 1));
+});
+
+test("links between the pages lead to files that exist", () => {
+  const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`);
+  const dead = [...pages, "README.md", "examples/README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md"].flatMap(
+    (page) =>
+      [...readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
+        .map(([, target = ""]) => target)
+        .filter((target) => !existsSync(join(root, dirname(page), target)))
+        .map((target) => `${page}: ${target}`),
+  );
+  expect(dead).toEqual([]);
 });

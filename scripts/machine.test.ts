@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { closingLines } from "./closing-line.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 import { installPrograms, lacksOf, missingPrograms, NEED_NAMES, requiredNeeds } from "./machine.ts";
-import { temporaryTree } from "./temporary-tree.ts";
 
 /** A folder that has just apt-get: everything else is missing on a machine with this path. */
 function pathWithApt(): string {

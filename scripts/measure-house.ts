@@ -255,13 +255,14 @@ const STOREYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["project", "starter"],
     ["runtime"],
     ["schedules"],
+    ["operations"],
     ["server"],
     ["cli"],
     ["shell"],
     ["demo"],
     ["."],
   ],
-  "packages/console": [["assets"], ["link"], ["parts"], ["screens"], ["app"], ["."]],
+  "packages/console": [["assets"], ["state"], ["routing"], ["link"], ["parts"], ["screens"], ["app"], ["."]],
 };
 
 /** Imports against the direction, told by pairs of rooms. */

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 import { objections, publishedManifest, refuseSourceNames, release, withCompiledNames } from "./release.ts";
-import { temporaryTree } from "./temporary-tree.ts";
 
 const ours = (file: string) => join(import.meta.dirname, "..", file);
 const manifest = (value: Readonly<Record<string, unknown>>) =>

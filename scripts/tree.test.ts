@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { temporaryTree } from "./temporary-tree.ts";
+import { temporaryTree } from "./fixtures/temporary-tree.ts";
 import { filesOf, isTest, lineAt } from "./tree.ts";
 
 test("R11 the checks see what git would track, with or without git", () => {

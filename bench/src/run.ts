@@ -4,27 +4,27 @@
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { concurrent } from "./concurrent.ts";
-import { consoleSession } from "./console.ts";
-import { contracts } from "./contracts.ts";
-import { chatRoundTrip, fanOut, reads } from "./coordinator.ts";
-import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
-import { mcpCalls } from "./mcp.ts";
 import type { Effort } from "./measure.ts";
-import { memoryLoop } from "./memory-loop.ts";
-import { middlewareLoop } from "./middleware-loop.ts";
-import { modelCalls, modelStreams } from "./models.ts";
 import { type Report, toText } from "./report.ts";
-import { resume } from "./resume.ts";
-import { sandboxed } from "./sandbox.ts";
-import { manySchedules } from "./schedules.ts";
-import { shell } from "./shell.ts";
-import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
-import { start } from "./start.ts";
-import { symbiAgents, symbiStart } from "./symbi.ts";
-import { trimming } from "./trimming.ts";
-import { turns } from "./turns.ts";
-import { verifying } from "./verify.ts";
+import { concurrent } from "./suites/concurrent.ts";
+import { consoleSession } from "./suites/console.ts";
+import { contracts } from "./suites/contracts.ts";
+import { chatRoundTrip, fanOut, reads } from "./suites/coordinator.ts";
+import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./suites/gate.ts";
+import { mcpCalls } from "./suites/mcp.ts";
+import { memoryLoop } from "./suites/memory-loop.ts";
+import { middlewareLoop } from "./suites/middleware-loop.ts";
+import { modelCalls, modelStreams } from "./suites/models.ts";
+import { resume } from "./suites/resume.ts";
+import { sandboxed } from "./suites/sandbox.ts";
+import { manySchedules } from "./suites/schedules.ts";
+import { shell } from "./suites/shell.ts";
+import { sqliteFull, sqliteOff } from "./suites/sqlite-loop.ts";
+import { start } from "./suites/start.ts";
+import { symbiAgents, symbiStart } from "./suites/symbi.ts";
+import { trimming } from "./suites/trimming.ts";
+import { turns } from "./suites/turns.ts";
+import { verifying } from "./suites/verify.ts";
 
 const { values } = parseArgs({
   options: { only: { type: "string" }, json: { type: "boolean", default: false }, quick: { type: "boolean", default: false } },

@@ -1,6 +1,6 @@
 /**
  * End to end, with real processes: `npm run e2e`, `npm run e2e -- --long`. `--seed N` repeats a run's random choices, `--only TEXT` runs the
- * suites whose name holds it. The long form leaves its result in docs/e2e.md.
+ * suites whose name holds it. The long form leaves its result in docs/results/e2e.txt.
  */
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { consoleFlows } from "./console/flows.ts";
 import { consoleWatch } from "./console/watching.ts";
-import { page } from "./page.ts";
 import { openStand } from "./stand/stand.ts";
 import type { Suite } from "./suite.ts";
 import { answerCrashes } from "./suites/answer-crashes.ts";
@@ -114,5 +113,5 @@ async function put(suite: Suite): Promise<void> {
   say([...lines, `  ${count.passed} passed, ${count.failed} failed in ${seconds(from)}`].join("\n"));
 }
 say(`${passed} passed, ${failed} failed`);
-if (values.long && values.only === "") writeFileSync(join(import.meta.dirname, "..", "..", "docs", "e2e.md"), page(told.join("\n")));
+if (values.long && values.only === "") writeFileSync(join(import.meta.dirname, "../../docs/results/e2e.txt"), `${told.join("\n")}\n`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;

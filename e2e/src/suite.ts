@@ -8,7 +8,7 @@ export type Bench = Readonly<{
   stand: Stand;
   seed: number;
   long: boolean;
-  /** A line for people, and for docs/e2e.md. */
+  /** A line for people, and for docs/results/e2e.txt. */
   say(text: string): void;
   /** One case: it passes when nothing is found against it. */
   judge(name: string, find: () => Promise<readonly Violation[]>): Promise<void>;

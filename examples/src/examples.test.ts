@@ -26,24 +26,25 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "21-facts-and-labels.ts": /^sent: ben@example\.org: Friday is fine\. \| known: ben@example\.org$/,
   "22-sandbox.ts": /^deny$/,
   "20-knowledge.ts": /^\[manual: ladder\] Ladders are on the second floor\. \| cost: 0\.00072 cached: 900$/,
-  "24-mcp.ts": /no longer what was accepted: `orgate mcp diff files` shows it \(nothing was sent\) \| denied: `write_file`/,
+  "23-mcp.ts": /no longer what was accepted: `orgate mcp diff files` shows it \(nothing was sent\) \| denied: `write_file`/,
   "28-memory.ts": /^ladders are kept on the second floor \| fact 0\.8$/,
   "27-server.ts": /^it is down, and nothing is left half done$/,
   "26-ui-stream.ts": /^You asked: is it open\? \| start finish true$/,
-  "25-manifests.ts": /^waiting: notify is run only when a person says so: run it\?$/,
-  "26-access.ts": /^then: this access is revoked$/,
+  "24-manifests.ts": /^waiting: notify is run only when a person says so: run it\?$/,
+  "25-access.ts": /^then: this access is revoked$/,
   "29-schedules.ts": /^nightly$/,
   "30-symbi.ts": /^Paid\.$/,
   "31-orchestrate.ts": /^(researcher|writer) was first\.$/,
   "32-testing-policies.ts": /^paid: ann \| allow world\/small \| deny {2}\| deny world\/no-notes$/,
   "33-folder-files.ts": /^\.\.\/package\.json was refused$/,
+  "34-late-gate.ts": /^sent: ben@example\.org$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 
 const files = readdirSync(import.meta.dirname).filter((name) => /^\d\d-.*\.ts$/.test(name));
 
 /** What an example needs beyond npm. */
-const NEEDS: Readonly<Record<string, string>> = { "25-manifests.ts": "sandbox" };
+const NEEDS: Readonly<Record<string, string>> = { "24-manifests.ts": "sandbox" };
 
 for (const name of files)
   test(`A10 example ${name} runs and ends as it says`, { tags: [NEEDS[name] ?? []].flat() }, () => {

@@ -284,9 +284,21 @@ function plots(results: Results): Readonly<Record<string, string>> {
     return { name: title.replaceAll("`", ""), ours: peer === "orgate", floor: peer === "floor", value, label: amount(value, MICROSECONDS) };
   });
   return {
-    "w1-cpu.svg": linePlot("W1: CPU per iteration, in memory", "iterations", "CPU per iteration", lines("W1", "cpuUs"), time),
-    "w2-wall.svg": linePlot("W2: wall per iteration, on disk", "iterations", "wall per iteration", lines("W2", "wallUs"), time),
-    "w2-written.svg": linePlot("W2: bytes written per iteration", "iterations", "bytes per iteration", lines("W2", "written"), bytes),
+    "w1-cpu.svg": linePlot(
+      "W1: CPU per iteration, in memory",
+      { x: "iterations", y: "CPU per iteration", yText: time },
+      lines("W1", "cpuUs"),
+    ),
+    "w2-wall.svg": linePlot(
+      "W2: wall per iteration, on disk",
+      { x: "iterations", y: "wall per iteration", yText: time },
+      lines("W2", "wallUs"),
+    ),
+    "w2-written.svg": linePlot(
+      "W2: bytes written per iteration",
+      { x: "iterations", y: "bytes per iteration", yText: bytes },
+      lines("W2", "written"),
+    ),
     "w3-memory.svg": barPlot("W3: memory added per session, 1,000 at once", memory),
     "w4-start.svg": barPlot("W4: wall to start", starts),
   };

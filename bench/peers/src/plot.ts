@@ -62,7 +62,9 @@ export function spaced(wanted: readonly number[], gap: number, least: number, mo
   return wanted.map((_, i) => order.find((place) => place.i === i)?.y ?? least);
 }
 
-export function linePlot(title: string, xName: string, yName: string, lines: readonly Line[], yText: (y: number) => string): string {
+type Axes = Readonly<{ x: string; y: string; yText: (y: number) => string }>;
+
+export function linePlot(title: string, { x: xName, y: yName, yText }: Axes, lines: readonly Line[]): string {
   const drawn = lines.filter(({ points }) => points.length > 0);
   const all = drawn.flatMap(({ points }) => points);
   if (all.length === 0) return frame(60, `${title}: nothing was measured`, []);

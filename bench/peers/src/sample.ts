@@ -67,7 +67,8 @@ const emptyStore = (open: Open): Promise<number> =>
     return bytesUnder(folder);
   });
 
-const measure = (open: Open, cell: Cell, runs: number, sessions: number, empty: number): Promise<Figures> =>
+type Effort = Readonly<{ runs: number; sessions: number; empty: number }>;
+const measure = (open: Open, cell: Cell, { runs, sessions, empty }: Effort): Promise<Figures> =>
   inFolder(async (folder) => {
     const work = workOf(cell.n);
     const opened = await open({ work, folder, policies: cell.policies, pause: null });
@@ -172,7 +173,7 @@ async function sample(
     for (const { n, runs } of plan.sizes) {
       if (skip[`${workload}:${n}`] !== undefined) continue;
       const cell = { what: "loop", n, policies } as const;
-      say({ kind: "figures", ...cell, ...(await measure(open, cell, runs, plan.sessions, empty)) });
+      say({ kind: "figures", ...cell, ...(await measure(open, cell, { runs, sessions: plan.sessions, empty })) });
     }
   }
 }

@@ -265,7 +265,7 @@ const CASES: readonly Case[] = [
       await go(ana, desk, "/approvals?tab=unknown");
       await page.getByRole("button", { name: "It did not happen" }).first().click();
       await expectText(page, "Every outcome is known");
-      await execute(ana, desk, "stage", "deliver box");
+      await execute(ana, desk, { agent: "stage", input: "deliver box" });
       await go(ana, desk, "/approvals?tab=aside");
       await page.getByText(/nobody took box\\u\{202e\}\\u\{200b\} <img/).waitFor();
       const aside = await sound(ana, "what was set aside");
@@ -363,7 +363,7 @@ const CASES: readonly Case[] = [
       await page.getByRole("button", { name: "Stay here" }).click();
       const shown = (await page.locator("main").textContent()) ?? "";
       const found = [...(await sound(ana, "hostile content"))];
-      const flood = await execute(ana, desk, "stage", `flood it ${"w".repeat(100_000)}`);
+      const flood = await execute(ana, desk, { agent: "stage", input: `flood it ${"w".repeat(100_000)}` });
       await go(ana, desk, `/chat/${flood.session}`);
       const told = page.getByRole("region", { name: "Conversation" });
       await told.getByText("completed").waitFor();

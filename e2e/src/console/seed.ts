@@ -40,7 +40,8 @@ export async function breakerSet(person: Person, desk: ConsoleDesk, breaker: str
 }
 
 /** Runs a turn with the person's own sign-in. */
-export async function execute(person: Person, desk: ConsoleDesk, agent: string, input: string, session?: string): Promise<Ran> {
+type Turn = Readonly<{ agent: string; input: string; session?: string }>;
+export async function execute(person: Person, desk: ConsoleDesk, { agent, input, session }: Turn): Promise<Ran> {
   const answer = await person.context.request.post(`${desk.url()}/api/v1/agents/${agent}/execute`, {
     headers: { ...(await headersOf(person, desk)), "idempotency-key": crypto.randomUUID() },
     data: { input, waitMs: 300_000, ...(session === undefined ? {} : { session }) },
@@ -66,20 +67,20 @@ export async function seed(person: Person, desk: ConsoleDesk): Promise<Seed> {
   await deliver(desk, { id: "build-7101", state: "failed" });
   await deliver(desk, { id: "build-7102", state: "passed" });
   await deliver(desk, { id: "build-7103", state: "failed" }, "another secret");
-  const { session } = await execute(person, desk, "stage", "what do you know?");
-  await execute(person, desk, "stage", "edit the note", session);
-  await execute(person, desk, "billing", "What became of ch_8812?");
-  await execute(person, desk, "billing", "refund ch_8813");
-  await execute(person, desk, "reporter", "write the report");
-  await execute(person, desk, "coordinator", "which agents are there?");
-  const hostile = (await execute(person, desk, "stage", "show me something hostile")).session;
-  await execute(person, desk, "ops", "payments is slow since two o'clock: find out why and mend it");
-  await execute(person, desk, "stage", "pay ivan");
-  const waiting = await execute(person, desk, "billing", "refund ch_8811");
+  const { session } = await execute(person, desk, { agent: "stage", input: "what do you know?" });
+  await execute(person, desk, { agent: "stage", input: "edit the note", session });
+  await execute(person, desk, { agent: "billing", input: "What became of ch_8812?" });
+  await execute(person, desk, { agent: "billing", input: "refund ch_8813" });
+  await execute(person, desk, { agent: "reporter", input: "write the report" });
+  await execute(person, desk, { agent: "coordinator", input: "which agents are there?" });
+  const hostile = (await execute(person, desk, { agent: "stage", input: "show me something hostile" })).session;
+  await execute(person, desk, { agent: "ops", input: "payments is slow since two o'clock: find out why and mend it" });
+  await execute(person, desk, { agent: "stage", input: "pay ivan" });
+  const waiting = await execute(person, desk, { agent: "billing", input: "refund ch_8811" });
   return { session, hostile, waiting: waiting.session, approval: waiting.questions[0] ?? "", many: null };
 }
 
 export async function seedMany(person: Person, desk: ConsoleDesk, so: Seed): Promise<Seed> {
-  const { session } = await execute(person, desk, "stage", "look at everything");
+  const { session } = await execute(person, desk, { agent: "stage", input: "look at everything" });
   return { ...so, many: session };
 }

@@ -91,7 +91,8 @@ async function fail({ page }: Person): Promise<void> {
   );
 }
 
-async function take(person: Person, desk: ConsoleDesk, name: string, path: string, isFailing: boolean): Promise<void> {
+type Wanted = Readonly<{ name: string; path: string; isFailing: boolean }>;
+async function take(person: Person, desk: ConsoleDesk, { name, path, isFailing }: Wanted): Promise<void> {
   await go(person, desk, path);
   const at = /[?&]at=(\d+)/.exec(path)?.[1];
   if (at !== undefined) await person.page.getByText(`State at ${at}`, { exact: true }).waitFor(); // a long session comes in pieces
@@ -114,7 +115,9 @@ async function takeAll(browser: Browser, desk: ConsoleDesk, at: Seed, state: Sta
       const path = pathOf(shot, state, at);
       if (path === null) continue;
       const name = `${shot.name}-${state}-${look.name}`;
-      await take(person, desk, name, path, state === "failing").catch((error: unknown) => wrong.push(`${name}: ${String(error)}`));
+      await take(person, desk, { name, path, isFailing: state === "failing" }).catch((error: unknown) =>
+        wrong.push(`${name}: ${String(error)}`),
+      );
     }
     await person.context.close();
   }

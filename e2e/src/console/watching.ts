@@ -94,8 +94,8 @@ const CASES: readonly Case[] = [
     name: "O55 a fork goes on from the entry that one stands at, and the origin is as it was",
     async run({ desk, ana }) {
       const { page } = ana;
-      const { session } = await execute(ana, desk, "stage", "what do you know?");
-      await execute(ana, desk, "stage", "edit the note", session);
+      const { session } = await execute(ana, desk, { agent: "stage", input: "what do you know?" });
+      await execute(ana, desk, { agent: "stage", input: "edit the note", session });
       const before = await (await ana.context.request.get(`${desk.url()}/api/v1/sessions/${session}`)).text();
       await go(ana, desk, `/sessions/${session}?at=12`);
       await page.getByRole("button", { name: "Fork from here" }).click();
@@ -156,7 +156,7 @@ const CASES: readonly Case[] = [
     name: "O57 O105 O12 O96 O480 O481 the fleet: who works, waits and costs what at one look; a breaker is closed and opened, a run is started, an agent chosen, halted and let go on, with the operator's own reason, its definition opened",
     async run({ desk, ana }) {
       const { page } = ana;
-      await execute(ana, desk, "stage", "pay judy");
+      await execute(ana, desk, { agent: "stage", input: "pay judy" });
       await go(ana, desk, "/fleet");
       const card = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "stage", exact: true }) });
       await card.getByText("1 waiting").waitFor();
@@ -251,7 +251,7 @@ const CASES: readonly Case[] = [
     name: "O482 O483 a halt is told on every screen, with who, why and the way to lift it; the chat and Health say so, and what waits says why",
     async run({ desk, ana }) {
       const { page } = ana;
-      const { session } = await execute(ana, desk, "stage", "what do you know?");
+      const { session } = await execute(ana, desk, { agent: "stage", input: "what do you know?" });
       await go(ana, desk, "/chat");
       await page.getByText(/^Orgate runs AI agents under your policies/).waitFor();
       await go(ana, desk, "/fleet");
@@ -472,7 +472,7 @@ export const consoleWatch: Suite = {
       const long = makePast(desk, 10_000);
       const ana = await enter(browser, desk, "ana");
       const phone = await enter(browser, desk, "ana", { phone: true, scheme: "dark" });
-      const hostile = (await execute(ana, desk, "stage", "show me something hostile")).session;
+      const hostile = (await execute(ana, desk, { agent: "stage", input: "show me something hostile" })).session;
       for (const { name, run } of CASES) {
         const began = performance.now();
         await judge(name, () => told(ana, () => run({ desk, ana, phone, long, hostile })));

@@ -55,6 +55,9 @@ const manifest: { dependencies: Record<string, string> } = JSON.parse(readFileSy
 const [[name = "", version = ""] = []] = Object.entries(manifest.dependencies);
 const odd = surprises(results);
 if (odd.length === 0 && !process.argv.includes("--check"))
-  writeFileSync(join(root, "docs/mcp-conformance.md"), pageOf(results, `${name}@${version}`, new Date().toISOString().slice(0, 10)));
+  writeFileSync(
+    join(root, "docs/results/mcp-conformance.md"),
+    pageOf(results, `${name}@${version}`, new Date().toISOString().slice(0, 10)),
+  );
 for (const line of odd) console.error(line);
 process.exitCode = odd.length === 0 ? 0 : 1;

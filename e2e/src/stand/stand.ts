@@ -77,92 +77,11 @@ export async function openStand(): Promise<Stand> {
   const template = await makeTemplate(scratch, home);
 
   const itself: Program = { argv: [here("victim.ts")], cwd: scratch, home };
-  async function start(plan: Plan, { argv, cwd, home: ownHome }: Program = itself): Promise<Victim> {
+  async function start(plan: Plan, program: Program = itself): Promise<Victim> {
     const name = `v${++count}`;
-    const orders: Orders = {
-      stop: null,
-      hold: [],
-      seed: null,
-      broken: null,
-      fullAt: null,
-      counted: false,
-      ...plan,
-      victim: name,
-      home: ownHome,
-    };
-    const line = connect(socketPath).pause(); // paused: the victim reads from it, not we
-    await once(line, "connect");
-    await new Promise<void>((sent) => line.write(encode({ kind: "guest", orders }), () => sent()));
-    const imports = ["points.ts", ...(orders.broken === null ? [] : ["broken.ts"]), ...(orders.counted ? ["queries.ts"] : [])].flatMap(
-      (file) => ["--import", here(file)],
-    );
-    const env = {
-      ...process.env,
-      ORGATE_E2E: JSON.stringify(orders),
-      ORGATE_HOME: ownHome,
-      NODE_COMPILE_CACHE: join(scratch, "compiled"),
-    };
-    const child = spawn(process.execPath, ["--expose-gc", ...imports, ...argv], { stdio: ["ignore", "pipe", "pipe", line], env, cwd });
-    line.destroy();
+    const child = await spawnVictim({ name, scratch, socketPath }, plan, program);
     alive.add(child);
-    return toVictim(name, child);
-  }
-
-  function toVictim(name: string, child: ChildProcess): Victim {
-    const lines: Line[] = [];
-    const waiting = new Set<(line: Line) => void>();
-    let [complaint, output] = ["", ""];
-    let late = false;
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      complaint += text;
-    });
-    const bound = setTimeout(() => {
-      late = true;
-      child.kill("SIGKILL");
-    }, BOUND_MS);
-    const exited = once(child, "close").then(([code, signal]) => String(signal ?? code));
-    const said = new Promise<void>((resolve) => {
-      guests.set(name, (line) => {
-        lines.push(line);
-        for (const see of [...waiting]) see(line);
-        if (line.kind === "gone") resolve();
-      });
-    });
-    const gone = Promise.all([exited, said]).then(([how]) => {
-      clearTimeout(bound);
-      alive.delete(child);
-      guests.delete(name);
-      if (late) throw new Error(`${name} took longer than ${BOUND_MS} ms and was killed; its last line: ${JSON.stringify(lines.at(-2))}`);
-      return how;
-    });
-    gone.catch(() => {});
-    return {
-      name,
-      lines,
-      gone,
-      complaint: () => complaint.trim(),
-      output: () => output,
-      signal: (signal) => void child.kill(signal),
-      answer: (what) => void counter.send({ kind: "answer", victim: name, what } satisfies Order),
-      until(kind, fits = () => true) {
-        type Wanted = Extract<Line, { kind: typeof kind }>;
-        const isWanted = (line: Line): line is Wanted => line.kind === kind && fits(line as Wanted);
-        return new Promise<Wanted>((resolve, reject) => {
-          const see = (line: Line): void => {
-            if (isWanted(line)) resolve(line);
-            else if (line.kind === "gone")
-              reject(new Error(`${name} ended without saying \`${kind}\`${complaint === "" ? "" : `: ${complaint.trim()}`}`));
-            else return;
-            waiting.delete(see);
-          };
-          waiting.add(see);
-          for (const line of [...lines]) if (waiting.has(see)) see(line);
-        });
-      },
-    };
+    return toVictim({ counter, alive, guests }, name, child);
   }
 
   let projects = 0;
@@ -194,6 +113,89 @@ export async function openStand(): Promise<Stand> {
       process.removeListener("exit", killAll);
       alive.delete(counter);
       killAll();
+    },
+  };
+}
+
+/** A process with a line to the counter as its fourth file, and everything it is to do in its environment. */
+async function spawnVictim(
+  { name, scratch, socketPath }: Readonly<{ name: string; scratch: string; socketPath: string }>,
+  plan: Plan,
+  { argv, cwd, home }: Program,
+): Promise<ChildProcess> {
+  const orders: Orders = { stop: null, hold: [], seed: null, broken: null, fullAt: null, counted: false, ...plan, victim: name, home };
+  const line = connect(socketPath).pause(); // paused: the victim reads from it, not we
+  await once(line, "connect");
+  await new Promise<void>((sent) => line.write(encode({ kind: "guest", orders }), () => sent()));
+  const files = ["points.ts", ...(orders.broken === null ? [] : ["broken.ts"]), ...(orders.counted ? ["queries.ts"] : [])];
+  const imports = files.flatMap((file) => ["--import", here(file)]);
+  const env = {
+    ...process.env,
+    ORGATE_E2E: JSON.stringify(orders),
+    ORGATE_HOME: home,
+    NODE_COMPILE_CACHE: join(scratch, "compiled"),
+  };
+  const child = spawn(process.execPath, ["--expose-gc", ...imports, ...argv], { stdio: ["ignore", "pipe", "pipe", line], env, cwd });
+  line.destroy();
+  return child;
+}
+
+/** What the stand knows of its processes: who hears which victim's lines, and who is killed when the stand closes. */
+type Processes = Readonly<{ counter: ChildProcess; alive: Set<ChildProcess>; guests: Map<string, (line: Line) => void> }>;
+
+function toVictim({ counter, alive, guests }: Processes, name: string, child: ChildProcess): Victim {
+  const lines: Line[] = [];
+  const waiting = new Set<(line: Line) => void>();
+  let [complaint, output] = ["", ""];
+  let late = false;
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    complaint += text;
+  });
+  const bound = setTimeout(() => {
+    late = true;
+    child.kill("SIGKILL");
+  }, BOUND_MS);
+  const exited = once(child, "close").then(([code, signal]) => String(signal ?? code));
+  const said = new Promise<void>((resolve) => {
+    guests.set(name, (line) => {
+      lines.push(line);
+      for (const see of [...waiting]) see(line);
+      if (line.kind === "gone") resolve();
+    });
+  });
+  const gone = Promise.all([exited, said]).then(([how]) => {
+    clearTimeout(bound);
+    alive.delete(child);
+    guests.delete(name);
+    if (late) throw new Error(`${name} took longer than ${BOUND_MS} ms and was killed; its last line: ${JSON.stringify(lines.at(-2))}`);
+    return how;
+  });
+  gone.catch(() => {});
+  return {
+    name,
+    lines,
+    gone,
+    complaint: () => complaint.trim(),
+    output: () => output,
+    signal: (signal) => void child.kill(signal),
+    answer: (what) => void counter.send({ kind: "answer", victim: name, what } satisfies Order),
+    until(kind, fits = () => true) {
+      type Wanted = Extract<Line, { kind: typeof kind }>;
+      const isWanted = (line: Line): line is Wanted => line.kind === kind && fits(line as Wanted);
+      return new Promise<Wanted>((resolve, reject) => {
+        const see = (line: Line): void => {
+          if (isWanted(line)) resolve(line);
+          else if (line.kind === "gone")
+            reject(new Error(`${name} ended without saying \`${kind}\`${complaint === "" ? "" : `: ${complaint.trim()}`}`));
+          else return;
+          waiting.delete(see);
+        };
+        waiting.add(see);
+        for (const line of [...lines]) if (waiting.has(see)) see(line);
+      });
     },
   };
 }

@@ -10,7 +10,8 @@ import { killed } from "./kill-points.ts";
 const PROGRAM = join(import.meta.dirname, "..", "stand", "family.ts");
 const EVERY = { short: 6, long: 1 } as const;
 
-function start(stand: Stand, directory: string, jobs: readonly Job[], more: Partial<Plan> = {}, asks = false): Promise<Victim> {
+type More = Partial<Plan> & Readonly<{ asks?: boolean }>;
+function start(stand: Stand, directory: string, jobs: readonly Job[], { asks = false, ...more }: More = {}): Promise<Victim> {
   const argv = asks ? [PROGRAM, "asks"] : [PROGRAM];
   return stand.start({ directory, jobs, ...more }, { argv, cwd: stand.scratch, home: join(stand.scratch, "home") });
 }
@@ -131,7 +132,7 @@ async function insideTheTool({ stand, judge }: Bench): Promise<void> {
 async function goOn(stand: Stand, directory: string, first: readonly Job[], asks = false): Promise<readonly Line[]> {
   const lines: Line[] = [];
   for (let jobs = first, rounds = 0; jobs.length > 0 && rounds < 6; rounds += 1) {
-    lines.push(...(await over(await start(stand, directory, jobs, {}, asks))).lines);
+    lines.push(...(await over(await start(stand, directory, jobs, { asks }))).lines);
     jobs = await answersTo(directory);
   }
   return lines;
@@ -149,18 +150,18 @@ async function answersTo(directory: string): Promise<readonly Job[]> {
 async function answeredElsewhere({ stand, judge }: Bench): Promise<void> {
   await judge("D5 a delegate's question is answered in another process, which drives it on, and then those above it", async () => {
     const directory = stand.project();
-    const first = await over(await start(stand, directory, [{ kind: "run" }], {}, true));
+    const first = await over(await start(stand, directory, [{ kind: "run" }], { asks: true }));
     const { outcome } = await first.until("did");
     if (outcome.kind !== "result" || outcome.state !== "waiting") return [`D5 it does not wait: ${JSON.stringify(outcome)}`];
     const jobs = await answersTo(directory);
     if (jobs.length !== 4) return [`D5 ${jobs.length / 2} questions wait, not 2`];
-    const second = await over(await start(stand, directory, jobs, {}, true));
+    const second = await over(await start(stand, directory, jobs, { asks: true }));
     return findings(directory, [...first.lines, ...second.lines]);
   });
   await judge("D5 who answers is killed inside the delegate's tool: the next one goes on, and nothing is fired twice", async () => {
     const directory = stand.project();
-    const first = await over(await start(stand, directory, [{ kind: "run" }], {}, true));
-    const second = await start(stand, directory, await answersTo(directory), { hold: ["call 1.0"] }, true);
+    const first = await over(await start(stand, directory, [{ kind: "run" }], { asks: true }));
+    const second = await start(stand, directory, await answersTo(directory), { hold: ["call 1.0"], asks: true });
     await second.until("effect");
     second.signal("SIGKILL");
     await killed(second);

@@ -1,5 +1,6 @@
 /** The front door of `@orgate/core`: definitions, the loop and its words. Adapters for Node live in `orgate`. */
 export * from "./agents/index.ts";
+export { AwaitsGate } from "./gate/late.ts";
 export type { Gate } from "./gate/port.ts";
 export { type Row, tableGate } from "./gate/table.ts";
 export { type ReadIntent, readIntent } from "./inbox/decode.ts";

@@ -21,15 +21,29 @@ export {
   type LanguageModelOptions,
   languageModel,
 } from "./models/language-model.ts";
+export { type NamedModelOptions, namedModel } from "./models/named-model.ts";
 export type { ProviderOptions } from "./models/providers.ts";
 export { checkSignature, ed25519, nameKey, sha256 } from "./node/crypto.ts";
 export { cedarEngine } from "./policies/cedar-engine.ts";
+export { type LateAnswer, type LateFacts, type LateGateOptions, lateGate } from "./policies/late-gate.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies/policies.ts";
 export { watchPolicies } from "./policies/policy-record.ts";
 export { type ManifestToolsOptions, manifestTools } from "./project/project-manifests.ts";
 export { readSkill } from "./project/skill-folder.ts";
 export { type SymbiAgentsOptions, symbiAgents } from "./project/symbi/symbi-agents.ts";
-export { type NamedModelOptions, namedModel } from "./runtime/compose.ts";
+export type {
+  AgentRef,
+  Answered,
+  Approvals,
+  Completed,
+  Inspect,
+  ResolveOutcome as Resolve,
+  Run,
+  RunOptions,
+  RunReport as Told,
+  Runtime,
+  RuntimeOptions,
+} from "./runtime/api.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./runtime/notice-webhook.ts";
 export type { Notice } from "./runtime/notices.ts";
 export type { QuestionView } from "./runtime/people/approvals.ts";
@@ -43,20 +57,7 @@ export {
   type KnowledgeEditor as Editor,
   type Placing,
 } from "./runtime/people/knowledge.ts";
-export {
-  type AgentRef,
-  type Answered,
-  type Approvals,
-  type Completed,
-  createRuntime,
-  type Inspect,
-  type ResolveOutcome as Resolve,
-  type Run,
-  type RunOptions,
-  type RunReport as Told,
-  type Runtime,
-  type RuntimeOptions,
-} from "./runtime/runtime.ts";
+export { createRuntime } from "./runtime/runtime.ts";
 export type { Forking, NewSession, Sessions } from "./runtime/sessions.ts";
 export type { Following, Subscribe, Words } from "./runtime/subscribe.ts";
 export { openRequestKeys } from "./store/idempotency-keys.ts";

@@ -1,10 +1,12 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
+
 import { setFlagsFromString } from "node:v8";
 import { describe, type Fault, FaultError } from "@orgate/core/vocab";
 import { helpText } from "./cli/help.ts";
 import { parse } from "./cli/parse.ts";
+import { errorMessage } from "./node/error-message.ts";
 import { version } from "./node/version.ts";
-import { EXIT, type Given, LEFT } from "./terminal/command.ts";
+import { EXIT, type Given, INTERRUPTED } from "./terminal/command.ts";
 import { hintAsTyped } from "./terminal/next-command.ts";
 import { processScreen, type Screen } from "./terminal/screen.ts";
 import { visible } from "./terminal/visible.ts";
@@ -20,7 +22,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 const PATIENCE_MS = 250;
 const STAYING: ReadonlySet<string> = new Set(["up", "dev", "shell"]);
-/** For a command that soon ends, compiling Cedar twice, the second time well, takes longer than its decisions ever do (decision 0064). */
+/** For a command that soon ends, compiling Cedar twice, the second time well, takes longer than its decisions ever do (decision 0049). */
 const BASELINE = "--wasm-tiering-budget=1000000000";
 
 export async function command(argv: readonly string[], around: Pick<Given, "cwd" | "env">, screen: Screen): Promise<number> {
@@ -52,12 +54,12 @@ export function report(error: unknown, json: boolean, screen: Screen, env: Given
     screen.aside(`${screen.paintAside("bad", "error:")} ${visible(said.message)}`);
     if (said.hint !== "") screen.aside(`${screen.paintAside("dim", "hint:")} ${visible(hintAsTyped(said.hint, env))}`);
   }
-  if (error instanceof FaultError && error.cause === LEFT) return EXIT.interrupted;
+  if (error instanceof FaultError && error.cause === INTERRUPTED) return EXIT.interrupted;
   return fault?.kind === "usage" ? EXIT.usage : EXIT.failure;
 }
 
 function bug(error: unknown): { readonly kind: string; readonly message: string; readonly hint: string } {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const where = error instanceof Error ? (/\bat .*[\\/](?<place>[^\\/]+:\d+:\d+)/.exec(error.stack ?? "")?.groups?.place ?? "") : "";
   return {
     kind: "bug",

@@ -18,7 +18,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function serve(name: string, run: Run, path: string, body: string, response: ServerResponse): void {
+function serve({ name, run }: Readonly<{ name: string; run: Run }>, path: string, body: string, response: ServerResponse): void {
   const log = (line: Line): void => report({ kind: "line", run: name, line });
   const json = (status: number, value: unknown): void =>
     void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
@@ -104,7 +104,7 @@ const server = createServer(async (request, response) => {
   const [, name = "", ...rest] = (request.url ?? "").split("/");
   const run = runs.get(name);
   if (run === undefined) return void response.writeHead(404).end();
-  serve(name, run, rest.join("/"), await bodyOf(request), response);
+  serve({ name, run }, rest.join("/"), await bodyOf(request), response);
 });
 process.on("message", (order: Order) => {
   if (order.kind === "open") runs.set(order.run, { case: order.case, hold: order.hold ? order.case.hold : null, calls: 0 });

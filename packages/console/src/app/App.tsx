@@ -5,28 +5,28 @@
  */
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { type ComponentType, lazy, Suspense, useEffect } from "react";
-import { useCell } from "../link/cell.ts";
 import type { Hub } from "../link/hub.ts";
 import { HubContext } from "../link/use.ts";
 import { Link } from "../parts/Link.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Empty, Loading } from "../parts/States.tsx";
 import { Toasts } from "../parts/Toasts.tsx";
-import { go, usePlace } from "../router.ts";
-import { HOME, SCREENS, type ScreenProps, screenAt } from "../screens/index.ts";
+import { navigate, useLocation } from "../routing/router.ts";
+import { findScreen, HOME, SCREENS, type ScreenProps } from "../screens/index.ts";
+import { OverviewContext, useOverview } from "../screens/overview.ts";
 import { SignIn } from "../screens/SignIn.tsx";
+import { useCell } from "../state/cell.ts";
+import { listenToKeys } from "../state/shortcuts.ts";
 import css from "./App.module.css";
-import { Fence } from "./Fence.tsx";
-import { GlanceContext, useGlance } from "./glance.ts";
-import { Halted } from "./Halted.tsx";
+import { ErrorBoundary } from "./ErrorBoundary.tsx";
+import { HaltBanner } from "./Halted.tsx";
 import { Help } from "./Help.tsx";
-import { loading } from "./loading.ts";
+import { withLoadError } from "./loading.ts";
 import { Bar, Rail } from "./Navigation.tsx";
 import { Palette } from "./Palette.tsx";
-import { listenToKeys } from "./shortcuts.ts";
 
 const LOADED: Readonly<Record<string, ComponentType<ScreenProps>>> = Object.fromEntries(
-  SCREENS.map(({ id, load }) => [id, lazy(loading(load))]),
+  SCREENS.map(({ id, load }) => [id, lazy(withLoadError(load))]),
 );
 
 export function App({ hub }: Readonly<{ hub: Hub }>) {
@@ -46,25 +46,25 @@ export function App({ hub }: Readonly<{ hub: Hub }>) {
 }
 
 function Frame() {
-  const { path, query } = usePlace();
+  const { path, query } = useLocation();
   const isHome = path === "/" || path === "/sign-in";
   useEffect(() => {
-    if (isHome) go(HOME, { replace: true });
+    if (isHome) navigate(HOME, { replace: true });
   }, [isHome]);
-  const found = screenAt(path);
+  const found = findScreen(path);
   const Screen = found === null ? undefined : LOADED[found.screen.id];
-  const glance = useGlance();
+  const glance = useOverview();
   return (
-    <GlanceContext value={glance}>
+    <OverviewContext value={glance}>
       <div className={css.frame}>
         <a className={css.skip} href="#main">
           Skip to the screen
         </a>
         <Rail at={found?.screen.id ?? null} />
         <div className={css.column}>
-          <Halted />
+          <HaltBanner />
           <main id="main" className={css.main} tabIndex={-1}>
-            <Fence key={found?.screen.id ?? ""} at={path}>
+            <ErrorBoundary key={found?.screen.id ?? ""} at={path}>
               <Suspense fallback={<Loading />}>
                 {found === null || Screen === undefined ? (
                   isHome ? null : (
@@ -74,14 +74,14 @@ function Frame() {
                   <Screen params={found.params} query={new URLSearchParams(query)} />
                 )}
               </Suspense>
-            </Fence>
+            </ErrorBoundary>
           </main>
         </div>
         <Bar at={found?.screen.id ?? null} />
         <Palette />
         <Help />
       </div>
-    </GlanceContext>
+    </OverviewContext>
   );
 }
 

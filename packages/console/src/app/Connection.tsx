@@ -3,12 +3,12 @@
  * O103 a page that is older than its server says so, and goes on.
  */
 import { use, useEffect, useState } from "react";
-import { useCell } from "../link/cell.ts";
 import { useHub } from "../link/use.ts";
+import { describeHalt } from "../screens/halts.ts";
+import { OverviewContext } from "../screens/overview.ts";
+import { useCell } from "../state/cell.ts";
 import css from "./Connection.module.css";
-import { GlanceContext } from "./glance.ts";
-import { haltWords } from "./halting.ts";
-import { loadPage, useIsOld } from "./loading.ts";
+import { reloadPage, useIsOutdated } from "./loading.ts";
 
 /** A connection that comes back at once is not worth a word. */
 const PATIENCE_MS = 700;
@@ -26,15 +26,15 @@ export function Connection() {
     const timer = setTimeout(() => setLate(true), PATIENCE_MS);
     return () => clearTimeout(timer);
   }, [isOpen]);
-  const isOld = useIsOld(isOpen);
+  const isOld = useIsOutdated(isOpen);
   const lost = !isOpen && isLate;
-  const halt = use(GlanceContext).halts.find(({ scope }) => scope === "all");
+  const halt = use(OverviewContext).halts.find(({ scope }) => scope === "all");
   const text = !lost ? (halt === undefined ? "Live" : "Halted") : state.kind === "connecting" ? "Reconnecting…" : "Not connected";
   const title = lost
     ? "What you see is as of the last word from the server. It goes on from there by itself."
     : halt === undefined
       ? "Everything on this page is told as it happens"
-      : `${haltWords(halt)}. This page is told as it happens.`;
+      : `${describeHalt(halt)}. This page is told as it happens.`;
   return (
     <>
       <p className={`${css.connection} ${lost || halt !== undefined ? css.lost : ""}`} role="status" title={title}>
@@ -46,7 +46,7 @@ export function Connection() {
           type="button"
           className={css.old}
           title="The server has another version of the console by now. You come back here, and what you had begun to write is kept."
-          onClick={() => void loadPage()}
+          onClick={() => void reloadPage()}
         >
           Updated: load again
         </button>

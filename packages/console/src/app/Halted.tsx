@@ -4,19 +4,19 @@ import type { Problem } from "@orgate/core/wire";
 import { use, useState } from "react";
 import { useHub } from "../link/use.ts";
 import { Button } from "../parts/Button.tsx";
+import { ReasonDialog } from "../parts/forms/ReasonDialog.tsx";
 import { Link } from "../parts/Link.tsx";
-import { Reasoned } from "../parts/Reasoned.tsx";
 import { Tag } from "../parts/Tag.tsx";
-import { Time } from "../parts/Time.tsx";
-import { toast } from "../parts/toasts.ts";
-import { GlanceContext } from "./glance.ts";
+import { Time } from "../parts/time/Time.tsx";
+import { type Halt, haltName } from "../screens/halts.ts";
+import { OverviewContext } from "../screens/overview.ts";
+import { toast } from "../state/toasts.ts";
 import css from "./Halted.module.css";
-import { type Halt, haltName } from "./halting.ts";
 
 const MOST = 3;
 
-export function Halted() {
-  const { halts, reloadHalts } = use(GlanceContext);
+export function HaltBanner() {
+  const { halts, reloadHalts } = use(OverviewContext);
   if (halts.length === 0) return null;
   return (
     <section className={css.halted} aria-label="Halts">
@@ -59,7 +59,7 @@ function Lift({ halt, reload }: Readonly<{ halt: Halt; reload(): void }>) {
         Lift the halt
       </Button>
       {isOpen ? (
-        <Reasoned title={`Lift the halt of ${haltName(scope)}`} does="Lift the halt" send={lift} close={() => setOpen(false)}>
+        <ReasonDialog title={`Lift the halt of ${haltName(scope)}`} does="Lift the halt" send={lift} close={() => setOpen(false)}>
           <p>
             {escapeHidden(by.id)} halted it <Time at={at} />: {halted === "" ? "no reason was given" : escapeHidden(halted)}.
           </p>
@@ -67,7 +67,7 @@ function Lift({ halt, reload }: Readonly<{ halt: Halt; reload(): void }>) {
             {scope === "all" ? "Every halt is lifted, those of single agents and tools too. " : ""}What was said to it meanwhile begins, and
             what was approved runs, in every process of the project. Turns that were halted stay ended.
           </p>
-        </Reasoned>
+        </ReasonDialog>
       ) : null}
     </>
   );

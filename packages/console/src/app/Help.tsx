@@ -1,11 +1,12 @@
 /** Every key that does something right now. */
-import { cell, useCell } from "../link/cell.ts";
-import { Dialog } from "../parts/Dialog.tsx";
-import { go } from "../router.ts";
+
+import { Dialog } from "../parts/forms/Dialog.tsx";
+import { navigate } from "../routing/router.ts";
 import { SCREENS } from "../screens/index.ts";
+import { cell, useCell } from "../state/cell.ts";
+import { singleKeys } from "../state/preferences.ts";
+import { keysText, shortcuts, useShortcuts } from "../state/shortcuts.ts";
 import css from "./Help.module.css";
-import { singleKeys } from "./kept.ts";
-import { keysText, shortcuts, useShortcuts } from "./shortcuts.ts";
 
 export const isHelpOpen = cell(false);
 
@@ -16,7 +17,7 @@ export function Help() {
   useShortcuts([
     { keys: "?", says: "These shortcuts", run: () => isHelpOpen.set(true), group: "Everywhere" },
     ...SCREENS.flatMap(({ shortcut, title, paths }) =>
-      shortcut === null ? [] : [{ keys: shortcut, says: `Go to ${title}`, run: () => go(paths[0]), group: "Everywhere" }],
+      shortcut === null ? [] : [{ keys: shortcut, says: `Go to ${title}`, run: () => navigate(paths[0]), group: "Everywhere" }],
     ),
   ]);
   const groups = [...new Set(all.map(({ group = "On this screen" }) => group))].sort(

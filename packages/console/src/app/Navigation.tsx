@@ -1,30 +1,31 @@
 /** The rail of a desktop, the bars of a phone: the same rows. */
 import { Menu } from "@base-ui/react/menu";
 import { signOut } from "../link/browser.ts";
-import { useCell } from "../link/cell.ts";
 import { useHub } from "../link/use.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Link } from "../parts/Link.tsx";
-import { toastProblem } from "../parts/toasts.ts";
-import { go } from "../router.ts";
+import { Logo } from "../parts/Logo.tsx";
+import { navigate } from "../routing/router.ts";
 import { SCREENS, type Screen } from "../screens/index.ts";
+import { useBadges } from "../screens/overview.ts";
+import { useCell } from "../state/cell.ts";
+import { nextTheme, theme } from "../state/preferences.ts";
+import { toastProblem } from "../state/toasts.ts";
+import { unsentTexts } from "../state/unsent.ts";
 import { Connection } from "./Connection.tsx";
-import { useWaiting } from "./glance.ts";
 import { isHelpOpen } from "./Help.tsx";
-import { nextTheme, theme } from "./kept.ts";
 import css from "./Navigation.module.css";
 import { isPaletteOpen } from "./Palette.tsx";
-import { words } from "./words.ts";
 
 type At = Readonly<{ at: string | null }>;
 
 export function Rail({ at }: At) {
-  const waiting = useWaiting();
+  const waiting = useBadges();
   return (
     <header className={css.rail}>
       <div className={css.top}>
         <Link to="/" className={css.brand} aria-label="Orgate, home">
-          <Mark />
+          <Logo />
           <span>Orgate</span>
         </Link>
         <Connection />
@@ -71,7 +72,7 @@ function Count({ of }: Readonly<{ of: number }>) {
 
 /** Of a phone: the first screens, and the rest under More. */
 export function Bar({ at }: At) {
-  const waiting = useWaiting();
+  const waiting = useBadges();
   const rest = SCREENS.filter(({ nav }) => nav === "rest");
   return (
     <nav aria-label="Screens" className={css.bar}>
@@ -88,7 +89,7 @@ export function Bar({ at }: At) {
           <Menu.Positioner className={css.over ?? ""} side="top" align="end" sideOffset={6}>
             <Menu.Popup className={css.menu ?? ""}>
               {rest.map(({ id, paths, title, icon }) => (
-                <Menu.Item key={id} className={css.item ?? ""} onClick={() => go(paths[0])}>
+                <Menu.Item key={id} className={css.item ?? ""} onClick={() => navigate(paths[0])}>
                   <Icon name={icon} /> {title} <Count of={waiting[id] ?? 0} />
                 </Menu.Item>
               ))}
@@ -134,7 +135,7 @@ function useLeave(): () => void {
     void signOut().then((problem) => {
       if (problem !== null) toastProblem("You are still signed in", problem);
       else {
-        words.clear();
+        unsentTexts.clear();
         hub.leave();
       }
     });
@@ -168,14 +169,5 @@ function Account() {
         </Menu.Positioner>
       </Menu.Portal>
     </Menu.Root>
-  );
-}
-
-export function Mark() {
-  return (
-    <svg width="26" height="26" viewBox="0 0 32 32" aria-hidden="true">
-      <path d="M7 25V14a9 9 0 0 1 18 0v11" fill="none" stroke="currentColor" strokeWidth="3" />
-      <path d="M16 9v16" stroke="#e0ab4a" strokeWidth="3" />
-    </svg>
   );
 }

@@ -6,21 +6,21 @@
 
 import { hasWords, searchWords } from "@orgate/core/journal/view";
 import { escapeHidden, isSessionId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
-import { cell, useCell } from "../link/cell.ts";
 import { serverNow } from "../link/clock.ts";
-import { useCalled } from "../link/use.ts";
-import { Dialog } from "../parts/Dialog.tsx";
+import { useQuery } from "../link/use.ts";
+import { Dialog } from "../parts/forms/Dialog.tsx";
 import { Icon, type IconName } from "../parts/Icon.tsx";
-import { shortTime } from "../parts/time.ts";
-import { chatOf, policyAt, scheduleAt, sessionAt } from "../places.ts";
-import { go, pathTo } from "../router.ts";
+import { shortTime } from "../parts/time/time.ts";
+import { chatPath, policyPath, schedulePath, sessionPath } from "../routing/addresses.ts";
+import { navigate, pathTo } from "../routing/router.ts";
 import { SCREENS } from "../screens/index.ts";
+import { cell, useCell } from "../state/cell.ts";
+import { theme } from "../state/preferences.ts";
+import { keysText, useShortcuts } from "../state/shortcuts.ts";
 import { isHelpOpen } from "./Help.tsx";
-import { theme } from "./kept.ts";
 import css from "./Palette.module.css";
-import { keysText, useShortcuts } from "./shortcuts.ts";
 
 export const isPaletteOpen = cell(false);
 
@@ -109,11 +109,11 @@ function Finder() {
 }
 
 function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found: keyof typeof SAYS }> {
-  const agents = useCalled("agents", { query: { limit: 500 } });
-  const sessions = useCalled("sessions", { query: { limit: 50 } });
-  const policies = useCalled("policies", {});
+  const agents = useQuery("agents", { query: { limit: 500 } });
+  const sessions = useQuery("sessions", { query: { limit: 50 } });
+  const policies = useQuery("policies", {});
   const said = useSearched(text);
-  const schedules = useCalled("schedules", { query: { limit: 100 } });
+  const schedules = useQuery("schedules", { query: { limit: 100 } });
   const all: Choice[] = [
     ...SCREENS.map(
       ({ id, title, says, icon, shortcut, paths }): Choice => ({
@@ -121,7 +121,7 @@ function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found:
         icon,
         text: `${title}: ${says}`,
         aside: shortcut === null ? "" : keysText(shortcut).join(" "),
-        run: () => go(paths[0]),
+        run: () => navigate(paths[0]),
       }),
     ),
     ...(agents.value?.items ?? []).map(
@@ -130,7 +130,7 @@ function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found:
         icon: "fleet",
         text: escapeHidden(`Talk with ${name}${description === "" ? "" : `: ${description}`}`),
         aside: "agent",
-        run: () => go(pathTo("/chat/with/{agent}", { agent: name })),
+        run: () => navigate(pathTo("/chat/with/{agent}", { agent: name })),
       }),
     ),
     ...(sessions.value?.items ?? []).map(sessionChoice),
@@ -140,7 +140,7 @@ function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found:
         icon: "policies",
         text: escapeHidden(`Policy ${id}`),
         aside: escapeHidden(`${file}:${line}`),
-        run: () => go(policyAt(id)),
+        run: () => navigate(policyPath(id)),
       }),
     ),
     ...(schedules.value?.items ?? []).map(
@@ -149,7 +149,7 @@ function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found:
         icon: "schedules",
         text: `Schedule ${schedule}: ${spec.agent}`,
         aside: state,
-        run: () => go(scheduleAt(schedule)),
+        run: () => navigate(schedulePath(schedule)),
       }),
     ),
     ...(["light", "dark", "system"] as const).map(
@@ -160,7 +160,7 @@ function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found:
   const asked = [agents, sessions, policies, schedules, said];
   const named = text.trim();
   if (isSessionId(named))
-    all.unshift({ id: `named ${named}`, icon: "sessions", text: `Session ${named}`, aside: "", run: () => go(sessionAt(named)) });
+    all.unshift({ id: `named ${named}`, icon: "sessions", text: `Session ${named}`, aside: "", run: () => navigate(sessionPath(named)) });
   const words = searchWords(text);
   const fitting = all.filter((choice) => hasWords(`${choice.text} ${choice.id} ${choice.also ?? ""}`, words));
   const known = new Set(fitting.map(({ id }) => id));
@@ -171,14 +171,14 @@ function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found:
   };
 }
 
-type Summary = RouteOutput<"sessions">["items"][number];
+type Summary = OperationOutput<"sessions">["items"][number];
 const sessionChoice = ({ session, external, title, agent, lastAt, state }: Summary): Choice => ({
   id: `session ${session}`,
   icon: "sessions",
   text: escapeHidden(`${agent} · ${title ?? external ?? session}`),
   aside: `${state}, ${shortTime(lastAt, serverNow())}`,
   also: external ?? "",
-  run: () => go(chatOf(session)),
+  run: () => navigate(chatPath(session)),
 });
 
 const SHORTEST = 3;
@@ -194,7 +194,7 @@ function useSearched(text: string) {
     const timer = setTimeout(() => setSought(wanted.length < SHORTEST ? "" : wanted), SETTLE_MS);
     return () => clearTimeout(timer);
   }, [wanted]);
-  const found = useCalled(sought === "" ? null : "sessions", { query: { limit: MOST, text: sought } });
+  const found = useQuery(sought === "" ? null : "sessions", { query: { limit: MOST, text: sought } });
   const isMeant = sought !== "" && sought === wanted; // what stands there of another text is not shown
   const isLoading = wanted.length >= SHORTEST && (!isMeant || found.isLoading);
   return { items: isMeant && !found.isLoading ? (found.value?.items ?? []) : [], isLoading, problem: isMeant ? found.problem : null };

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { loading, loadPage, NOT_LOADED } from "./loading.ts";
+import { NOT_LOADED, reloadPage, withLoadError } from "./loading.ts";
 
 test("O103 a part that cannot be loaded is told in words of our own, with what the browser said as its cause", async () => {
-  expect(await loading(() => Promise.resolve("the screen"))()).toBe("the screen");
+  expect(await withLoadError(() => Promise.resolve("the screen"))()).toBe("the screen");
   const cause = new Error("Failed to fetch dynamically imported module");
-  await expect(loading(() => Promise.reject(cause))()).rejects.toMatchObject({ message: NOT_LOADED, cause });
+  await expect(withLoadError(() => Promise.reject(cause))()).rejects.toMatchObject({ message: NOT_LOADED, cause });
 });
 
 test("O103 a page is loaded again once the server answers, and not before", async () => {
   const [looks, did]: [("away" | "there")[], (string | number)[]] = [["away", "away", "there"], []];
-  await loadPage({
+  await reloadPage({
     look: (address) => {
       const found = looks.shift();
       if (found === undefined) throw new Error("looked once too often");

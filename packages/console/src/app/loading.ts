@@ -4,12 +4,12 @@
  * module failed for as long as the page is open. The page is loaded again by whoever is at it, once the server is there.
  */
 import { useEffect, useRef, useState } from "react";
-import { againMs } from "../link/browser.ts";
+import { retryDelayMs } from "../link/browser.ts";
 
 /** What is thrown in place of the browser's own words. */
 export const NOT_LOADED = "this part of the console could not be loaded";
 
-export const loading =
+export const withLoadError =
   <T>(load: () => Promise<T>) =>
   (): Promise<T> =>
     load().catch((cause: unknown) => {
@@ -35,13 +35,13 @@ const inBrowser: Outside = {
 };
 
 /** Not before the server answers: until then the page that there is says more than the browser's own. */
-export async function loadPage({ look, wait, reload }: Outside = inBrowser): Promise<void> {
-  for (let n = 1; (await look("/livez")) === "away"; n += 1) await wait(againMs(n));
+export async function reloadPage({ look, wait, reload }: Outside = inBrowser): Promise<void> {
+  for (let n = 1; (await look("/livez")) === "away"; n += 1) await wait(retryDelayMs(n));
   reload();
 }
 
 /** Whether the server has another build by now than this page is of: it may have been updated while it was away. */
-export function useIsOld(isOpen: boolean): boolean {
+export function useIsOutdated(isOpen: boolean): boolean {
   const [isOld, setOld] = useState(false);
   const wasOpen = useRef(false);
   useEffect(() => {

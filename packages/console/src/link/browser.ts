@@ -4,7 +4,7 @@ import { problemSchema, wireProblem } from "@orgate/core/wire";
 import { clock } from "./clock.ts";
 
 /** The word of this sign-in that only this site's pages can read; what changes something carries it. */
-function csrfWord(): string {
+function csrfToken(): string {
   const { protocol, port } = location;
   const name = protocol === "https:" ? "__Host-orgate-csrf" : `orgate-csrf-${port || "80"}`;
   const found = document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`));
@@ -15,7 +15,7 @@ export const transport: HttpTransport = async ({ method, path, headers, body, si
   const sentAt = Date.now();
   const answer = await fetch(path, {
     method,
-    headers: { ...headers, ...(method === "GET" ? {} : { "x-orgate-csrf": csrfWord() }) },
+    headers: { ...headers, ...(method === "GET" ? {} : { "x-orgate-csrf": csrfToken() }) },
     body,
     signal,
     credentials: "same-origin",
@@ -58,7 +58,7 @@ async function posted(path: string, body: string): Promise<Problem | null> {
     const answer = await fetch(path, {
       method: "POST",
       body,
-      headers: { "content-type": "text/plain", "x-orgate-csrf": csrfWord() },
+      headers: { "content-type": "text/plain", "x-orgate-csrf": csrfToken() },
       credentials: "same-origin",
     });
     if (answer.ok) return null;
@@ -74,4 +74,4 @@ export const UNREACHABLE: Problem = Object.freeze(
   wireProblem("unavailable", "the server cannot be reached", "is `orgate up` running? this page goes on by itself once it is"),
 );
 /** Before the `n`th time in a row that something is tried again. */
-export const againMs = (n: number): number => Math.min(15_000, 500 * 2 ** Math.min(n, 5));
+export const retryDelayMs = (n: number): number => Math.min(15_000, 500 * 2 ** Math.min(n, 5));

@@ -4,7 +4,7 @@
  * O582 a correction counts at once: what an answer brings is never shown by the clock of before that answer.
  * O85 times are told by the server's clock: every answer says what time it is there, to the second, and the least correction that fits them all is taken.
  */
-import { cell, type Watched } from "./cell.ts";
+import { cell, type Watched } from "../state/cell.ts";
 
 export type Clock = Readonly<{
   heard(date: string | null, sentAt: number, heardAt: number): void;

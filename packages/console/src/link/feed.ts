@@ -2,7 +2,7 @@
 import { type SessionView, sessionFold } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
 import type { Follower, Item, Problem } from "@orgate/core/wire";
-import { cell, type Watched } from "./cell.ts";
+import { cell, type Watched } from "../state/cell.ts";
 
 export type FeedState = Readonly<{
   /** Grows at its end, and is the same array: `count` tells that it did. */

@@ -1,12 +1,12 @@
 import { type ClientRequest, createClient, type Link } from "@orgate/core/wire";
 import { expect, test } from "vitest";
-import { createHub, type Surroundings } from "./hub.ts";
+import { createHub, type HubPorts } from "./hub.ts";
 
 const LINK: Link = { follow: () => () => {}, ask: () => new Promise(() => {}), close: () => {} };
 const ME = { principal: { kind: "user", id: "ana" }, agents: null, actions: null, expiresAt: null };
 
 /** A server that loses so many requests, and then answers with `body`. */
-function losing(times: number, body: unknown): Surroundings & Readonly<{ asked: ClientRequest[]; waits: number[] }> {
+function losing(times: number, body: unknown): HubPorts & Readonly<{ asked: ClientRequest[]; waits: number[] }> {
   const [asked, waits]: [ClientRequest[], number[]] = [[], []];
   const client = createClient(
     async (request) => {

@@ -9,7 +9,7 @@
 
 import type { SessionId } from "@orgate/core/vocab";
 import {
-  type CallableRoute,
+  type CallableOperation,
   type Called,
   type Client,
   createClient,
@@ -17,18 +17,18 @@ import {
   type Link,
   type LinkRequest,
   type LinkState,
+  OPERATIONS,
+  type OperationInput,
+  type OperationOutput,
   openLink,
   type Problem,
   type Reply,
-  ROUTES,
-  type RouteInput,
-  type RouteOutput,
 } from "@orgate/core/wire";
-import { againMs, dial, later, makeId, transport, UNREACHABLE } from "./browser.ts";
-import { type Cell, cell, type Watched } from "./cell.ts";
+import { type Cell, cell, type Watched } from "../state/cell.ts";
+import { dial, later, makeId, retryDelayMs, transport, UNREACHABLE } from "./browser.ts";
 import { type Feed, openFeed } from "./feed.ts";
 
-export type Me = RouteOutput<"whoami">;
+export type Me = OperationOutput<"whoami">;
 /** `wasIn`: it ended while somebody was at it. */
 export type SignedIn = Readonly<
   { kind: "finding-out" } | { kind: "out"; problem: Problem | null; wasIn: boolean } | { kind: "in"; me: Me }
@@ -40,15 +40,15 @@ export type Hub = Readonly<{
   /** Finds out who is signed in, and connects. */
   begin(): Promise<void>;
   leave(): void;
-  call<K extends CallableRoute>(
+  call<K extends CallableOperation>(
     name: K,
-    input: RouteInput<K>,
+    input: OperationInput<K>,
     options?: Readonly<{ key?: string; signal?: AbortSignal }>,
-  ): Promise<Called<RouteOutput<K>>>;
+  ): Promise<Called<OperationOutput<K>>>;
   /** A wish over the link: sent until it is answered, done once. */
-  wish(frame: LinkRequest): Promise<Reply>;
+  send(frame: LinkRequest): Promise<Reply>;
   /** Everything that happens from now on, as far as this person may see it. */
-  hear(items: (items: readonly Item[]) => void): () => void;
+  listen(items: (items: readonly Item[]) => void): () => void;
   /** Of one session. Call what comes back when it is not needed any more. */
   session(id: SessionId): Readonly<{ feed: Feed; release(): void }>;
 }>;
@@ -59,19 +59,19 @@ const IN_DOUBT = 2;
 /** What changes something is sent so often when no answer comes. */
 const MOST_SENT = 3;
 
-export type Surroundings = Readonly<{
+export type HubPorts = Readonly<{
   client: Client;
   open(changed: (state: LinkState) => void): Link;
   later(ms: number, run: () => void): () => void;
 }>;
-const inBrowser: Surroundings = {
+const inBrowser: HubPorts = {
   later,
   client: createClient(transport, makeId),
   open: (changed) => openLink({ dial, makeId, later, changed, client: "console" }),
 };
 
 /** `entered`: somebody is signed in, and nothing of it is on screen yet. */
-export function createHub({ client, open, later: after }: Surroundings = inBrowser, entered: (me: Me) => void = () => {}): Hub {
+export function createHub({ client, open, later: after }: HubPorts = inBrowser, entered: (me: Me) => void = () => {}): Hub {
   const who: Cell<SignedIn> = cell<SignedIn>({ kind: "finding-out" });
   const connection: Cell<LinkState> = cell<LinkState>({ kind: "connecting", attempt: 1 });
   const hearers = new Set<(items: readonly Item[]) => void>();
@@ -86,9 +86,9 @@ export function createHub({ client, open, later: after }: Surroundings = inBrows
     who.set({ kind: "out", problem, wasIn: problem !== null && who.get().kind === "in" });
   }
 
-  async function call<K extends CallableRoute>(
+  async function call<K extends CallableOperation>(
     name: K,
-    input: RouteInput<K>,
+    input: OperationInput<K>,
     options: Readonly<{ key?: string; signal?: AbortSignal }> = {},
   ) {
     try {
@@ -102,13 +102,17 @@ export function createHub({ client, open, later: after }: Surroundings = inBrows
   }
 
   /** Under one key: it is done once, whether the request was lost or its answer. */
-  async function sent<K extends CallableRoute>(name: K, input: RouteInput<K>, options: Readonly<{ key: string; signal?: AbortSignal }>) {
+  async function sent<K extends CallableOperation>(
+    name: K,
+    input: OperationInput<K>,
+    options: Readonly<{ key: string; signal?: AbortSignal }>,
+  ) {
     for (let n = 1; ; n += 1)
       try {
         return await client.call(name, input, options);
       } catch (error) {
-        if (options.signal?.aborted === true || n === MOST_SENT || !ROUTES[name].idempotencyKey) throw error;
-        await new Promise<void>((done) => void after(againMs(n), done));
+        if (options.signal?.aborted === true || n === MOST_SENT || !OPERATIONS[name].idempotencyKey) throw error;
+        await new Promise<void>((done) => void after(retryDelayMs(n), done));
       }
   }
 
@@ -118,7 +122,7 @@ export function createHub({ client, open, later: after }: Surroundings = inBrows
     if (came.kind === "problem") {
       who.set({ kind: "out", problem: came.problem.status === 401 ? null : came.problem, wasIn: false });
       tries = came.problem === UNREACHABLE ? tries + 1 : 0;
-      if (tries > 0) after(againMs(tries), () => void (who.get().kind === "in" ? null : begin()));
+      if (tries > 0) after(retryDelayMs(tries), () => void (who.get().kind === "in" ? null : begin()));
       return;
     }
     tries = 0;
@@ -168,8 +172,8 @@ export function createHub({ client, open, later: after }: Surroundings = inBrows
     begin,
     leave: () => out(null),
     call,
-    wish: (frame) => link?.ask(frame) ?? Promise.resolve({ kind: "error", id: null, problem: UNREACHABLE }),
-    hear(items) {
+    send: (frame) => link?.ask(frame) ?? Promise.resolve({ kind: "error", id: null, problem: UNREACHABLE }),
+    listen(items) {
       hearers.add(items);
       return () => hearers.delete(items);
     },

@@ -1,7 +1,7 @@
 /** Lists that come in pages: the first is told anew when something happens, those after it stay as they were. */
 import type { Called } from "@orgate/core/wire";
 import { useCallback, useRef, useState } from "react";
-import { toastProblem } from "../parts/toasts.ts";
+import { toastProblem } from "../state/toasts.ts";
 
 type PageOf<T, N> = Readonly<{ items: readonly T[]; next: N | null }>;
 export type Pages<T> = Readonly<{ items: readonly T[]; hasMore: boolean; isLoading: boolean; load(): void }>;

@@ -1,9 +1,9 @@
 /** The hub, as components use it. */
 import { principalName, type SessionId } from "@orgate/core/vocab";
-import type { CallableRoute, Item, Problem, RouteInput, RouteOutput } from "@orgate/core/wire";
+import type { CallableOperation, Item, OperationInput, OperationOutput, Problem } from "@orgate/core/wire";
 import { createContext, use, useCallback, useEffect, useRef, useState } from "react";
-import { againMs, UNREACHABLE } from "./browser.ts";
-import { cell, useCell, type Watched } from "./cell.ts";
+import { cell, useCell, type Watched } from "../state/cell.ts";
+import { retryDelayMs, UNREACHABLE } from "./browser.ts";
 import type { FeedState } from "./feed.ts";
 import type { Hub } from "./hub.ts";
 
@@ -21,7 +21,7 @@ export function useMyName(): string {
   return who.kind === "in" ? principalName(who.me.principal) : "";
 }
 
-export type Called<T> = Readonly<{ value: T | null; problem: Problem | null; isLoading: boolean; reload(): void }>;
+export type Query<T> = Readonly<{ value: T | null; problem: Problem | null; isLoading: boolean; reload(): void }>;
 
 /** Entries of these kinds make what was asked for worth asking for again. */
 export type Topics = readonly string[];
@@ -32,10 +32,14 @@ const SETTLE_MS = 120;
  * new answer is there: nothing jumps.
  * O104 an answer that did not come is asked for again by itself, each time a little later.
  */
-export function useCalled<K extends CallableRoute>(name: K | null, input: RouteInput<K>, topics: Topics = []): Called<RouteOutput<K>> {
+export function useQuery<K extends CallableOperation>(
+  name: K | null,
+  input: OperationInput<K>,
+  topics: Topics = [],
+): Query<OperationOutput<K>> {
   const hub = useHub();
   const key = JSON.stringify([name, input]);
-  const [state, setState] = useState<Readonly<{ key: string; value: RouteOutput<K> | null; problem: Problem | null }>>({
+  const [state, setState] = useState<Readonly<{ key: string; value: OperationOutput<K> | null; problem: Problem | null }>>({
     key,
     value: null,
     problem: null,
@@ -55,7 +59,7 @@ export function useCalled<K extends CallableRoute>(name: K | null, input: RouteI
       (came) => {
         if (stop.signal.aborted) return;
         tries.current = came.kind === "problem" && came.problem === UNREACHABLE ? tries.current + 1 : 0;
-        if (tries.current > 0) timer = setTimeout(reload, againMs(tries.current));
+        if (tries.current > 0) timer = setTimeout(reload, retryDelayMs(tries.current));
         if (came.kind === "ok") setState({ key, value: came.value, problem: null });
         else setState((before) => ({ key, value: before.key === key ? before.value : null, problem: came.problem }));
       },
@@ -77,7 +81,7 @@ export function useCalled<K extends CallableRoute>(name: K | null, input: RouteI
         reload();
       }, SETTLE_MS);
     };
-    const stop = wanted === "" ? () => {} : hub.hear((items) => items.some((item) => touches(item, kinds)) && soon());
+    const stop = wanted === "" ? () => {} : hub.listen((items) => items.some((item) => touches(item, kinds)) && soon());
     let wasLost = false;
     const unwatch = hub.connection.watch(() => {
       const { kind } = hub.connection.get();

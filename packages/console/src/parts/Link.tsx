@@ -1,5 +1,5 @@
 import type { AnchorHTMLAttributes, MouseEvent } from "react";
-import { go } from "../router.ts";
+import { navigate } from "../routing/router.ts";
 
 /** A place of this console. A new tab, a copied address and the like work as everywhere. */
 export function Link({ to, onClick, ...rest }: Readonly<{ to: string }> & AnchorHTMLAttributes<HTMLAnchorElement>) {
@@ -7,7 +7,7 @@ export function Link({ to, onClick, ...rest }: Readonly<{ to: string }> & Anchor
     onClick?.(event);
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    go(to);
+    navigate(to);
   };
   return <a {...rest} href={to} onClick={follow} />;
 }

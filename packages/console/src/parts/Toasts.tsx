@@ -1,8 +1,8 @@
-import { useCell } from "../link/cell.ts";
+import { useCell } from "../state/cell.ts";
+import { dismiss, toasts } from "../state/toasts.ts";
 import { Button } from "./Button.tsx";
 import { Sentence } from "./States.tsx";
 import css from "./Toasts.module.css";
-import { dismiss, toasts } from "./toasts.ts";
 
 export function Toasts() {
   const all = useCell(toasts);

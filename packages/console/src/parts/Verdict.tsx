@@ -1,6 +1,6 @@
 /** What the gate said of an action, and the policies that decided, each as a link to itself. */
 import type { PolicyRef, VerdictView } from "@orgate/core/journal/view";
-import { policyAt } from "../places.ts";
+import { policyPath } from "../routing/addresses.ts";
 import { Link } from "./Link.tsx";
 import { Tag, type Tone } from "./Tag.tsx";
 import css from "./Verdict.module.css";
@@ -41,7 +41,7 @@ export function Policies({ of }: Readonly<{ of: readonly PolicyRef[] }>) {
       {of.map(({ id, file }, i) => (
         <span key={id}>
           {i === 0 ? "" : ", "}
-          {file === null ? <code>{id}</code> : <Link to={policyAt(id)}>{id}</Link>}
+          {file === null ? <code>{id}</code> : <Link to={policyPath(id)}>{id}</Link>}
         </span>
       ))}
     </span>

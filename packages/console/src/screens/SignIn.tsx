@@ -3,11 +3,11 @@
  * O2 a link that was used, has expired or is none says so and what to do; the secret is neither kept nor shown again.
  */
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { Mark } from "../app/Navigation.tsx";
 import { signIn } from "../link/browser.ts";
 import type { SignedIn } from "../link/hub.ts";
 import { useHub } from "../link/use.ts";
 import { Button } from "../parts/Button.tsx";
+import { Logo } from "../parts/Logo.tsx";
 import { Loading, Sentence, sentence } from "../parts/States.tsx";
 import css from "./SignIn.module.css";
 
@@ -53,7 +53,7 @@ export function SignIn({ who }: Readonly<{ who: SignedIn }>) {
     <main className={css.page}>
       <form className={css.box} onSubmit={submit}>
         <div className={css.brand}>
-          <Mark />
+          <Logo />
           <h1>Orgate</h1>
         </div>
         <p role="status" className={said === null && ended === null ? "" : css.said}>

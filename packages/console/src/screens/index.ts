@@ -4,7 +4,7 @@
  */
 import type { ComponentType } from "react";
 import type { IconName } from "../parts/Icon.tsx";
-import { fit, type Params } from "../router.ts";
+import { matchPath, type Params } from "../routing/router.ts";
 
 export type ScreenProps = Readonly<{ params: Params; query: URLSearchParams }>;
 export type Screen = Readonly<{
@@ -127,10 +127,10 @@ export const SCREENS: readonly Screen[] = [
 /** Where `/` leads. */
 export const HOME = "/chat";
 
-export function screenAt(path: string): Readonly<{ screen: Screen; params: Params }> | null {
+export function findScreen(path: string): Readonly<{ screen: Screen; params: Params }> | null {
   for (const screen of SCREENS) {
     for (const pattern of screen.paths) {
-      const params = fit(pattern, path);
+      const params = matchPath(pattern, path);
       if (params !== null) return { screen, params };
     }
   }

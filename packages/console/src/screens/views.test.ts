@@ -4,9 +4,9 @@ import { VIEW_CASES, viewJournals } from "@orgate/core/testing";
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { cell } from "../link/cell.ts";
 import type { Hub } from "../link/hub.ts";
 import { HubContext } from "../link/use.ts";
+import { cell } from "../state/cell.ts";
 import { InProgress, Row } from "./chat/Items.tsx";
 
 const never = (): never => {
@@ -18,8 +18,8 @@ const hub: Hub = {
   begin: never,
   leave: never,
   call: never,
-  wish: never,
-  hear: () => () => {},
+  send: never,
+  listen: () => () => {},
   session: never,
 };
 const escaped = (text: string): string =>

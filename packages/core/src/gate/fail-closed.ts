@@ -3,13 +3,24 @@
  * A developer's gate may be plain JavaScript, so its type proves nothing.
  */
 import { type Decision, type UserAct, type Verdict, ZERO } from "../vocab/index.ts";
+import { AwaitsGate } from "./late.ts";
 import type { Gate } from "./port.ts";
 
 export function orDenied(decide: () => Decision): Decision {
   try {
+    return orAwaited(decide);
+  } catch (error) {
+    return denied(error instanceof AwaitsGate ? "the gate answers later, and nobody waits here" : String(error));
+  }
+}
+
+/** Like `orDenied`, but throws `AwaitsGate` when the gate answers later: for the driver, which waits and decides again. */
+export function orAwaited(decide: () => Decision): Decision {
+  try {
     const answer: unknown = decide();
     return isDecision(answer) ? answer : denied(notDecision(answer));
   } catch (error) {
+    if (error instanceof AwaitsGate) throw error;
     return denied(error instanceof Error ? error.message : String(error));
   }
 }
@@ -48,7 +59,7 @@ const denied = (message: string): Decision => ({
 function notDecision(answer: unknown): string {
   if (!isPromise(answer)) return "the gate's answer is not a decision: a gate returns { verdict, slice, read, shadow }";
   ignoreRejection(answer);
-  return "the gate answered a promise, and a gate must answer at once: fetch what it needs before the run, and decide without `await`";
+  return "the gate answered a promise, and `decide` must answer at once: `lateGate` waits for a gate that answers later";
 }
 
 const isPromise = (value: unknown): value is PromiseLike<unknown> => isRecord(value) && typeof value.then === "function";

@@ -9,6 +9,7 @@ export type Gate = Readonly<{
   digest: Digest;
   /** Counters that a policy can read over hours and days: whoever drives sees to it that they are kept. */
   lately: readonly string[];
+  /** At once; throws `AwaitsGate` when it has to ask elsewhere first. */
   decide(action: Action, facts: Facts): Decision;
   /** May this person do this? A verdict like any other: an error, or no permit, denies. */
   decideFor(user: string, act: UserAct): Decision;

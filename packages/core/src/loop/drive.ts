@@ -11,7 +11,7 @@ import { next } from "./next.ts";
 import type { Held } from "./open.ts";
 import { giveGrants } from "./people/grants.ts";
 import { haltOn, heldBack, isHaltLifted } from "./people/halts.ts";
-import { perform } from "./perform.ts";
+import { performOrAwait } from "./perform.ts";
 import type { Ports } from "./ports.ts";
 import type { State } from "./state.ts";
 
@@ -23,8 +23,7 @@ const MAX_PASSES = 1_000;
 class SessionDriver {
   readonly #parts: DriverParts;
   readonly #s: State;
-  /** Grants of this session that were given, or had been before this drive. */
-  #granted = 0;
+  #granted = 0; // of the session's grants, from the first on
 
   constructor(parts: DriverParts) {
     this.#parts = parts;
@@ -62,8 +61,9 @@ class SessionDriver {
       if (leave?.aborted) continue;
       const now = time();
       const moves = next(s, now, heldBack(s, p.orders.now()));
-      if (moves.map((move) => perform(this.#parts, move)).some(Boolean)) continue; // same commit, next moves
-      const launches = moves.map((move) => announcer.announce(move));
+      const performed = moves.map((move) => performOrAwait(this.#parts, move));
+      if (performed.includes(true)) continue; // same commit, next moves
+      const launches = moves.map((move, i) => (performed[i] === "awaited" ? null : announcer.announce(move)));
       if (!(await commits.flush())) continue;
       passes = 0;
       for (const launch of launches) launch?.();
@@ -111,9 +111,7 @@ class SessionDriver {
     await waits.untilWoken(turnMs, due === null ? null : due - time());
   }
 
-  #hasNews(): boolean {
-    return this.#parts.effects.hasResults() || this.#parts.waits.hasArrived() || this.#isCancelDue();
-  }
+  #hasNews = (): boolean => this.#parts.effects.hasResults() || this.#parts.waits.hasArrived() || this.#isCancelDue();
 
   #isCancelDue(): boolean {
     return this.#parts.cancel.aborted && this.#s.turn !== null && this.#s.turn.cancel === null;

@@ -3,8 +3,7 @@
  * G3 any error denies. G4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
-
-import { orDenied } from "../gate/fail-closed.ts";
+import { orAwaited } from "../gate/fail-closed.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
@@ -215,7 +214,7 @@ function once<T>(work: () => T): () => T {
   };
 }
 
-const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orDenied(() => p.gate.decide(action, facts));
+const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orAwaited(() => p.gate.decide(action, facts));
 
 /** Q9 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
 function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number): Verdict {

@@ -1,5 +1,6 @@
 /** The moves that stay in the process: their events go with the next commit. True from `perform`: something was recorded, and the moves are chosen again. */
 import { expiry } from "../gate/approvals.ts";
+import { AwaitsGate } from "../gate/late.ts";
 import { haltOf } from "../journal/orders.ts";
 import { type ActionId, canonical, type Decided, type Limits, type Outcome, printActionId } from "../vocab/index.ts";
 import type { Announcer } from "./announce.ts";
@@ -28,7 +29,19 @@ export type Performing = Readonly<{
   cancel: AbortSignal;
 }>;
 
-export function perform(at: Performing, move: Move): boolean {
+/** A move whose gate answers later is not launched: it is decided again, on the facts of then, once the answer is there. */
+export function performOrAwait(at: Performing, move: Move): boolean | "awaited" {
+  try {
+    return perform(at, move);
+  } catch (error) {
+    if (!(error instanceof AwaitsGate)) throw error;
+    const name = `gate:${error.key}`;
+    if (!at.c.isInFlight(name)) at.c.launch(name, () => error.answered.then(() => () => []));
+    return "awaited";
+  }
+}
+
+function perform(at: Performing, move: Move): boolean {
   const { c, announcer, stop } = at;
   const t = c.s.turn;
   if (move.kind === "gate") {

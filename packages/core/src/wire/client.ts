@@ -1,13 +1,13 @@
 /**
- * The typed client of `/api/v1`: calls by the table of routes, over a transport that is passed in (`fetch` in a browser or in Node, a function in a test).
+ * The typed client of `/api/v1`: calls by the table of operations, over a transport that is passed in (`fetch` in a browser or in Node, a function in a test).
  *
- * W40 a call is written and read by its route's own decoders; what the server refuses is a value (`problem`), and what is no answer of this API is one too.
+ * W40 a call is written and read by its operation's own schemas; what the server refuses is a value (`problem`), and what is no answer of this API is one too.
  * W41 whatever changes something is sent with an idempotency key: the caller's own, or one made for the call, so that trying it again does it once.
  */
 import type * as z from "zod";
-import { ROUTES, type RouteInput, type RouteName, type RouteOutput } from "./api.ts";
+import { API, IDEMPOTENCY_KEY, type Operation } from "./operation.ts";
+import { OPERATIONS, type OperationInput, type OperationName, type OperationOutput } from "./operations.ts";
 import { PROBLEM_MEDIA_TYPE, type Problem, problemSchema, unreadable, wireProblem } from "./problem.ts";
-import { API, IDEMPOTENCY_KEY, type Route } from "./route.ts";
 
 export type ClientRequest = Readonly<{
   method: string;
@@ -23,13 +23,13 @@ export type HttpTransport = (request: ClientRequest) => Promise<HttpResponse>;
 
 export type Called<T> = Readonly<{ kind: "ok"; value: T } | { kind: "problem"; problem: Problem }>;
 export type CallOptions = Readonly<{ key?: string; signal?: AbortSignal }>;
-/** Routes that answer with one value; those that stream are followed by `openLink`, or read as server-sent events. */
-export type CallableRoute = {
-  [K in RouteName]: (typeof ROUTES)[K]["answers"]["kind"] extends "events" | "ui-stream" ? never : K;
-}[RouteName];
+/** Operations that return one value; those that stream are followed by `openLink`, or read as server-sent events. */
+export type CallableOperation = {
+  [K in OperationName]: (typeof OPERATIONS)[K]["answers"]["kind"] extends "events" | "ui-stream" ? never : K;
+}[OperationName];
 
 export type Client = Readonly<{
-  call<K extends CallableRoute>(name: K, input: RouteInput<K>, options?: CallOptions): Promise<Called<RouteOutput<K>>>;
+  call<K extends CallableOperation>(name: K, input: OperationInput<K>, options?: CallOptions): Promise<Called<OperationOutput<K>>>;
 }>;
 
 /** `makeKey` makes an idempotency key nobody else has. */
@@ -44,8 +44,8 @@ export function createClient(transport: HttpTransport, makeKey: () => string): C
 
 type Loose = Readonly<{ params?: Readonly<Record<string, unknown>>; query?: Readonly<Record<string, unknown>>; body?: unknown }>;
 
-function requestOf(name: RouteName, given: Loose, key: string, signal: AbortSignal | null): ClientRequest | Problem {
-  const route: Route = ROUTES[name];
+function requestOf(name: OperationName, given: Loose, key: string, signal: AbortSignal | null): ClientRequest | Problem {
+  const route: Operation = OPERATIONS[name];
   const { params = {}, query = {}, body } = given;
   for (const [what, schema, value] of [
     ["the parameters", route.params, params],
@@ -66,15 +66,15 @@ function requestOf(name: RouteName, given: Loose, key: string, signal: AbortSign
   return { method: route.method, path: where, headers, body: body === undefined ? null : JSON.stringify(body), signal };
 }
 
-async function answerOf<K extends RouteName>(name: K, response: HttpResponse): Promise<Called<RouteOutput<K>>> {
-  const route: Route = ROUTES[name];
+async function answerOf<K extends OperationName>(name: K, response: HttpResponse): Promise<Called<OperationOutput<K>>> {
+  const route: Operation = OPERATIONS[name];
   const text = await response.text();
-  const no = (problem: Problem): Called<RouteOutput<K>> => ({ kind: "problem", problem });
+  const no = (problem: Problem): Called<OperationOutput<K>> => ({ kind: "problem", problem });
   if (response.status >= 400) return no(problemIn(response, text));
-  if (route.answers.kind !== "json") return { kind: "ok", value: text as RouteOutput<K> }; // its form is its own
+  if (route.answers.kind !== "json") return { kind: "ok", value: text as OperationOutput<K> }; // its form is its own
   const read = route.answers.schema.safeParse(parsed(text));
   // the decoder is the route's own: its type is what comes out of it
-  return read.success ? { kind: "ok", value: read.data as RouteOutput<K> } : no(strange(response, read.error));
+  return read.success ? { kind: "ok", value: read.data as OperationOutput<K> } : no(strange(response, read.error));
 }
 
 function problemIn(response: HttpResponse, text: string): Problem {

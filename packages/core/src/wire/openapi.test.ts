@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
-import { ROUTE_NAMES, ROUTES } from "./api.ts";
 import { openApi } from "./openapi.ts";
+import { OPERATION_NAMES, OPERATIONS } from "./operations.ts";
 
 test("W39 the description is valid OpenAPI 3.1", async () => {
   const validator = new Validator();
@@ -16,13 +16,13 @@ test("W39 every route of the table is in it, with its sentence, its key where it
     paths: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>;
   }>;
   const told = Object.entries(paths).flatMap(([path, ops]) => Object.entries(ops).map(([method, op]) => ({ path, method, op })));
-  expect(told).toHaveLength(ROUTE_NAMES.length);
-  for (const name of ROUTE_NAMES) {
-    const { path, method, says, idempotencyKey, status, act } = ROUTES[name];
+  expect(told).toHaveLength(OPERATION_NAMES.length);
+  for (const name of OPERATION_NAMES) {
+    const { path, method, summary, idempotencyKey, status, act } = OPERATIONS[name];
     const op = paths[path]?.[method.toLowerCase()];
     expect(op, name).toMatchObject({
       operationId: name,
-      summary: says,
+      summary,
       responses: { [status]: {}, default: { $ref: "#/components/responses/Problem" } },
     });
     expect(JSON.stringify(op?.parameters ?? []).includes("idempotency-key"), name).toBe(idempotencyKey);

@@ -1,12 +1,12 @@
 /**
- * The description of `/api/v1`, OpenAPI 3.1, made from the table of routes: it cannot say anything else than what the server decodes.
- * W39 the description is valid OpenAPI 3.1, has every route of the table, and each route's own sentence, schemas and problems.
+ * The description of `/api/v1`, OpenAPI 3.1, made from the table of operations: it cannot say anything else than what the server decodes.
+ * W39 the description is valid OpenAPI 3.1, has every operation of the table, and each one's sentence, schemas and problems.
  */
 import * as z from "zod";
 import type { Json, JsonObject } from "../vocab/index.ts";
-import { ROUTE_NAMES, ROUTES } from "./api.ts";
+import { API, IDEMPOTENCY_KEY, idempotencyKey, type Operation } from "./operation.ts";
+import { OPERATION_NAMES, OPERATIONS } from "./operations.ts";
 import { PROBLEM_MEDIA_TYPE, problemSchema } from "./problem.ts";
-import { API, IDEMPOTENCY_KEY, idempotencyKey, type Route } from "./route.ts";
 
 const TAGS: Readonly<Record<string, string>> = {
   server: "The server itself: health, metrics, who is asking.",
@@ -20,8 +20,8 @@ const TAGS: Readonly<Record<string, string>> = {
 
 export function openApi(version: string): JsonObject {
   const paths: Record<string, Record<string, Json>> = {};
-  for (const name of ROUTE_NAMES) {
-    const route: Route = ROUTES[name];
+  for (const name of OPERATION_NAMES) {
+    const route: Operation = OPERATIONS[name];
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(name, route) };
   }
   return {
@@ -58,7 +58,7 @@ export function openApi(version: string): JsonObject {
   };
 }
 
-function operation(name: string, route: Route): Json {
+function operation(name: string, route: Operation): Json {
   const parameters = [
     ...parametersOf(route.params, "path"),
     ...parametersOf(route.query, "query"),
@@ -77,21 +77,21 @@ function operation(name: string, route: Route): Json {
   return {
     operationId: name,
     tags: [route.tag],
-    summary: route.says,
+    summary: route.summary,
     ...(route.act === "open" ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(isNothing(route.body)
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: schemaOf(route.body, "input") } } } }),
     responses: {
-      [String(route.status)]: { description: route.says, content: contentOf(route) },
+      [String(route.status)]: { description: route.summary, content: contentOf(route) },
       default: { $ref: "#/components/responses/Problem" },
     },
     "x-orgate-act": typeof route.act === "string" ? route.act : { ...route.act },
   };
 }
 
-function contentOf({ answers }: Route): Json {
+function contentOf({ answers }: Operation): Json {
   switch (answers.kind) {
     case "json":
       return { "application/json": { schema: schemaOf(answers.schema, "output") } };

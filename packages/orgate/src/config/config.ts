@@ -5,7 +5,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { type Limits, lowerFirst, nearest, type Prices } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
-import { projectSchedule, projectWebhook, type WrittenSchedule, type WrittenWebhook } from "./schedule-schema.ts";
+import { projectScheduleSchema, projectWebhookSchema, type ScheduleConfig, type WebhookConfig } from "./schedule-schema.ts";
 
 const member = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
 /** A group and who is in it. */
@@ -63,8 +63,8 @@ const projectSchema = z.strictObject({
       secret_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "must be the name of an environment variable"),
     })
     .optional(),
-  schedules: z.record(member, projectSchedule).default({}),
-  webhooks: z.record(member, projectWebhook).default({}),
+  schedules: z.record(member, projectScheduleSchema).default({}),
+  webhooks: z.record(member, projectWebhookSchema).default({}),
 });
 
 export type Config = Readonly<{
@@ -108,8 +108,8 @@ export type Config = Readonly<{
   /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
   notify: Readonly<{ webhook: string; secretEnv: string }> | null;
   /** By name, as they are written. */
-  schedules: Readonly<Record<string, WrittenSchedule>>;
-  webhooks: Readonly<Record<string, WrittenWebhook>>;
+  schedules: Readonly<Record<string, ScheduleConfig>>;
+  webhooks: Readonly<Record<string, WebhookConfig>>;
   /** Files that are read in place of what lies there: for whoever tries a change. No setting. */
   drafts?: readonly Draft[];
   /** Whether the shell's agent has the tool `shell`: `orgate shell --allow-shell`. No setting either. */

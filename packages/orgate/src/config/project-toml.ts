@@ -4,14 +4,16 @@
  * A3 The nearest one upward is the project; `--project` names a folder and looks nowhere else.
  * A4 A file that cannot be read, is not TOML, or holds an unknown or wrong setting is refused with file, line and column.
  */
+
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { FaultError } from "@orgate/core/vocab";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
-import { placeOf, readToml, type TextPlace } from "../files/toml-text.ts";
+import { findTomlPosition, readToml, type TextPosition } from "../files/toml-text.ts";
+import { errorMessage } from "../node/error-message.ts";
 import { type Config, toConfig } from "./config.ts";
 
-export { placeOf };
+export { findTomlPosition as placeOf };
 
 const FILE = "orgate.toml";
 const HINT = "see docs/guide/project.md for every setting";
@@ -46,7 +48,7 @@ export function readProject(folder: string): Config {
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw bad(file, toml, `not TOML: ${toml.detail}`, HINT);
   const read = toConfig(toml.value, root, file);
-  if (read.kind === "invalid") throw bad(file, placeOf(text, read.issue.path), read.issue.detail, HINT);
+  if (read.kind === "invalid") throw bad(file, findTomlPosition(text, read.issue.path), read.issue.detail, HINT);
   return read.config;
 }
 
@@ -60,10 +62,10 @@ function readText(file: string): string {
   try {
     return readTextFile(file, MAX_BYTES);
   } catch (error) {
-    throw bad(file, null, error instanceof Error ? error.message : String(error), "it must be a readable text file", error);
+    throw bad(file, null, errorMessage(error), "it must be a readable text file", error);
   }
 }
 
-function bad(file: string, place: TextPlace | null, detail: string, hint: string, cause?: unknown): FaultError {
+function bad(file: string, place: TextPosition | null, detail: string, hint: string, cause?: unknown): FaultError {
   return new FaultError({ kind: "file-bad", file, line: place?.line ?? null, column: place?.column ?? null, detail, hint }, cause);
 }

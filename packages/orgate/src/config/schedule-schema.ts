@@ -31,10 +31,10 @@ const schedule = {
   enabled: z.boolean().default(d.enabled),
 };
 /** Beside its agent. */
-export const ownSchedule = z.strictObject(schedule);
+export const agentScheduleSchema = z.strictObject(schedule);
 /** In `orgate.toml`. */
-export const projectSchedule = z.strictObject({ agent: name, ...schedule });
-export type WrittenSchedule = z.output<typeof projectSchedule>;
+export const projectScheduleSchema = z.strictObject({ agent: name, ...schedule });
+export type ScheduleConfig = z.output<typeof projectScheduleSchema>;
 
 const header = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, "must be the name of a header");
 const filter = z
@@ -73,6 +73,6 @@ const webhook = {
   id_header: header.exactOptional(),
   timestamp_header: header.exactOptional(),
 };
-export const ownWebhook = z.strictObject(webhook);
-export const projectWebhook = z.strictObject({ agent: name, ...webhook });
-export type WrittenWebhook = z.output<typeof projectWebhook>;
+export const agentWebhookSchema = z.strictObject(webhook);
+export const projectWebhookSchema = z.strictObject({ agent: name, ...webhook });
+export type WebhookConfig = z.output<typeof projectWebhookSchema>;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type ApprovalId, type CallKey, epoch, type SessionId, type ToolContext } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { readProject } from "../config/project-toml.ts";
-import { projectSchedule } from "../config/schedule-schema.ts";
+import { projectScheduleSchema } from "../config/schedule-schema.ts";
 import { loadProjectAgents } from "../project/project-agents.ts";
 import { openCalendar } from "../schedules/calendar.ts";
 import { specOf } from "../schedules/declaring.ts";
@@ -142,7 +142,7 @@ test("W142 an operator who sees one agent is told of one, and of no session, fig
   expect(await look("list_sessions")).toMatchObject({ count: 1, sessions: [{ agent: "clerk" }] });
   expect(await look("query_metrics")).toMatchObject({ sessions: 1, turns: 1, byAgent: [{ name: "clerk", count: 1 }] });
   expect(await look("list_approvals")).toMatchObject({ count: 0 });
-  const spec = (agent: string) => specOf(projectSchedule.parse({ agent, cron: "0 2 * * *" }), "ann", openCalendar());
+  const spec = (agent: string) => specOf(projectScheduleSchema.parse({ agent, cron: "0 2 * * *" }), "ann", openCalendar());
   const schedules = ["clerk", "other"].map((agent) => ({ name: `${agent}-nightly`, spec: spec(agent), from: "orgate.toml" }));
   await bookOf(desk.runtime.place).declare(schedules, { kind: "user", id: "ann" });
   expect(await look("list_schedules")).toMatchObject({

@@ -19,23 +19,23 @@ import {
 } from "@orgate/core";
 import * as z from "zod";
 import { sha256 } from "../node/crypto.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { Voices, VoicesNeed } from "../server/coordinator/caller-access.ts";
-import type { Fleet, FleetNeed } from "../server/coordinator/fleet.ts";
-import type { Floor } from "../server/session-driver.ts";
+import type { CallerAccess, CallerAccessPorts } from "../operations/coordinator/caller-access.ts";
+import type { Fleet, FleetPorts } from "../operations/coordinator/fleet.ts";
+import type { SessionDriver } from "../operations/session-driver.ts";
+import type { Runtime } from "../runtime/api.ts";
 
 export const COORDINATOR = "coordinator";
 
-export type CoordinatorPorts = FleetNeed &
-  VoicesNeed &
-  Readonly<{ runtime: FleetNeed["runtime"] & Pick<Runtime, "sessions">; floor: Pick<Floor, "send" | "outcome"> }>;
+export type CoordinatorPorts = FleetPorts &
+  CallerAccessPorts &
+  Readonly<{ runtime: FleetPorts["runtime"] & Pick<Runtime, "sessions">; floor: Pick<SessionDriver, "send" | "outcome"> }>;
 
 export type CoordinatorTools = Readonly<{
   tools: readonly Tool[];
   /** Holds delegates to what the operator may run. */
   middleware: Middleware;
   /** Whose conversation a session is, at which surface (null: it works for another session), and what those who speak in it may: for other tools that act for them. */
-  speaking(session: SessionId): Promise<Readonly<{ agent: string; surface: Surface | null; voices: Voices }>>;
+  speaking(session: SessionId): Promise<Readonly<{ agent: string; surface: Surface | null; voices: CallerAccess }>>;
   /** Until then they say that they do nothing. */
   connect(ports: CoordinatorPorts): void;
 }>;
@@ -50,20 +50,20 @@ const WAIT_MS = 25_000;
 
 /** R16 every project has these tools by name, and few ever call one: what they do is loaded then, and with it the server's routes. */
 const loadWork = async () => ({
-  ...(await import("../server/identity/access.ts")),
-  ...(await import("../server/coordinator/fleet.ts")),
-  ...(await import("../server/coordinator/fleet-schedules.ts")),
-  ...(await import("../server/coordinator/caller-access.ts")),
+  ...(await import("../operations/access.ts")),
+  ...(await import("../operations/coordinator/fleet.ts")),
+  ...(await import("../operations/coordinator/fleet-schedules.ts")),
+  ...(await import("../operations/coordinator/caller-access.ts")),
 });
 type Work = Awaited<ReturnType<typeof loadWork>>;
-type Desk = Readonly<{ work: Work; ports: CoordinatorPorts; fleet: Fleet; voices: Voices }>;
+type Desk = Readonly<{ work: Work; ports: CoordinatorPorts; fleet: Fleet; voices: CallerAccess }>;
 
 export function coordinatorTools(): CoordinatorTools {
   let ports: CoordinatorPorts | null = null;
   const heard = async (session: SessionId): Promise<Desk> => {
     if (ports === null) throw new Error("the coordinator's tools work in the server alone: `orgate up` starts it");
     const work = await loadWork();
-    return { work, ports, fleet: work.fleetOf(ports), voices: await work.voicesOf(ports, session) };
+    return { work, ports, fleet: work.openFleet(ports), voices: await work.callerAccessFor(ports, session) };
   };
   return {
     tools: [...lookers(heard), ...actors(heard)],
@@ -250,7 +250,7 @@ const actors = (heard: Heard): readonly Tool[] => [
   }),
 ];
 
-function mayOrThrow(voices: Voices, wanted: Parameters<Voices["refuses"]>[0], what: string): void {
+function mayOrThrow(voices: CallerAccess, wanted: Parameters<CallerAccess["refuses"]>[0], what: string): void {
   const reason = voices.refuses(wanted);
   if (reason !== null) throw new Error(`\`${voices.speaker.principal.id}\` may not ${what}: ${reason}`);
 }
@@ -258,7 +258,7 @@ function mayOrThrow(voices: Voices, wanted: Parameters<Voices["refuses"]>[0], wh
 async function toldOf(
   { runtime }: CoordinatorPorts,
   session: SessionId,
-  outcome: Awaited<ReturnType<Floor["outcome"]>>,
+  outcome: Awaited<ReturnType<SessionDriver["outcome"]>>,
 ): Promise<JsonObject> {
   const nothing = { ending: null, output: null };
   if (outcome === null) return { state: "running", ...nothing, note: "it goes on: look at its session later" };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { JournalEvent, SessionId } from "@orgate/core";
 import { decodePayload, type StoredEntry } from "@orgate/core/journal";
-import { openLook, type ReadOnlyStore } from "../store/open-read-only.ts";
+import { openReadOnlyStore, type ReadOnlyStore } from "../store/open-read-only.ts";
 import { EXIT } from "../terminal/command.ts";
 import { count } from "../terminal/table.ts";
 import type { Ended, Stage } from "./stage.ts";
@@ -143,7 +143,7 @@ function eventsOf(look: ReadOnlyStore, session: SessionId): readonly JournalEven
 }
 
 function looking<T>({ project }: Stage, work: (look: ReadOnlyStore) => T): T {
-  const look = openLook(join(project, ".orgate"));
+  const look = openReadOnlyStore(join(project, ".orgate"));
   try {
     return work(look);
   } finally {

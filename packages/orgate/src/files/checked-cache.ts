@@ -8,7 +8,7 @@ import type { Remark } from "@orgate/core/gate";
 import * as z from "zod";
 import { readTextFile } from "./text-file.ts";
 
-export type CheckedBefore = Readonly<{
+export type CheckedCache = Readonly<{
   /** What was remarked when this passed; null where it is not known to have. */
   find(digest: string): readonly Remark[] | null;
   passed(digest: string, remarks: readonly Remark[]): void;
@@ -16,7 +16,7 @@ export type CheckedBefore = Readonly<{
   keep(): void;
 }>;
 
-export const NOTHING_CHECKED: CheckedBefore = { find: () => null, passed: () => {}, keep: () => {} };
+export const NO_CHECKED_CACHE: CheckedCache = { find: () => null, passed: () => {}, keep: () => {} };
 
 const MAX_BYTES = 8 * 1_048_576;
 const MOST = 10_000;
@@ -35,7 +35,7 @@ const fileSchema = z.strictObject({
 });
 
 /** `stamp`: all that decides beside what the digests are of. */
-export function checkedBefore(directory: string, stamp: string): CheckedBefore {
+export function openCheckedCache(directory: string, stamp: string): CheckedCache {
   const file = join(directory, "checked.json");
   const before = readChecked(file, stamp);
   const used = new Map<string, readonly Remark[]>();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import { type Remembered, rememberedIn } from "./file-cache.ts";
+import { type FileCache, openFileCache } from "./file-cache.ts";
 
 let home = "";
 beforeEach(() => {
@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-const open = (root = "/p", stamp = "1"): Remembered => rememberedIn({ home, root, stamp, hash: sha256 });
+const open = (root = "/p", stamp = "1"): FileCache => openFileCache({ home, root, stamp, hash: sha256 });
 function kept(digest = "d", json = '{"a":"ä\\n"}'): void {
   const memory = open();
   memory.keep(digest, json);

@@ -1,6 +1,6 @@
 /**
  * What was once made of a project's files, in `$ORGATE_HOME/cache`: one file for each project, a line for each thing, under the digest of all that it was made from.
- * What lies in it is used as it stands, so it lies where compiled code does (decision 0064): in a person's own folder, and only where nobody else may write to it.
+ * What lies in it is used as it stands, so it lies where compiled code does (decision 0049): in a person's own folder, and only where nobody else may write to it.
  *
  * R18 a cache and never the truth: what is damaged, of other code or of another project, or lies where others may write, is not used, and made anew.
  */
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Hash } from "@orgate/core";
 import * as z from "zod";
 
-export type Remembered = Readonly<{
+export type FileCache = Readonly<{
   /** JSON, as it was kept; null where nothing is known. */
   find(digest: string): string | null;
   /** `json`: one line. */
@@ -18,9 +18,9 @@ export type Remembered = Readonly<{
   save(): void;
 }>;
 
-export const NOTHING_REMEMBERED: Remembered = { find: () => null, keep: () => {}, save: () => {} };
+export const NO_FILE_CACHE: FileCache = { find: () => null, keep: () => {}, save: () => {} };
 
-export type RememberedOptions = Readonly<{
+export type FileCacheOptions = Readonly<{
   /** `$ORGATE_HOME`. */
   home: string;
   /** Of which project: its folder. */
@@ -34,8 +34,8 @@ const MAX_BYTES = 64 * 1_048_576;
 const MOST = 20_000;
 const headSchema = z.strictObject({ stamp: z.string(), sum: z.string() });
 
-export function rememberedIn({ home, root, stamp, hash }: RememberedOptions): Remembered {
-  if (!isOwn(home, statSync)) return NOTHING_REMEMBERED;
+export function openFileCache({ home, root, stamp, hash }: FileCacheOptions): FileCache {
+  if (!isOwn(home, statSync)) return NO_FILE_CACHE;
   const folder = join(home, "cache");
   const file = join(folder, `project-${hash(root).slice(0, 32)}`);
   const known = readLines(folder, file, hash(stamp), hash);

@@ -4,6 +4,7 @@
  * M92 a file that is named by its path has the media type that its bytes say; one whose name says otherwise is refused, and what is neither an image,
  *     a PDF nor UTF-8 text is refused with what is accepted.
  */
+
 import { basename, extname } from "node:path";
 import {
   type Attachment,
@@ -17,6 +18,7 @@ import {
   type Said,
   sniff,
 } from "@orgate/core";
+import { errorMessage } from "../node/error-message.ts";
 import { readBytes } from "./text-file.ts";
 
 /** As a caller writes it. Bytes of `text/…` are UTF-8. */
@@ -106,7 +108,7 @@ export function fileAt(path: string): Attachment {
   try {
     bytes = readBytes(path, MAX_FILE_BYTES);
   } catch (error) {
-    throw refused(name, error instanceof Error ? error.message : String(error), error);
+    throw refused(name, errorMessage(error), error);
   }
   const end = extname(path).toLowerCase();
   const found = sniff(encoded(bytes.subarray(0, 18)));

@@ -31,17 +31,17 @@ type Judge = (path: string) => Readonly<{ kind: "free"; real: string } | { kind:
 type Guard = Readonly<{ judge: Judge /** The same for many paths, at the cost of one. */; survey(): Judge }>;
 export type ProjectFilesOptions = Readonly<{ root: string; reading: Guard; writing: Guard }>;
 
-export type Located = Readonly<{ kind: "at"; path: string } | { kind: "refused"; why: string }>;
-export type Content = Readonly<{ bytes: Uint8Array /** Of the whole file; more than `bytes` when it was cut. */; size: number }>;
+export type LocatedPath = Readonly<{ kind: "at"; path: string } | { kind: "refused"; why: string }>;
+export type FileContent = Readonly<{ bytes: Uint8Array /** Of the whole file; more than `bytes` when it was cut. */; size: number }>;
 
-export type Below = Readonly<{ path: string; read(maxBytes: number): Content }>;
+export type ListedFile = Readonly<{ path: string; read(maxBytes: number): FileContent }>;
 
 export type ProjectFiles = Readonly<{
   /** The one path, from the project's folder, that this one leads to. `.` is the folder itself. */
-  locate(path: string, to: "read" | "write"): Located;
-  read(path: string, maxBytes: number): Content;
+  locate(path: string, to: "read" | "write"): LocatedPath;
+  read(path: string, maxBytes: number): FileContent;
   /** Files below a folder, by name, without links and what may not be read. What is protected is looked at once, at the beginning. */
-  below(path: string, skip: (name: string) => boolean): Generator<Below>;
+  below(path: string, skip: (name: string) => boolean): Generator<ListedFile>;
   /** `change` gets what is there, null for no file, and says what is to be. */
   replace(path: string, maxBytes: number, change: (before: Uint8Array | null) => Uint8Array): void;
 }>;
@@ -64,9 +64,9 @@ type Folder = Readonly<{
 export function projectFiles({ root: given, reading, writing }: ProjectFilesOptions): ProjectFiles {
   const root = realpathSync(given);
 
-  const locate = (path: string, to: "read" | "write"): Located => located(path, (to === "read" ? reading : writing).judge);
+  const locate = (path: string, to: "read" | "write"): LocatedPath => located(path, (to === "read" ? reading : writing).judge);
 
-  function located(path: string, judge: Judge): Located {
+  function located(path: string, judge: Judge): LocatedPath {
     const judged = judge(path);
     if (judged.kind === "protected") return { kind: "refused", why: `\`${path}\` is protected (${judged.what})` };
     const found = relative(root, judged.real);
@@ -82,15 +82,15 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
 
   const must = (path: string, to: "read" | "write"): readonly string[] => still(path, locate(path, to));
 
-  function still(path: string, at: Located): readonly string[] {
+  function still(path: string, at: LocatedPath): readonly string[] {
     if (at.kind === "refused") throw new Error(at.why);
     if (at.path !== path) throw new Error(`\`${path}\` leads somewhere else by now`);
     return path === "." ? [] : path.split("/");
   }
 
-  const read = (path: string, maxBytes: number): Content => contentAt(path, must(path, "read"), maxBytes);
+  const read = (path: string, maxBytes: number): FileContent => contentAt(path, must(path, "read"), maxBytes);
 
-  function contentAt(path: string, parts: readonly string[], maxBytes: number): Content {
+  function contentAt(path: string, parts: readonly string[], maxBytes: number): FileContent {
     return within(parts.slice(0, -1), false, (folder) => {
       const content = contentOf(folder, parts.at(-1) ?? ".", maxBytes);
       if (content === null) throw new Error(`there is no file \`${path}\``);
@@ -122,9 +122,9 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
     });
   }
 
-  const below = (path: string, skip: (name: string) => boolean): Generator<Below> => walk(path, skip, reading.survey());
+  const below = (path: string, skip: (name: string) => boolean): Generator<ListedFile> => walk(path, skip, reading.survey());
 
-  function* walk(path: string, skip: (name: string) => boolean, judge: Judge): Generator<Below> {
+  function* walk(path: string, skip: (name: string) => boolean, judge: Judge): Generator<ListedFile> {
     const parts = still(path, located(path, judge));
     const entries = within(parts, false, (folder) => readdirSync(folder.at("."), { withFileTypes: true }));
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -171,7 +171,7 @@ function close({ fd }: Folder): void {
 }
 
 /** Null when there is nothing by that name. Never waits for the other end of a pipe. */
-function contentOf(folder: Folder, name: string, maxBytes: number): Content | null {
+function contentOf(folder: Folder, name: string, maxBytes: number): FileContent | null {
   if (statOf(folder.at(name)) === null) return null;
   const fd = openSync(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {

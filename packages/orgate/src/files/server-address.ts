@@ -13,7 +13,7 @@ const FILE = "server.json";
 const schema = z.object({ url: z.url(), pid: z.int().min(1) });
 
 /** Answers with what removes it again, unless another server has taken its place. */
-export function tellServerAddress(directory: string, url: string): () => void {
+export function writeServerAddress(directory: string, url: string): () => void {
   const file = join(directory, FILE);
   writeFileSync(file, `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 });
   return () => {
@@ -22,7 +22,7 @@ export function tellServerAddress(directory: string, url: string): () => void {
 }
 
 /** Null where none runs, as far as can be known here. */
-export function runningServerAddress(directory: string): string | null {
+export function readServerAddress(directory: string): string | null {
   const found = written(join(directory, FILE));
   return found !== null && isAlive(found.pid) ? found.url : null;
 }

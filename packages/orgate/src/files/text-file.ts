@@ -1,6 +1,8 @@
 /** Text files of a project: regular files, UTF-8, of a bounded size, or refused with what is wrong. */
+
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { resolve, sep } from "node:path";
+import { errorMessage } from "../node/error-message.ts";
 
 /** Throws a plain `Error` whose message is one phrase about the file: callers know its place and what to do. */
 export function readTextFile(file: string, maxBytes: number): string {
@@ -57,7 +59,7 @@ function troubleOf(error: unknown): string {
     case "ERR_ENCODING_INVALID_ENCODED_DATA":
       return "is not UTF-8";
     default:
-      return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      return `cannot be read: ${errorMessage(error)}`;
   }
 }
 

@@ -1,8 +1,8 @@
 /** TOML with places: the parser keeps none, but it can be asked. */
 import { parse, TomlError } from "smol-toml";
 
-export type TextPlace = Readonly<{ line: number; column: number }>;
-export type ReadToml = Readonly<{ kind: "toml"; value: unknown } | ({ kind: "not-toml"; detail: string } & TextPlace)>;
+export type TextPosition = Readonly<{ line: number; column: number }>;
+export type ReadToml = Readonly<{ kind: "toml"; value: unknown } | ({ kind: "not-toml"; detail: string } & TextPosition)>;
 
 export function readToml(text: string): ReadToml {
   try {
@@ -18,7 +18,7 @@ export function readToml(text: string): ReadToml {
  * Where a setting stands: the first beginning of the file, in whole lines, that is TOML and holds the path ends with the statement that
  * set it. Slow on a long file, and only ever done once, for an error.
  */
-export function placeOf(text: string, path: readonly PropertyKey[]): TextPlace {
+export function findTomlPosition(text: string, path: readonly PropertyKey[]): TextPosition {
   const lines = text.split("\n");
   for (let depth = path.length; depth > 0; depth -= 1) {
     let start = 0; // the line after the last beginning that was whole
@@ -48,7 +48,7 @@ function holds(text: string, path: readonly PropertyKey[]): boolean | null {
 }
 
 /** The key's own word where it can be seen; the statement's first character otherwise. */
-function inStatement(lines: readonly string[], start: number, end: number, key: PropertyKey | undefined): TextPlace {
+function inStatement(lines: readonly string[], start: number, end: number, key: PropertyKey | undefined): TextPosition {
   const word = typeof key === "string" ? key : null;
   for (let i = start; word !== null && i < end; i += 1) {
     const column = (lines[i] ?? "").indexOf(word);

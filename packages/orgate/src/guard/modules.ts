@@ -9,10 +9,10 @@ import { basename, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, FaultError } from "@orgate/core";
 import { isBelow } from "../files/text-file.ts";
-import { isProtectedBy, protectedPlaces, rememberLoaded } from "./protected-paths.ts";
+import { isProtectedBy, protectedPlaces, protectLoadedFile } from "./protected-paths.ts";
 
 /** Sorted, each once. A glob passes over tests and declarations; a path that is spelled out must be there. */
-export function projectFilesIn(root: string, patterns: readonly string[], setting: string): readonly string[] {
+export function matchProjectFiles(root: string, patterns: readonly string[], setting: string): readonly string[] {
   const files = new Set<string>();
   for (const pattern of patterns) {
     const isGlob = /[*?[\]{}!]/.test(pattern) && !existsSync(resolve(root, pattern));
@@ -37,13 +37,13 @@ export function projectFilesIn(root: string, patterns: readonly string[], settin
 const NAMED_LIKE = /\.(?:symbi|dsl|toml|[cm]?[jt]s)$/;
 
 /** Takes each thing that is wrong; the first is thrown unless somebody wants them all. */
-export type LoadTrouble = (fault: FaultError) => void;
-export const THROWN: LoadTrouble = (fault) => {
+export type OnLoadFault = (fault: FaultError) => void;
+export const THROW_FAULT: OnLoadFault = (fault) => {
   throw fault;
 };
 
 /** Null where a fault stopped it, which was told. */
-export async function asTold<T>(work: () => Promise<T>, trouble: LoadTrouble): Promise<T | null> {
+export async function reportFault<T>(work: () => Promise<T>, trouble: OnLoadFault): Promise<T | null> {
   try {
     return await work();
   } catch (error) {
@@ -54,15 +54,15 @@ export async function asTold<T>(work: () => Promise<T>, trouble: LoadTrouble): P
 }
 
 /** A fault as a problem with its place; `orgate.toml` where it names none. */
-export function problemOfFault({ fault }: FaultError, root: string): Problem {
+export function faultToProblem({ fault }: FaultError, root: string): Problem {
   const { message, hint } = describe(fault);
   if (fault.kind !== "file-bad") return { file: "orgate.toml", line: 1, column: 1, detail: message, hint };
-  return { file: labelled(root, fault.file), line: fault.line ?? 1, column: fault.column ?? 1, detail: fault.detail, hint };
+  return { file: toProjectPath(root, fault.file), line: fault.line ?? 1, column: fault.column ?? 1, detail: fault.detail, hint };
 }
 type Problem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
 
 /** For people, policies and journals: below the project, with forward slashes. */
-export const labelled = (root: string, path: string): string => relative(realpathSync(root), path).split(sep).join("/");
+export const toProjectPath = (root: string, path: string): string => relative(realpathSync(root), path).split(sep).join("/");
 
 const globbed = (root: string, pattern: string): readonly string[] =>
   globSync(pattern, { cwd: root, exclude: (path) => basename(path) === "node_modules" }).filter(
@@ -108,9 +108,9 @@ const fromProtectedPlaces: ResolveHookSync = (specifier, context, next) => {
 };
 
 const LOAD_MS = 30_000;
-export async function importedModule(file: string, root: string, withinMs = LOAD_MS): Promise<object> {
+export async function importModule(file: string, root: string, withinMs = LOAD_MS): Promise<object> {
   if (guardedRoots.size === 0) registerHooks({ resolve: fromProtectedPlaces });
-  rememberLoaded(root, file);
+  protectLoadedFile(root, file);
   if (!guardedRoots.has(root)) guardedRoots.set(root, protectedPlaces(root));
   const hooks = registerHooks({ resolve: withOwnPackages });
   try {

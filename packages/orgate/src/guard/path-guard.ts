@@ -27,8 +27,8 @@ import {
 } from "node:fs";
 import { basename, dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
 import { FaultError } from "@orgate/core";
-import { aList, mustFit, objectWith, text } from "../node/argument-checks.ts";
-import { filesUnder, isNamedBy, isWalked, namePatterns, PROTECTED_NAMES, protectedPlaces } from "./protected-paths.ts";
+import { aList, assertArguments, objectWith, text } from "../node/argument-checks.ts";
+import { isWalked, listFilesUnder, matchesName, namePatterns, PROTECTED_NAMES, protectedPlaces } from "./protected-paths.ts";
 
 export type PathGuardOptions = Readonly<{
   /** The project's folder. */
@@ -39,12 +39,12 @@ export type PathGuardOptions = Readonly<{
   places?: readonly string[];
 }>;
 
-export type Judged = Readonly<{ kind: "free"; real: string } | { kind: "protected"; what: string }>;
+export type PathVerdict = Readonly<{ kind: "free"; real: string } | { kind: "protected"; what: string }>;
 
 export type PathGuard = Readonly<{
-  judge(path: string): Judged;
+  judge(path: string): PathVerdict;
   /** The same, for many paths: what is protected is looked at now, and not again for each. */
-  survey(): (path: string) => Judged;
+  survey(): (path: string) => PathVerdict;
   /** Everything that is protected, there or not, with where links in it lead. */
   places(): readonly string[];
   /** A protected file that has a second name somewhere, told in words; null when there is none. The journal's own files are not looked at. */
@@ -63,17 +63,17 @@ const MAX_LINKS = 40;
 
 export function pathGuard(options: PathGuardOptions): PathGuard {
   const hint = 'such as { root: ".", also: [] }';
-  mustFit("pathGuard", { options: objectWith({ root: text(hint), also: aList(hint) }, hint) }, options);
+  assertArguments("pathGuard", { options: objectWith({ root: text(hint), also: aList(hint) }, hint) }, options);
   const root = realpathSync(options.root);
   const own = options.places?.map((name) => join(root, name)) ?? null;
   const also = options.also.map((path) => resolve(root, path));
   /** Looked at each time: what modules import changes while their author works on them. */
   const placesNow = (): readonly string[] => [...(own ?? protectedPlaces(root)), ...also];
 
-  const judge = (path: string): Judged => survey()(path);
+  const judge = (path: string): PathVerdict => survey()(path);
   const whyNot = (real: string): string | null => surveyed()(real);
 
-  function survey(): (path: string) => Judged {
+  function survey(): (path: string) => PathVerdict {
     const why = surveyed();
     return (path) => {
       if (path === "" || path.includes("\0")) return { kind: "protected", what: "it is no path" };
@@ -106,7 +106,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
         if (place !== undefined) return label(place);
         const name = keyOf(basename(path));
         if (own === null && PROTECTED_NAMES.has(name)) return label(path);
-        if (keyOf(dirname(path)) === keyOf(root) && isNamedBy(patterns, name)) return `${label(path)}, by orgate.toml`;
+        if (keyOf(dirname(path)) === keyOf(root) && matchesName(patterns, name)) return `${label(path)}, by orgate.toml`;
       }
       const stat = statOf(real);
       if (stat === null || !stat.isFile() || stat.nlink < 2) return null;
@@ -154,7 +154,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
   }
 
   function alias(): string | null {
-    const looked = placesNow().filter(isWalked).flatMap(filesUnder);
+    const looked = placesNow().filter(isWalked).flatMap(listFilesUnder);
     const twice = looked.find((file) => (statOf(file)?.nlink ?? 0) > 1);
     return twice === undefined ? null : `\`${label(twice)}\` has another name (a hard link) that could be written`;
   }
@@ -178,7 +178,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
 /** The places themselves, and what links in them lead to: a policy may be a link to a file elsewhere in the project. */
 function guarded(places: readonly string[]): readonly string[] {
   const found = new Set(places);
-  for (const path of [...places, ...places.filter(isWalked).flatMap(filesUnder)]) {
+  for (const path of [...places, ...places.filter(isWalked).flatMap(listFilesUnder)]) {
     if (statOf(path)?.isSymbolicLink() !== true) continue;
     const real = leadsTo(path);
     if (real !== null) found.add(real);

@@ -83,7 +83,7 @@ export const namePatterns = (root: string): readonly string[] =>
 
 /** What was loaded by name rather than by `orgate.toml`, by project. */
 const loadedFiles = new Map<string, Set<string>>();
-export function rememberLoaded(root: string, file: string): void {
+export function protectLoadedFile(root: string, file: string): void {
   const files = loadedFiles.get(root) ?? new Set();
   loadedFiles.set(root, files.add(file));
 }
@@ -98,7 +98,7 @@ export function protectedPlaces(root: string): readonly string[] {
     ...gitPrograms(root),
     ...ownPackages().filter((folder) => isBelow(folder, root)),
   ];
-  const files = named.filter(isWalked).flatMap((place) => filesUnder(place));
+  const files = named.filter(isWalked).flatMap((place) => listFilesUnder(place));
   const programs = [join(root, ".mcp.json"), ...files.filter((file) => file.endsWith(".clad.toml"))].flatMap((file) =>
     programsNamedIn(file, root),
   );
@@ -115,14 +115,14 @@ export const isWalked = (place: string): boolean =>
   !UNWALKED.has(place.slice(place.lastIndexOf(sep) + 1)) && !ownPackages().includes(place);
 
 /** Without what lies in folders that are not walked. */
-export function filesUnder(place: string): readonly string[] {
+export function listFilesUnder(place: string): readonly string[] {
   const stat = lstatSync(place, { throwIfNoEntry: false });
   if (stat === undefined) return [];
   if (!stat.isDirectory()) return [place];
   return readdirSync(place)
     .map((name) => join(place, name))
     .filter(isWalked)
-    .flatMap(filesUnder);
+    .flatMap(listFilesUnder);
 }
 
 const patternsIn = fromText((text): readonly string[] => {
@@ -213,5 +213,5 @@ function packageFolder(path: string): string | null {
 }
 
 /** Whether a file of this name, right in the project's folder, would be loaded. */
-export const isNamedBy = (patterns: readonly string[], name: string): boolean =>
+export const matchesName = (patterns: readonly string[], name: string): boolean =>
   patterns.some((pattern) => matchesGlob(name, pattern.replace(/^(?:\.?\/)+/, "").toLowerCase()));

@@ -23,7 +23,7 @@ import { type Access, foldAccess, isPersonName, lapsed, USED_LINK } from "@orgat
 export type SecretPort = Readonly<{ newSecret(): string; newName(): string; hashSecret(secret: string): Promise<string> }>;
 
 /** What is to stand for whom. Null limits: whatever the policies let the person do. */
-export type Giving = Readonly<{
+export type NewAccess = Readonly<{
   means: AccessMeans;
   person: string;
   agents: readonly string[] | null;
@@ -33,19 +33,19 @@ export type Giving = Readonly<{
   by: Principal;
 }>;
 /** `token` is what its owner shows; nobody can tell it again. */
-export type GivenAccess = Readonly<{ access: Access; token: string }>;
+export type IssuedAccess = Readonly<{ access: Access; token: string }>;
 
 export type AccessBook = Readonly<{
   /** As of the last refresh. */
   all(): ReadonlyMap<AccessId, Access>;
   refresh(): Promise<ReadonlyMap<AccessId, Access>>;
-  give(giving: Giving): Promise<GivenAccess>;
+  give(giving: NewAccess): Promise<IssuedAccess>;
   /** Revoked twice is revoked once. Throws where there is no such access. */
   revoke(access: AccessId, by: Principal, reason: string): Promise<Access>;
   /** All that still counts for this person is revoked: their key was withdrawn. Tells what was. */
   revokeAll(person: string, by: Principal): Promise<readonly AccessId[]>;
   /** A sign-in for a link, which is used up; null when it is good no more. */
-  exchange(link: AccessId, until: Millis): Promise<GivenAccess | null>;
+  exchange(link: AccessId, until: Millis): Promise<IssuedAccess | null>;
 }>;
 
 export type AccessPorts = Readonly<{ journal: Pick<Journal, "read" | "append">; secrets: SecretPort; now: () => Millis }>;
@@ -56,13 +56,13 @@ export const SIGN_IN_MS = 12 * 3_600_000;
 
 const KEY_WITHDRAWN = "the person's key was withdrawn";
 /** Why it does not count any more, for whoever shows it; null while it does. */
-export function whyLapsed(access: Access, what: string, now: Millis): string | null {
+export function explainLapse(access: Access, what: string, now: Millis): string | null {
   const why = lapsed(access, now);
   if (why === null) return null;
-  if (access.revoked?.reason === KEY_WITHDRAWN) return keyWithdrawn(access.person);
+  if (access.revoked?.reason === KEY_WITHDRAWN) return keyWithdrawnText(access.person);
   return `this ${what} ${why === "used" ? "was used: it is good once" : `is ${why}`}`;
 }
-export const keyWithdrawn = (person: string): string => `the key that stands for \`${person}\` was withdrawn`;
+export const keyWithdrawnText = (person: string): string => `the key that stands for \`${person}\` was withdrawn`;
 
 /** Whether this person has ever signed in. */
 export const hasSignedIn = (all: ReadonlyMap<AccessId, Access>, person: string): boolean =>
@@ -70,7 +70,7 @@ export const hasSignedIn = (all: ReadonlyMap<AccessId, Access>, person: string):
 
 const PAGE = 500;
 
-export function accessBook({ journal, secrets, now }: AccessPorts): AccessBook {
+export function openAccessBook({ journal, secrets, now }: AccessPorts): AccessBook {
   let all: ReadonlyMap<AccessId, Access> = new Map();
   let through: Seq = seq(0);
   let reading: Promise<unknown> = Promise.resolve();
@@ -107,14 +107,14 @@ export function accessBook({ journal, secrets, now }: AccessPorts): AccessBook {
     }
   }
 
-  async function prepare(giving: Giving, from: AccessId | null) {
+  async function prepare(giving: NewAccess, from: AccessId | null) {
     if (!isPersonName(giving.person)) throw usage(`\`${giving.person}\` cannot name a person`, "use at most 32 of a-z, 0-9, `_` and `-`");
     const name = secrets.newName();
     const secret = secrets.newSecret();
     const access = accessId(`x_${name}`);
     const event = { kind: "access.given", access, ...giving, check: await secrets.hashSecret(secret), from } as const;
     const token = `${PREFIXES[giving.means]}_${name}_${secret}`;
-    return { event, token, given: (): GivenAccess => ({ access: must(access), token }) };
+    return { event, token, given: (): IssuedAccess => ({ access: must(access), token }) };
   }
 
   function must(access: AccessId): Access {

@@ -1,6 +1,6 @@
 import { randomBytes, scryptSync } from "node:crypto";
 import { expect, test } from "vitest";
-import { fitsSecret, fitsSlowly, hashSecret, NOBODYS, newName, newSecret } from "./secret-hash.ts";
+import { hashSecret, matchesSecret, matchesSlowHash, newName, newSecret, UNMATCHABLE_HASH } from "./secret-hash.ts";
 
 /** As earlier versions kept it. */
 function scryptOf(secret: string): string {
@@ -16,16 +16,16 @@ test("W102 W440 a secret fits its own hash alone, at once, and the same secret i
   expect(newName()).toMatch(/^[0-9a-f]{16}$/);
   expect(one).not.toBe(two);
   expect(one).not.toContain(secret);
-  expect([fitsSecret(secret, one), fitsSecret(secret, two)]).toEqual([true, true]);
-  expect(fitsSecret(newSecret(), one)).toBe(false);
-  expect(fitsSecret(secret, NOBODYS)).toBe(false);
+  expect([matchesSecret(secret, one), matchesSecret(secret, two)]).toEqual([true, true]);
+  expect(matchesSecret(newSecret(), one)).toBe(false);
+  expect(matchesSecret(secret, UNMATCHABLE_HASH)).toBe(false);
 });
 
 test("W102 W440 a hash of an earlier version still counts, and takes its time", async () => {
   const secret = newSecret();
   const kept = scryptOf(secret);
-  expect(fitsSecret(secret, kept)).toBe(null);
-  expect([await fitsSlowly(secret, kept), await fitsSlowly(newSecret(), kept)]).toEqual([true, false]);
+  expect(matchesSecret(secret, kept)).toBe(null);
+  expect([await matchesSlowHash(secret, kept), await matchesSlowHash(newSecret(), kept)]).toEqual([true, false]);
 });
 
 test("W102 what is kept in any other form, or was made weaker, fits nothing", async () => {
@@ -34,5 +34,5 @@ test("W102 what is kept in any other form, or was made weaker, fits nothing", as
   const slow = scryptOf(secret);
   const cost = (log: string) => slow.replace("$15$", `$${log}$`);
   for (const other of ["", secret, kept.replace("sha256", "plain"), `${kept}$`, kept.slice(0, -1), cost("10"), cost("21"), `${slow}$`])
-    expect([other, fitsSecret(secret, other) ?? (await fitsSlowly(secret, other))]).toEqual([other, false]);
+    expect([other, matchesSecret(secret, other) ?? (await matchesSlowHash(secret, other))]).toEqual([other, false]);
 });

@@ -24,7 +24,7 @@ export async function hashSecret(secret: string): Promise<string> {
 }
 
 /** At once; null where only a slow check can tell (`fitsSlowly`). */
-export function fitsSecret(secret: string, kept: string): boolean | null {
+export function matchesSecret(secret: string, kept: string): boolean | null {
   const [, salt, hash] = FAST.exec(kept) ?? [];
   if (salt === undefined || hash === undefined) return SLOW.test(kept) ? null : false;
   return timingSafeEqual(Buffer.from(hash, "base64url"), digest(secret, Buffer.from(salt, "base64url")));
@@ -33,7 +33,7 @@ export function fitsSecret(secret: string, kept: string): boolean | null {
 const digest = (secret: string, salt: Buffer): Buffer => createHash("sha256").update(salt).update(secret).digest();
 
 /** Of a hash that an earlier version made: 32 MiB and tens of milliseconds. */
-export async function fitsSlowly(secret: string, kept: string): Promise<boolean> {
+export async function matchesSlowHash(secret: string, kept: string): Promise<boolean> {
   const [, log, salt, hash] = SLOW.exec(kept) ?? [];
   const cost = Number(log);
   if (salt === undefined || hash === undefined || cost < LEAST_LOG_COST || cost > MOST_LOG_COST) return false;
@@ -43,7 +43,7 @@ export async function fitsSlowly(secret: string, kept: string): Promise<boolean>
 }
 
 /** Fits nothing, and takes as long to find out: for a name that nobody has. */
-export const NOBODYS = `sha256$${"A".repeat(22)}$${"A".repeat(43)}`;
+export const UNMATCHABLE_HASH = `sha256$${"A".repeat(22)}$${"A".repeat(43)}`;
 
 const derive = (secret: string, salt: Buffer, log: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
@@ -51,3 +51,13 @@ const derive = (secret: string, salt: Buffer, log: number): Promise<Buffer> =>
     const options = { N: cost, r: R, p: 1, maxmem: 128 * R * cost + 16 * 1024 * 1024 };
     scrypt(secret, salt, BYTES, options, (error, key) => (error === null ? resolve(key) : reject(error)));
   });
+
+/** Secrets that stand for people, and what is kept of them. */
+export const secretPort = Object.freeze({
+  newSecret,
+  newName,
+  hashSecret,
+  fitsSecret: matchesSecret,
+  fitsSlowly: matchesSlowHash,
+  nobodys: UNMATCHABLE_HASH,
+});

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
-import { passphraseFor, secretsFrom } from "./secrets.ts";
+import { openSecrets, passphraseFor } from "./secrets.ts";
 import { secretStore } from "./secrets-file.ts";
 
 const folders: string[] = [];
@@ -89,7 +89,7 @@ test("T60 the environment comes first, and without need of the store nobody is a
       ]),
   );
   let asked = 0;
-  const secrets = secretsFrom(store, { ORGATE_SECRET_A: "from-env" }, async () => {
+  const secrets = openSecrets(store, { ORGATE_SECRET_A: "from-env" }, async () => {
     asked += 1;
     return PASS;
   });

@@ -5,6 +5,7 @@
  * T60 a store opens with its own passphrase only; what was changed in it, or made weaker, does not open; it is replaced whole, by rename. Two who
  *     change it at once take turns: the lock is SQLite's on a file of its own, so a killed process frees it.
  */
+
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,6 +13,7 @@ import { DatabaseSync } from "node:sqlite";
 import { FaultError } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../files/text-file.ts";
+import { errorMessage } from "../node/error-message.ts";
 
 const COST = 2 ** 17;
 export const LEAST_COST = 2 ** 15;
@@ -88,11 +90,7 @@ function takeTurn(directory: string): DatabaseSync {
     return lock;
   } catch (error) {
     lock.close();
-    throw bad(
-      path,
-      `cannot be locked: ${error instanceof Error ? error.message : String(error)}`,
-      "somebody else changes secrets: try again",
-    );
+    throw bad(path, `cannot be locked: ${errorMessage(error)}`, "somebody else changes secrets: try again");
   }
 }
 
@@ -130,7 +128,7 @@ function sealedIn(file: string): Sealed {
   try {
     value = JSON.parse(readTextFile(file, MAX_BYTES));
   } catch (error) {
-    throw bad(file, error instanceof SyntaxError ? STRANGE : error instanceof Error ? error.message : String(error), HINT);
+    throw bad(file, error instanceof SyntaxError ? STRANGE : errorMessage(error), HINT);
   }
   const read = fileSchema.safeParse(value);
   if (!read.success) throw bad(file, STRANGE, HINT);
@@ -160,7 +158,7 @@ function replace(file: string, text: string): void {
     renameSync(draft, file);
   } catch (error) {
     rmSync(draft, { force: true });
-    throw bad(file, `cannot be written: ${error instanceof Error ? error.message : String(error)}`, "look at its folder's permissions");
+    throw bad(file, `cannot be written: ${errorMessage(error)}`, "look at its folder's permissions");
   }
 }
 

@@ -7,6 +7,7 @@ import { statSync } from "node:fs";
 import { FaultError } from "@orgate/core";
 import { readTextFile } from "../files/text-file.ts";
 import type { Env } from "../node/env.ts";
+import { errorMessage } from "../node/error-message.ts";
 import type { SecretStore, Secrets } from "./secrets-file.ts";
 
 /** Asks a person, without showing what is typed; null: there is nobody to ask. */
@@ -22,7 +23,7 @@ const LEAST = 8;
 /** Undefined: there is none of that name. */
 export type SecretsLook = SecretsPort & Readonly<{ find(name: string): Promise<string | undefined> }>;
 
-export function secretsFrom(store: SecretStore, env: Env, ask: AskHidden): SecretsLook {
+export function openSecrets(store: SecretStore, env: Env, ask: AskHidden): SecretsLook {
   let opened: Promise<Secrets> | null = null;
   const open = async (): Promise<Secrets> => store.open(await passphraseFor(env, ask, "passphrase of the secrets: "));
   const find = async (name: string): Promise<string | undefined> =>
@@ -55,14 +56,14 @@ const missing = (name: string): FaultError =>
   new FaultError({
     kind: "usage",
     detail: `there is no secret \`${name}\``,
-    hint: `\`orgate secrets set ${name}\`, or set $${variableOf(name)}`,
+    hint: `\`orgate secrets set ${name}\`, or set $${secretVariable(name)}`,
   });
 
-export const variableOf = (name: string): string => `ORGATE_SECRET_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
+export const secretVariable = (name: string): string => `ORGATE_SECRET_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
 
 /** The format's own name for it counts too. */
 function fromEnvironment(name: string, env: Env): string | undefined {
-  const own = variableOf(name);
+  const own = secretVariable(name);
   return [env[own], env[own.replace(/^ORGATE/, "TOOLCLAD")]].find((value) => value !== undefined && value !== "");
 }
 
@@ -87,7 +88,7 @@ function keyIn(file: string): string {
   try {
     text = readTextFile(file, 64 * 1024).trim();
   } catch (error) {
-    throw bad(error instanceof Error ? error.message : String(error), `$${KEY_FILE} names a readable text file`);
+    throw bad(errorMessage(error), `$${KEY_FILE} names a readable text file`);
   }
   if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) throw bad("others may read it", `chmod 600 ${file}`);
   return long(text, file);

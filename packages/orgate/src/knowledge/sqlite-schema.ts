@@ -1,4 +1,5 @@
 /** The database of knowledge: its tables, how a connection is opened, and what a row means. Beside the journal, in a file of its own. */
+
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -13,6 +14,7 @@ import {
   seq,
   streamId,
 } from "@orgate/core/vocab";
+import { errorMessage } from "../node/error-message.ts";
 
 const FORMAT = 1;
 /** SQLite waits this long for another process that writes. */
@@ -66,7 +68,7 @@ export function openKnowledgeDatabase(directory: string): DatabaseSync {
     return db;
   } catch (error) {
     db?.close();
-    const detail = `cannot be read as a store of knowledge: ${error instanceof Error ? error.message : String(error)}`;
+    const detail = `cannot be read as a store of knowledge: ${errorMessage(error)}`;
     throw new FaultError(
       { kind: "file-bad", file, line: null, column: null, detail, hint: "put it aside, and `orgate knowledge import` what was exported" },
       error,
@@ -95,7 +97,7 @@ const orNull = <T>(value: unknown, to: (n: number) => T): T | null => (value ===
 const text = (value: unknown): string | null => (value === null ? null : String(value));
 
 /** What this file wrote it reads: bodies and labels were checked before they came in. */
-export function itemOf(row: Row): StoredItem {
+export function toStoredItem(row: Row): StoredItem {
   const stream = text(row["stream"]);
   const by = text(row["superseded_by"]);
   return {

@@ -5,16 +5,16 @@
 import type { DatabaseSync } from "node:sqlite";
 import { CANDIDATES, type Found, ranked, type Search, stem, type Vector, wordsIn } from "@orgate/core/knowledge";
 import { type StoredItem, scopesWithin } from "@orgate/core/vocab";
-import { COLUMNS, itemOf } from "./sqlite-schema.ts";
+import { COLUMNS, toStoredItem } from "./sqlite-schema.ts";
 import type { Vectors } from "./sqlite-vectors.ts";
 
 /** As it stands in the index. */
-export const wordIn = (realm: number, word: string): string => `${realm}q${stem(word)}`;
+export const realmWord = (realm: number, word: string): string => `${realm}q${stem(word)}`;
 const MOST_WORDS = 4_000;
-export function indexed(realm: number, text: string): string {
+export function toIndexWords(realm: number, text: string): string {
   const words: string[] = [];
   for (const word of wordsIn(text)) {
-    if (word.length <= LONGEST_WORD) words.push(wordIn(realm, word));
+    if (word.length <= LONGEST_WORD) words.push(realmWord(realm, word));
     if (words.length >= MOST_WORDS) break;
   }
   return words.join(" ");
@@ -53,7 +53,7 @@ export const KNOWLEDGE_SQL = Object.freeze({
   realm: "SELECT n FROM realms WHERE scope = ? AND agent = ?",
 });
 
-export function searching(db: DatabaseSync, vectors: Vectors): (search: Search, vector: Vector | null) => Found {
+export function openSearch(db: DatabaseSync, vectors: Vectors): (search: Search, vector: Vector | null) => Found {
   const prepared = (sql: string, walk: string) => ({ rank: db.prepare(sql), walk: db.prepare(walk) });
   const lookups = {
     anywhere: prepared(KNOWLEDGE_SQL.anywhere, KNOWLEDGE_SQL.anywhereNewest),
@@ -78,7 +78,7 @@ export function searching(db: DatabaseSync, vectors: Vectors): (search: Search, 
       for (const word of wordsIn(term.slice(0, LONGEST_WORD * 2)))
         if (words.size < MOST_SOUGHT && word.length <= LONGEST_WORD) words.add(word);
     const known = [...words]
-      .flatMap((word) => realms.map((n) => wordIn(n, word)))
+      .flatMap((word) => realms.map((n) => realmWord(n, word)))
       .map((word) => ({ word, rows: Number(count?.get(word)?.items ?? 0) }))
       .filter(({ rows }) => rows > 0)
       .sort((a, b) => a.rows - b.rows);
@@ -106,11 +106,11 @@ export function searching(db: DatabaseSync, vectors: Vectors): (search: Search, 
     const where = directory === null || (directory.path === "" && directory.how === "below") ? {} : { path: directory.path };
     const rare = match.rank === null ? [] : rank.all({ ...bound, match: match.rank, ...where });
     const rows = rare.length > 0 || match.walk === null ? rare : walk.all({ ...bound, match: match.walk, ...where });
-    const lexical = rows.map(itemOf);
+    const lexical = rows.map(toStoredItem);
     const near = vector === null ? { rows: [], trouble: null } : vectors.nearest(vector, realms, CANDIDATES);
     const nearest = near.rows.flatMap(({ n, cosine }) => {
       const row = one?.get({ ...bound, n });
-      const item = row === undefined ? null : itemOf(row);
+      const item = row === undefined ? null : toStoredItem(row);
       return item === null || !isIn(item, directory) ? [] : [{ item, cosine }];
     });
     return { hits: ranked({ lexical, nearest }, search), trouble: near.trouble };

@@ -2,9 +2,11 @@
  * Vectors, by the extension sqlite-vec: loaded when the first one is needed, and not before. N22 one model and one length: whatever is of another is told,
  * and the words alone are searched. Each realm is a partition of its own.
  */
+
 import type { DatabaseSync } from "node:sqlite";
 import type { Vector } from "@orgate/core/knowledge";
 import { getLoadablePath } from "sqlite-vec";
+import { errorMessage } from "../node/error-message.ts";
 
 export type Near = Readonly<{ rows: readonly Readonly<{ n: number; cosine: number }>[]; trouble: string | null }>;
 export type Embedding = Readonly<{ model: string; dimension: number }>;
@@ -21,7 +23,7 @@ export type Vectors = Readonly<{
 
 const MOST_DIMENSIONS = 8_192;
 
-export function vectorsIn(db: DatabaseSync): Vectors {
+export function openVectors(db: DatabaseSync): Vectors {
   let ready: "no" | "yes" | Readonly<{ why: string }> = "no";
   /** Null: it can be used. */
   function load(): string | null {
@@ -30,7 +32,7 @@ export function vectorsIn(db: DatabaseSync): Vectors {
         db.loadExtension(getLoadablePath());
         ready = "yes";
       } catch (error) {
-        ready = { why: `sqlite-vec cannot be loaded here: ${error instanceof Error ? error.message : String(error)}` };
+        ready = { why: `sqlite-vec cannot be loaded here: ${errorMessage(error)}` };
       }
     }
     return ready === "yes" ? null : ready.why;

@@ -15,15 +15,15 @@ import {
   slotOf,
 } from "@orgate/core/knowledge";
 import { canonical, digest, type KnowledgeId, type KnowledgeItem, type Scope, type StoredItem } from "@orgate/core/vocab";
-import { COLUMNS, hasKnowledge, itemOf, knowledgeFile, openKnowledgeDatabase } from "./sqlite-schema.ts";
-import { indexed, searching } from "./sqlite-search.ts";
-import { vectorsIn } from "./sqlite-vectors.ts";
+import { COLUMNS, hasKnowledge, knowledgeFile, openKnowledgeDatabase, toStoredItem } from "./sqlite-schema.ts";
+import { openSearch, toIndexWords } from "./sqlite-search.ts";
+import { openVectors } from "./sqlite-vectors.ts";
 
 export { hasKnowledge };
 
 export function openKnowledge(directory: string): KnowledgeStore {
   const db = openKnowledgeDatabase(directory);
-  const vectors = vectorsIn(db);
+  const vectors = openVectors(db);
   const sql = statements(db);
   let open = true;
 
@@ -79,7 +79,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
   }
 
   function index(n: number, realm: number, item: KnowledgeItem): void {
-    const words = indexed(realm, itemText(item.body));
+    const words = toIndexWords(realm, itemText(item.body));
     sql.addWords.run(n, words);
     for (const word of new Set(words.split(" "))) if (word !== "") sql.count.run(word);
   }
@@ -114,7 +114,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
     if (isForgotten(item.id)) return { kind: "forgotten" };
     if (numberOf(item.id) !== null) return { kind: "known" };
     const slot = slotOf(item);
-    const before = slot === null ? [] : sql.slot.all(slot).map(itemOf);
+    const before = slot === null ? [] : sql.slot.all(slot).map(toStoredItem);
     if (item.body.kind === "working") {
       if (before.some((one) => one.created > item.created)) return { kind: "stale" };
       for (const { id } of before) remove(id);
@@ -131,7 +131,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
     if (isForgotten(item.id)) return "forgotten";
     if (numberOf(item.id) !== null) return "known";
     const slot = item.supersededBy === null ? slotOf(item) : null; // what was superseded elsewhere stays so
-    const { by, supersedes } = placeAmong(item, slot === null ? [] : sql.slot.all(slot).map(itemOf));
+    const { by, supersedes } = placeAmong(item, slot === null ? [] : sql.slot.all(slot).map(toStoredItem));
     const isWorking = item.body.kind === "working";
     if (isWorking && by !== null) return "known";
     for (const id of supersedes) isWorking ? remove(id) : supersede(id, item.id);
@@ -139,7 +139,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
     return "stored";
   }
 
-  const piecesOf = ({ path, scope, agent }: DocumentKey): readonly StoredItem[] => sql.pieces.all(path, scope, agent).map(itemOf);
+  const piecesOf = ({ path, scope, agent }: DocumentKey): readonly StoredItem[] => sql.pieces.all(path, scope, agent).map(toStoredItem);
 
   function replace({ path, scope, agent, digest: of }: Parameters<KnowledgeStore["replace"]>[0], pieces: readonly KnowledgeItem[]) {
     const wanted = [...new Map(pieces.filter(({ id }) => !isForgotten(id)).map((one) => [one.id, one])).values()];
@@ -165,7 +165,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
   }
 
   return {
-    search: searching(db, vectors),
+    search: openSearch(db, vectors),
     put: (item) => inTransaction(() => put(item)),
     used(ids, at) {
       if (ids.length === 0 || !open) return;
@@ -182,9 +182,9 @@ export function openKnowledge(directory: string): KnowledgeStore {
     },
     get: (id) => {
       const row = sql.get.get(id);
-      return row === undefined ? null : itemOf(row);
+      return row === undefined ? null : toStoredItem(row);
     },
-    list: ({ after, most }) => sql.list.all(after ?? "", most).map(itemOf),
+    list: ({ after, most }) => sql.list.all(after ?? "", most).map(toStoredItem),
     restore: (item) => inTransaction(() => restore(item)),
     documents: (path) => (path === undefined ? sql.documents.all() : sql.documentsAt.all(path)).map(documentOf),
     replace: (document, pieces) => inTransaction(() => replace(document, pieces)),
@@ -204,7 +204,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
     isForgotten,
     unembedded: (model, most) => {
       const about = vectors.about();
-      return about !== null && about.model !== model ? [] : sql.unembedded.all(most).map(itemOf);
+      return about !== null && about.model !== model ? [] : sql.unembedded.all(most).map(toStoredItem);
     },
     embed: (given, model) =>
       inTransaction(() => {
@@ -270,7 +270,7 @@ function statements(db: DatabaseSync) {
   };
 }
 
-function statsOf(db: DatabaseSync, vectors: ReturnType<typeof vectorsIn>, directory: string): KnowledgeStats {
+function statsOf(db: DatabaseSync, vectors: ReturnType<typeof openVectors>, directory: string): KnowledgeStats {
   const number = (query: string): number => Number(db.prepare(query).get()?.n ?? 0);
   const counted = (column: string): Record<string, number> =>
     Object.fromEntries(

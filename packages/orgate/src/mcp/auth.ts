@@ -22,7 +22,7 @@ import { FaultError } from "@orgate/core";
 import * as z from "zod";
 import type { McpAuth, McpTransport } from "./config.ts";
 import { type McpReach, serverFetch } from "./fetch.ts";
-import { type Era, versionsOf } from "./versions.ts";
+import { type ProtocolEra, versionOptions } from "./protocol-versions.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 type Http = Extract<McpTransport, { kind: "http" }>;
@@ -40,7 +40,7 @@ type Kept = Readonly<{
 export type SignIns = Readonly<{ read(): Kept; write(kept: Kept): void; forget(): void }>;
 
 /** Of one server at one address. */
-export function signInsOf(home: string, server: string, url: string): SignIns {
+export function openSignIns(home: string, server: string, url: string): SignIns {
   const folder = join(home, "mcp-sign-ins");
   const file = join(folder, `${server}-${createHash("sha256").update(url).digest("hex").slice(0, 16)}.json`);
   return {
@@ -64,7 +64,7 @@ export function signInsOf(home: string, server: string, url: string): SignIns {
 }
 
 /** Null: there is nothing to identify us with but the entry's own headers. */
-export function providerFor(sdk: Sdk, { auth, headers }: Http, signIns: SignIns): OAuthClientProvider | null {
+export function makeOAuthProvider(sdk: Sdk, { auth, headers }: Http, signIns: SignIns): OAuthClientProvider | null {
   if (auth.grant === "client") return clientProvider(sdk, auth);
   if (Object.keys(headers).some((name) => name.toLowerCase() === "authorization")) return null;
   const { tokens, redirectUrl } = signIns.read();
@@ -184,9 +184,9 @@ async function signInAnew(
 
 /** As far as the first thing that it wants a sign-in for; the connection that was told so. */
 async function knock(sdk: Sdk, open: () => StreamableHTTPClientTransport): Promise<StreamableHTTPClientTransport> {
-  const tryEra = async (era: Era): Promise<StreamableHTTPClientTransport> => {
+  const tryEra = async (era: ProtocolEra): Promise<StreamableHTTPClientTransport> => {
     const transport = open();
-    const client = new sdk.Client({ name: "orgate", version: "1" }, versionsOf(era));
+    const client = new sdk.Client({ name: "orgate", version: "1" }, versionOptions(era));
     try {
       await client.connect(transport);
       await client.request({ method: "tools/list", params: {} }, anything);

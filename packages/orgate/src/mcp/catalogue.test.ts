@@ -2,13 +2,13 @@ import type { Json, JsonObject } from "@orgate/core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import { type Catalogue, catalogueDigest, catalogueOf, differences, differenceText, readCatalogue, toolNameOf } from "./catalogue.ts";
+import { type Catalogue, catalogueDigest, differences, differenceText, parseCatalogue, readCatalogue, toToolName } from "./catalogue.ts";
 import { makeStand } from "./fixtures/mcp-stand.ts";
-import { toolsFrom } from "./hub.ts";
+import { buildServerTools } from "./hub.ts";
 
 const NONE: JsonObject = { type: "object" };
 const of = (...tools: readonly Json[]): Catalogue => {
-  const read = catalogueOf("s", tools);
+  const read = parseCatalogue("s", tools);
   if (typeof read === "string") throw new Error(read);
   return read;
 };
@@ -80,8 +80,8 @@ test("T139 a schema that is too large or too deep refuses its tool, and no other
 });
 
 test("T137 names stay within the rule; two that would have one name are both refused", () => {
-  expect(toolNameOf("files", "read_file", sha256)).toBe("files__read_file");
-  expect(toolNameOf("files", "a.b/c", sha256)).toBe("files__a_b_c");
+  expect(toToolName("files", "read_file", sha256)).toBe("files__read_file");
+  expect(toToolName("files", "a.b/c", sha256)).toBe("files__a_b_c");
   const readings = readCatalogue(of(tool("a.b"), tool("a b"), tool("delegate"), tool("ok")), sha256);
   expect(readings.map(({ name, kind }) => [name, kind])).toEqual([
     ["s__a_b", "refused"],
@@ -91,7 +91,7 @@ test("T137 names stay within the rule; two that would have one name are both ref
   ]);
   fc.assert(
     fc.property(fc.string({ minLength: 1, maxLength: 300 }), fc.string({ minLength: 1, maxLength: 300 }), (a, b) => {
-      for (const name of [a, b]) expect(toolNameOf("server", name, sha256)).toMatch(/^server__[A-Za-z0-9_-]{1,56}$/);
+      for (const name of [a, b]) expect(toToolName("server", name, sha256)).toMatch(/^server__[A-Za-z0-9_-]{1,56}$/);
     }),
   );
 });
@@ -104,7 +104,7 @@ test("T143 a schema that cannot be enforced refuses the tool with the reason; on
     tool("results", { outputSchema: { type: "object", allOf: [{ type: "object" }, { type: "object" }] } }),
     tool("plain", { inputSchema: {} }),
   );
-  const { tools, refused } = toolsFrom(catalogue, stand.link({}, catalogue), sha256);
+  const { tools, refused } = buildServerTools(catalogue, stand.link({}, catalogue), sha256);
   expect(tools.map((t) => t.name)).toEqual(["s__plain", "s__results"]);
   expect(refused).toEqual([
     { tool: "bad", name: "s__bad", reason: expect.stringContaining("contentSchema") },
@@ -122,14 +122,14 @@ test("T130 what the server says of itself changes nothing; what its entry says d
     }),
     tool("send"),
   );
-  const strict = toolsFrom(catalogue, stand.link({}, catalogue), sha256).tools;
+  const strict = buildServerTools(catalogue, stand.link({}, catalogue), sha256).tools;
   for (const one of strict)
     expect(one).toMatchObject({ repeat: "once", effects: ["execute"], labels: ["untrusted"], server: "fake", riskTier: "high" });
   const said = {
     "*": { labels: ["untrusted", "pii"] },
     look: { repeat: "read", effects: ["read"], resource: { type: "File", arg: "path" }, timeoutMs: 5, targets: { path: "path" } },
   };
-  const [look, send] = toolsFrom(catalogue, stand.link({ orgate: { tools: said } }, catalogue), sha256).tools;
+  const [look, send] = buildServerTools(catalogue, stand.link({ orgate: { tools: said } }, catalogue), sha256).tools;
   expect(look).toMatchObject({
     repeat: "read",
     effects: ["read"],
@@ -141,7 +141,7 @@ test("T130 what the server says of itself changes nothing; what its entry says d
   expect(look?.resource({ path: "a.txt" })).toEqual({ type: "File", id: "a.txt" });
   expect(look?.check({})).toMatchObject({ kind: "invalid" }); // what it touches cannot be told
   const aimless = stand.link({ orgate: { tools: { send: { targets: { to: "recipient" } } } } }, catalogue);
-  expect(toolsFrom(catalogue, aimless, sha256).refused).toEqual([
+  expect(buildServerTools(catalogue, aimless, sha256).refused).toEqual([
     { tool: "send", name: "s__send", reason: "`targets` names `to`, which is no argument of it" },
   ]);
   expect(send).toMatchObject({ repeat: "once", effects: ["execute"], labels: ["pii", "untrusted"] });

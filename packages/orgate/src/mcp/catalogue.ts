@@ -40,7 +40,7 @@ const listed = z.looseObject({
 });
 
 /** Untrusted JSON of `tools/list` to a catalogue, by name; a string says why there is none. */
-export function catalogueOf(server: string, tools: readonly unknown[]): Catalogue | string {
+export function parseCatalogue(server: string, tools: readonly unknown[]): Catalogue | string {
   if (tools.length > MAX_TOOLS) return `it offers ${tools.length} tools, and ${MAX_TOOLS} are the most`;
   const offered: Offered[] = [];
   for (const [i, one] of tools.entries()) {
@@ -60,7 +60,7 @@ export const catalogueDigest = ({ tools }: Catalogue, hash: Hash): Digest => dig
 // ── names ──
 
 /** `SERVER__NAME`; what a name may not hold becomes `_`, and a long one ends in a digest of itself. */
-export function toolNameOf(server: string, name: string, hash: Hash): string {
+export function toToolName(server: string, name: string, hash: Hash): string {
   const plain = `${server}__${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   return plain.length <= 64 ? plain : `${plain.slice(0, 55)}_${hash(name).slice(0, 8)}`;
 }
@@ -78,7 +78,7 @@ export type Reading = Readonly<{ offered: Offered; digest: Digest; name: string 
 
 /** Every tool of a catalogue: as the model and the gate will know it, or why not. */
 export function readCatalogue(catalogue: Catalogue, hash: Hash): readonly Reading[] {
-  const named = catalogue.tools.map((offered) => ({ offered, name: toolNameOf(catalogue.server, offered.name, hash) }));
+  const named = catalogue.tools.map((offered) => ({ offered, name: toToolName(catalogue.server, offered.name, hash) }));
   return named.map(({ offered, name }): Reading => {
     const at = { offered, digest: offeredDigest(offered, hash), name };
     const twins = named.filter((other) => other.name === name).map((other) => escapeHidden(other.offered.name));

@@ -12,11 +12,11 @@ import { pathToFileURL } from "node:url";
 import type { Client, RequestOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { escapeHidden, type JsonObject } from "@orgate/core";
 import * as z from "zod";
-import { providerFor, signInsOf } from "./auth.ts";
+import { makeOAuthProvider, openSignIns } from "./auth.ts";
 import { MAX_TOOLS, shortened } from "./catalogue.ts";
 import type { Launch, McpServer } from "./config.ts";
 import { MAX_MESSAGE_BYTES, type McpReach, serverFetch } from "./fetch.ts";
-import { type Era, versionsOf } from "./versions.ts";
+import { type ProtocolEra, versionOptions } from "./protocol-versions.ts";
 
 /** Longer than any call may take: whoever calls has a deadline, and says when it is over. */
 const NO_TIMEOUT = 2 ** 31 - 1;
@@ -61,12 +61,15 @@ export async function connectMcp(
   launch: Launch,
   { version, root, home, reach }: McpClientSettings,
   hooks: Hooks,
-  era: Era,
+  era: ProtocolEra,
   signal: AbortSignal,
 ): Promise<McpConnection> {
   const sdk = await loadMcpClient();
   const capabilities = server.roots ? { roots: {} } : {};
-  const client = new sdk.Client({ name: "orgate", version }, { capabilities, inputRequired: { autoFulfill: false }, ...versionsOf(era) });
+  const client = new sdk.Client(
+    { name: "orgate", version },
+    { capabilities, inputRequired: { autoFulfill: false }, ...versionOptions(era) },
+  );
   const roots = { roots: [{ uri: pathToFileURL(root).href, name: "project" }] };
   if (server.roots) client.setRequestHandler("roots/list", () => roots);
   const refuse = (method: string): never => {
@@ -179,7 +182,7 @@ async function transportOf(sdk: Sdk, name: string, { transport: t, hide }: Launc
       reconnectionDelayGrowFactor: 2,
       maxRetries: 5,
     };
-    const authProvider = providerFor(sdk, t, signInsOf(home, name, t.url));
+    const authProvider = makeOAuthProvider(sdk, t, openSignIns(home, name, t.url));
     const who = authProvider === null ? {} : { authProvider };
     const settings = { requestInit: { headers: t.headers }, fetch: serverFetch(t, reach), reconnectionOptions, ...who };
     return { transport: new sdk.StreamableHTTPClientTransport(new URL(t.url), settings), lastWords: () => "" };

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import type { Json, JsonObject } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import { launchOf, mcpServers, serverOf, variablesOf } from "./config.ts";
+import { listVariables, mcpServers, parseServer, resolveLaunch } from "./config.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orgate-mcp-config-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const read = (entry: Json, name = "s") => serverOf({ name, entry }, "user", sha256);
+const read = (entry: Json, name = "s") => parseServer({ name, entry }, "user", sha256);
 const used = (entry: JsonObject) => {
   const found = read(entry);
   if (found.kind === "unusable") throw new Error(found.detail);
@@ -80,25 +80,25 @@ test("T133 a project does not take a name of the person's own; a file that canno
 
 test("T134 variables come from the environment when the server is started; those without a value and a default stop it", () => {
   const server = used({ command: "${BIN:-node}", args: ["${A}", "$B", "${C:-}"], env: { K: "${A}-${HOME}" }, cwd: "${HOME}" });
-  expect(variablesOf(server.transport)).toEqual(["BIN", "A", "C", "HOME"]);
-  const launch = launchOf(server, { A: "secret-value", HOME: "/srv/ann" });
+  expect(listVariables(server.transport)).toEqual(["BIN", "A", "C", "HOME"]);
+  const launch = resolveLaunch(server, { A: "secret-value", HOME: "/srv/ann" });
   expect(launch).toMatchObject({
     transport: { command: "node", args: ["secret-value", "$B", ""], env: { K: "secret-value-/srv/ann" }, cwd: "/srv/ann" },
   });
   if (typeof launch === "string") throw new Error(launch);
   expect(launch.hide("a secret-value in /srv/ann")).toBe("a [A] in /srv/ann");
-  expect(launchOf(server, { HOME: "/srv/ann" })).toBe("`A` is not set in the environment");
+  expect(resolveLaunch(server, { HOME: "/srv/ann" })).toBe("`A` is not set in the environment");
 });
 
 test("T134 headers, keys written into an entry and the parts of a bearer are hidden too", () => {
-  const http = launchOf(used({ url: "https://a.test/${PART}", headers: { Authorization: "Bearer abcdef123" } }), { PART: "p" });
+  const http = resolveLaunch(used({ url: "https://a.test/${PART}", headers: { Authorization: "Bearer abcdef123" } }), { PART: "p" });
   if (typeof http === "string") throw new Error(http);
   expect(http.hide("sent Bearer abcdef123, or abcdef123")).toBe("sent [Authorization], or [Authorization]");
-  const stdio = launchOf(used({ command: "x", env: { API_KEY: "sk-verysecret", MODE: "production" } }), {});
+  const stdio = resolveLaunch(used({ command: "x", env: { API_KEY: "sk-verysecret", MODE: "production" } }), {});
   if (typeof stdio === "string") throw new Error(stdio);
   expect(stdio.hide("sk-verysecret in production")).toBe("[API_KEY] in production");
-  expect(launchOf(used({ url: "${URL}" }), { URL: "file:///etc/passwd" })).toContain("http or https");
+  expect(resolveLaunch(used({ url: "${URL}" }), { URL: "file:///etc/passwd" })).toContain("http or https");
   const plain = { URL: "http://far.test/mcp" };
-  expect(launchOf(used({ url: "${URL}" }), plain)).toContain("plain http to another machine");
-  expect(launchOf(used({ url: "${URL}", orgate: { insecure: true } }), plain)).toMatchObject({ transport: { url: plain.URL } });
+  expect(resolveLaunch(used({ url: "${URL}" }), plain)).toContain("plain http to another machine");
+  expect(resolveLaunch(used({ url: "${URL}", orgate: { insecure: true } }), plain)).toMatchObject({ transport: { url: plain.URL } });
 });

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { type Digest, digestOf, type Hash, type Json, type JsonObject, lowerFirst, TARGET_KINDS } from "@orgate/core";
 import * as z from "zod";
 import type { Env } from "../node/env.ts";
+import { errorMessage } from "../node/error-message.ts";
 import { MCP_FILE, type McpEntry, readMcpFile } from "./mcp-file.ts";
 
 const target = z.enum(TARGET_KINDS);
@@ -167,13 +168,13 @@ export function mcpServers({ root, home }: McpPlace, hash: Hash): FoundServers {
     try {
       return readMcpFile(file);
     } catch (error) {
-      bad.push({ file: shown, detail: error instanceof Error ? error.message : String(error) });
+      bad.push({ file: shown, detail: errorMessage(error) });
       return [];
     }
   };
-  const user = read(join(home, "mcp.json"), join(home, "mcp.json")).map((one) => serverOf(one, "user", hash));
+  const user = read(join(home, "mcp.json"), join(home, "mcp.json")).map((one) => parseServer(one, "user", hash));
   const project = read(join(root, MCP_FILE), MCP_FILE).map((one): FoundServer => {
-    const found = serverOf(one, "project", hash);
+    const found = parseServer(one, "project", hash);
     if (!user.some(({ name }) => name === one.name)) return found;
     const { name, origin, digest } = found;
     return { name, origin, digest, kind: "unusable", why: "clash", detail: "your own mcp.json has a server of this name" };
@@ -182,7 +183,7 @@ export function mcpServers({ root, home }: McpPlace, hash: Hash): FoundServers {
 }
 
 /** One entry. */
-export function serverOf({ name, entry }: McpEntry, origin: McpServer["origin"], hash: Hash): FoundServer {
+export function parseServer({ name, entry }: McpEntry, origin: McpServer["origin"], hash: Hash): FoundServer {
   const at = { name, origin, digest: digestOf(entry, hash) };
   const unusable = (detail: string, why: "bad" | "disabled" = "bad"): FoundServer => ({ ...at, kind: "unusable", why, detail });
   if (!NAME.test(name)) return unusable(`a server's name is ${SERVER_NAME_RULE}`);
@@ -219,11 +220,11 @@ function transportOf(entry: JsonObject, insecure: boolean, auth: McpAuth): McpTr
   const { url, headers } = read.data;
   if (read.data.type === "sse") return "`type` is sse, which the protocol has given up: name its streamable HTTP address, as `http`";
   if (read.data.type === "stdio") return "`type` is stdio, and it has a `url`";
-  return addressTrouble(url, insecure) ?? { kind: "http", url, headers, auth, insecure };
+  return findAddressProblem(url, insecure) ?? { kind: "http", url, headers, auth, insecure };
 }
 
 /** Of an address with variables only what is written can be judged; the rest is looked at once they are known. */
-export function addressTrouble(url: string, insecure: boolean): string | null {
+export function findAddressProblem(url: string, insecure: boolean): string | null {
   const plain = url.replaceAll(VARIABLE, "x");
   const parsed = URL.canParse(plain) ? new URL(plain) : null;
   if (parsed === null && /^\$\{/.test(url)) return null;
@@ -252,7 +253,7 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 export type Launch = Readonly<{ transport: McpTransport; hide(text: string): string }>;
 
 /** What a server's entry takes from the environment, by name: whoever trusts it is shown them. */
-export const variablesOf = (transport: McpTransport): readonly string[] => [
+export const listVariables = (transport: McpTransport): readonly string[] => [
   ...new Set(textsOf(transport).flatMap((text) => [...text.matchAll(VARIABLE)].map(([, name = ""]) => name))),
 ];
 
@@ -262,7 +263,7 @@ const textsOf = (t: McpTransport): readonly string[] =>
     : [t.url, ...Object.values(t.headers), ...Object.values(t.auth).map(String)];
 
 /** A string says why it cannot be started. */
-export function launchOf(server: McpServer, env: Env): Launch | string {
+export function resolveLaunch(server: McpServer, env: Env): Launch | string {
   const missing = new Set<string>();
   const secrets = new Map<string, string>();
   const secret = (value: string, shown: string): void => {
@@ -287,7 +288,7 @@ export function launchOf(server: McpServer, env: Env): Launch | string {
   if (transport.kind === "stdio") {
     for (const [key, value] of Object.entries(transport.env)) if (SECRET_NAME.test(key)) secret(value, `[${key}]`);
   } else {
-    const trouble = addressTrouble(transport.url, transport.insecure);
+    const trouble = findAddressProblem(transport.url, transport.insecure);
     if (trouble !== null) return trouble;
     for (const value of secretsOf(transport.auth)) secret(value, "[credential]");
     for (const [key, value] of Object.entries(transport.headers)) for (const part of [value, ...value.split(" ")]) secret(part, `[${key}]`);

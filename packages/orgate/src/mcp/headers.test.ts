@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { sha256 } from "../node/crypto.ts";
 import { httpGuard } from "../toolclad/running/http-guard.ts";
-import { serverOf } from "./config.ts";
+import { parseServer } from "./config.ts";
 import { type Modern, type ModernOptions, modernServer } from "./fixtures/mcp-modern.ts";
 import { webServer } from "./fixtures/mcp-web.ts";
 import { mirroredArguments, mirrorHeaders } from "./headers.ts";
@@ -77,7 +77,7 @@ async function modern(options: ModernOptions): Promise<Modern> {
 async function hubAt(url: string) {
   const home = mkdtempSync(join(tmpdir(), "orgate-mcp-headers-"));
   closing.push(() => rmSync(home, { recursive: true, force: true }));
-  const found = serverOf({ name: "web", entry: { url } }, "user", sha256);
+  const found = parseServer({ name: "web", entry: { url } }, "user", sha256);
   if (found.kind === "unusable") throw new Error(found.detail);
   const { server } = found;
   const settings = { version: "0", root: home, home, reach: httpGuard() };

@@ -29,7 +29,7 @@ export function mcpHub({ servers, env, settings, hash }: HubOptions): McpHub {
   const made = new Map(
     servers.map(({ server, accepted }): [string, ServerTools] => {
       const link = links.get(server.name);
-      return [server.name, link === undefined ? { tools: [], refused: [] } : toolsFrom(accepted, link, hash)];
+      return [server.name, link === undefined ? { tools: [], refused: [] } : buildServerTools(accepted, link, hash)];
     }),
   );
   return {
@@ -52,7 +52,7 @@ export function mcpHub({ servers, env, settings, hash }: HubOptions): McpHub {
 }
 
 /** T143 what cannot be used is named, and takes nothing else with it. */
-export function toolsFrom(accepted: Catalogue, link: McpLink, hash: Hash): ServerTools {
+export function buildServerTools(accepted: Catalogue, link: McpLink, hash: Hash): ServerTools {
   const tools: Tool[] = [];
   const refused: RefusedTool[] = [];
   for (const reading of readCatalogue(accepted, hash)) {

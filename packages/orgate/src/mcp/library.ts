@@ -1,15 +1,17 @@
 /** MCP servers for those who embed the runtime. Nothing is accepted by itself: what a server may be called with is what is passed in. */
+
 import { describe, FaultError, type JsonObject, type Tool } from "@orgate/core";
-import { isObject, mustFit, need, objectWith } from "../node/argument-checks.ts";
+import { assertArguments, isObject, need, objectWith } from "../node/argument-checks.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
+import { errorMessage } from "../node/error-message.ts";
 import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
 import { httpReach } from "../toolclad/running/running.ts";
-import { type Authorize, signIn, signInsOf } from "./auth.ts";
+import { type Authorize, openSignIns, signIn } from "./auth.ts";
 import { type Catalogue, differences } from "./catalogue.ts";
 import { loadMcpClient } from "./client.ts";
-import { launchOf, type McpServer, serverOf } from "./config.ts";
+import { type McpServer, parseServer, resolveLaunch } from "./config.ts";
 import { mcpHub, type ServerTools } from "./hub.ts";
 import { mcpLink } from "./link.ts";
 
@@ -42,7 +44,7 @@ export type Mcp = Readonly<{
 export function openMcp(options: McpOptions): Mcp {
   const hint = "such as { servers, accepted }: docs/guide/mcp.md has a whole one";
   const object = need("an object", hint, isObject);
-  mustFit("openMcp", { options: objectWith({ servers: object, accepted: object }, hint) }, options);
+  assertArguments("openMcp", { options: objectWith({ servers: object, accepted: object }, hint) }, options);
   const { servers, accepted, ...given } = options;
   const { env, settings } = settingsOf(given);
   const open = Object.entries(accepted).map(([name, catalogue]) => {
@@ -86,15 +88,15 @@ export async function signInMcp(
 }
 
 export async function signInAt(server: McpServer, env: Env, home: string, redirectUrl: string, authorize: Authorize): Promise<void> {
-  const launch = launchOf(server, env);
+  const launch = resolveLaunch(server, env);
   if (typeof launch === "string") throw usage(launch, "set it, or mend the entry of the server");
   const { transport, hide } = launch;
   if (transport.kind !== "http") throw usage("it is started here: there is nothing to sign in to", "give it what it needs as `env`");
   try {
-    await signIn(await loadMcpClient(), transport, signInsOf(home, server.name, transport.url), httpReach, redirectUrl, authorize);
+    await signIn(await loadMcpClient(), transport, openSignIns(home, server.name, transport.url), httpReach, redirectUrl, authorize);
   } catch (error) {
     const said = error instanceof FaultError ? describe(error.fault) : null;
-    const detail = hide(said?.message ?? (error instanceof Error ? error.message : String(error)));
+    const detail = hide(said?.message ?? errorMessage(error));
     throw new FaultError(
       { kind: "usage", detail: `signing in at \`${server.name}\` failed: ${detail}`, hint: said?.hint ?? "try it again" },
       error,
@@ -107,7 +109,7 @@ function settingsOf({ env = process.env, folder = process.cwd() }: McpSettings) 
 }
 
 function mustBeServer(name: string, entry: JsonObject): McpServer {
-  const found = serverOf({ name, entry }, "user", sha256);
+  const found = parseServer({ name, entry }, "user", sha256);
   if (found.kind === "usable") return found.server;
   throw usage(`MCP server \`${name}\` cannot be used: ${found.detail}`, "docs/guide/mcp.md has every setting");
 }

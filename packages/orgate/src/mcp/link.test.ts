@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { differences, differenceText, offeredDigest } from "./catalogue.ts";
 import { makeStand, type Stand } from "./fixtures/mcp-stand.ts";
-import { toolsFrom } from "./hub.ts";
+import { buildServerTools } from "./hub.ts";
 import type { CallOptions, McpLink } from "./link.ts";
 
 const stands: Stand[] = [];
@@ -39,7 +39,7 @@ function contextOf(notes: Note[] = [], proofs: JsonObject[] = [], signal: AbortS
   };
 }
 function toolOf(of: Stand, link: McpLink, accepted: ReturnType<Stand["offers"]>, name = `fake__${accepted.tools[0]?.name ?? ""}`): Tool {
-  const { tools, refused } = toolsFrom(accepted, link, sha256);
+  const { tools, refused } = buildServerTools(accepted, link, sha256);
   const found = tools.find((tool) => tool.name === name);
   if (found === undefined) throw new Error(`${of.root}: ${JSON.stringify(refused)}`);
   return found;

@@ -7,17 +7,19 @@
  *      not is refused.
  * T142 A call that is stopped is cancelled at the server; a server that nobody has called for a while is let go (rule 10).
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Digest, describe, FaultError, type Hash, type JsonObject } from "@orgate/core";
 import type { McpInvocation, Ran } from "@orgate/core/contracts";
 import type { Env } from "../node/env.ts";
+import { errorMessage } from "../node/error-message.ts";
 import { isSignInNeeded } from "./auth.ts";
-import { type Catalogue, catalogueOf, offeredDigest, shortened } from "./catalogue.ts";
+import { type Catalogue, offeredDigest, parseCatalogue, shortened } from "./catalogue.ts";
 import { connectMcp, type McpClientSettings, type McpConnection, type Progress } from "./client.ts";
-import { type Launch, launchOf, type McpServer } from "./config.ts";
+import { type Launch, type McpServer, resolveLaunch } from "./config.ts";
 import { mirroredArguments, mirrorHeaders } from "./headers.ts";
-import { answerOf } from "./result.ts";
-import type { Era } from "./versions.ts";
+import type { ProtocolEra } from "./protocol-versions.ts";
+import { readMcpAnswer } from "./result.ts";
 
 export type LinkOptions = Readonly<{
   server: McpServer;
@@ -61,7 +63,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
   let seen: ReadonlyMap<string, Digest | typeof TWICE> | null = null;
   let idle: NodeJS.Timeout | null = null;
   let closed = false;
-  let era: Era = isHttp ? "newest" : "earlier";
+  let era: ProtocolEra = isHttp ? "newest" : "earlier";
 
   const notSent = (detail: string, hint: string): FaultError =>
     new FaultError({ kind: "unreachable", what: `mcp:${server.name}`, detail, hint });
@@ -80,7 +82,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
   }
 
   async function connect(gone: () => void): Promise<Live> {
-    const launch = launchOf(server, env);
+    const launch = resolveLaunch(server, env);
     if (typeof launch === "string") throw notSent(launch, "set it, or mend the entry of the server");
     for (let tries = 1; ; tries += 1) {
       try {
@@ -107,7 +109,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
   /** The catalogue as it is now, remembered. */
   async function looked(connection: McpConnection, launch: Launch, signal: AbortSignal): Promise<void> {
     try {
-      const read = catalogueOf(server.name, await connection.list(signal));
+      const read = parseCatalogue(server.name, await connection.list(signal));
       if (typeof read === "string") throw new Error(read);
       seen = digestsByName(read, hash);
     } catch (error) {
@@ -171,7 +173,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
           const mirror = mirrored.get(tool) ?? [];
           const headers = typeof mirror === "string" ? {} : mirrorHeaders(mirror, args);
           const raw = await connection.call(tool, plain(args), headers, onProgress, signal);
-          const answer = answerOf(raw, outputBytes, launch.hide);
+          const answer = readMcpAnswer(raw, outputBytes, launch.hide);
           if (typeof answer === "string") return stopped("connection", answer);
           return { kind: "answered", ...answer, durationMs: durationMs() };
         } catch (error) {
@@ -226,7 +228,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
     objection,
     async catalogue(signal) {
       const { connection, launch } = await unlessStopped(connected(), signal);
-      const read = catalogueOf(server.name, await connection.list(signal));
+      const read = parseCatalogue(server.name, await connection.list(signal));
       if (typeof read === "string") throw new Error(launch.hide(read));
       return read;
     },
@@ -248,7 +250,7 @@ function digestsByName({ tools }: Catalogue, hash: Hash): ReadonlyMap<string, Di
 }
 
 const plain = (args: JsonObject): Record<string, unknown> => ({ ...args });
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).toWellFormed();
+const wordsOf = (error: unknown): string => errorMessage(error).toWellFormed();
 const codeOf = (error: unknown): string => {
   for (let at: unknown = error, i = 0; i < 4 && typeof at === "object" && at !== null; at = Reflect.get(at, "cause"), i += 1) {
     const code: unknown = Reflect.get(at, "code");

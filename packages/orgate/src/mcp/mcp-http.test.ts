@@ -7,8 +7,8 @@ import type { JsonObject } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { httpGuard } from "../toolclad/running/http-guard.ts";
-import { catalogueOf } from "./catalogue.ts";
-import { type McpServer, serverOf } from "./config.ts";
+import { parseCatalogue } from "./catalogue.ts";
+import { type McpServer, parseServer } from "./config.ts";
 import { serverFetch } from "./fetch.ts";
 import { type Web, type WebOptions, webServer } from "./fixtures/mcp-web.ts";
 import { signInAt } from "./library.ts";
@@ -29,11 +29,11 @@ function home(): string {
   return folder;
 }
 function serverAt(url: string, more: JsonObject = {}): McpServer {
-  const found = serverOf({ name: "web", entry: { url, ...more } }, "user", sha256);
+  const found = parseServer({ name: "web", entry: { url, ...more } }, "user", sha256);
   if (found.kind === "unusable") throw new Error(found.detail);
   return found.server;
 }
-const LISTED = catalogueOf("web", [{ name: "look", description: "looks", inputSchema: { type: "object" } }]);
+const LISTED = parseCatalogue("web", [{ name: "look", description: "looks", inputSchema: { type: "object" } }]);
 const NEVER = new AbortController().signal;
 async function look(server: McpServer, at = home(), env: Readonly<Record<string, string>> = {}) {
   const link = mcpLink({
@@ -188,7 +188,7 @@ test("T176 where the entry names a host inside, it is reached", async () => {
 
 test("T177 credentials of an entry go to the issuer that it names, and to nobody whom the server names instead", async () => {
   const withoutIssuer = (auth: JsonObject) =>
-    serverOf({ name: "web", entry: { url: "https://x.example", orgate: { auth } } }, "user", sha256);
+    parseServer({ name: "web", entry: { url: "https://x.example", orgate: { auth } } }, "user", sha256);
   for (const auth of [
     { grant: "client", clientId: "c", clientSecret: "s" },
     { grant: "client", clientId: "c", privateKey: "k" },

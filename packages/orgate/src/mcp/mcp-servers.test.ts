@@ -11,7 +11,7 @@ import { afterAll, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { httpGuard } from "../toolclad/running/http-guard.ts";
 import { readCatalogue } from "./catalogue.ts";
-import { serverOf } from "./config.ts";
+import { parseServer } from "./config.ts";
 import { modernServer } from "./fixtures/mcp-modern.ts";
 import { type McpHub, mcpHub } from "./hub.ts";
 import { mcpLink } from "./link.ts";
@@ -28,7 +28,7 @@ const settings = { version: "0", root: folder, home: folder, reach: httpGuard() 
 
 /** Accepts what it offers, as `orgate mcp trust` would. */
 async function accepted(name: string, entry: JsonObject): Promise<McpHub> {
-  const found = serverOf({ name, entry }, "user", sha256);
+  const found = parseServer({ name, entry }, "user", sha256);
   if (found.kind === "unusable") throw new Error(found.detail);
   const { server } = found;
   const link = mcpLink({ server, accepted: null, env: {}, settings, hash: sha256 });

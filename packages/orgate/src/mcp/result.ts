@@ -20,7 +20,7 @@ const result = z.looseObject({
 export type McpAnswer = Readonly<{ output: Json; isError: boolean; truncated: boolean }>;
 
 /** A string says why it is no answer. */
-export function answerOf(raw: unknown, maxBytes: number, hide: (text: string) => string): McpAnswer | string {
+export function readMcpAnswer(raw: unknown, maxBytes: number, hide: (text: string) => string): McpAnswer | string {
   const read = result.safeParse(raw);
   if (!read.success) return `its answer is none: ${read.error.issues[0]?.message ?? ""}`;
   const { content, structuredContent, isError } = read.data;

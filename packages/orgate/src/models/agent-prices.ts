@@ -3,7 +3,11 @@ import type { Prices } from "@orgate/core";
 export type PriceList = Readonly<Record<string, Prices>>;
 
 /** What the agent says, and for models that it says nothing of what the project says; null: nobody says anything. */
-export function pricesFor(models: readonly string[], own: PriceList | Prices | undefined, project: PriceList): PriceList | Prices | null {
+export function findAgentPrices(
+  models: readonly string[],
+  own: PriceList | Prices | undefined,
+  project: PriceList,
+): PriceList | Prices | null {
   const known = models.flatMap((model) => (Object.hasOwn(project, model) ? [[model, project[model] as Prices] as const] : []));
   if (known.length === 0) return own ?? null;
   const [first = ""] = models;

@@ -8,7 +8,7 @@ import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { closed, isStrict } from "./answers.ts";
-import { settingsOf } from "./env.ts";
+import { readModelSettings } from "./env.ts";
 import { anthropicWire } from "./fixtures/anthropic-wire.ts";
 import { geminiWire } from "./fixtures/gemini-wire.ts";
 import { assistant, LOOK_UP, note, request, result, SYSTEM, user } from "./fixtures/golden.ts";
@@ -96,7 +96,7 @@ async function open(wire: WireFormat, ...scripts: readonly Script[]): Promise<Lo
   return local;
 }
 const modelAt = ({ id, env }: Pick<Setup, "id" | "env">, url: string, options: JsonObject = {}) =>
-  providerModel(id, options, settingsOf(env(url), null), () => 0);
+  providerModel(id, options, readModelSettings(env(url), null), () => 0);
 const bodiesOf = (local: Local) => local.asked.map(({ body }) => body);
 
 describe.each(SETUPS)("$id", (setup) => {

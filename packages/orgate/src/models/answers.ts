@@ -31,7 +31,7 @@ export type Manners = Readonly<{
 }>;
 export const NATIVE: Manners = { tools: "native", answers: "native", answerTool: null };
 
-export function mannered(model: Model, { tools, answers, answerTool }: Manners): Model {
+export function withAnswerWay(model: Model, { tools, answers, answerTool }: Manners): Model {
   const calling = tools === "prompted" ? promptedCalls(model, { mark: randomBytes(8).toString("hex") }) : advising(model);
   const byCall = ({ tools: offered }: ModelRequest): boolean =>
     answers === "call" ||
@@ -103,7 +103,7 @@ const LOOSE =
 const FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid".split(" ");
 
 /** Told to the package by the name that it knows its options by. */
-export function strictly(key: string | null, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+export function toStrictSchema(key: string | null, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
   const { responseFormat, providerOptions } = options;
   if (key === null || responseFormat?.type !== "json" || responseFormat.schema === undefined) return options;
   const strictJsonSchema = isStrict(JSON.parse(JSON.stringify(responseFormat.schema)) as Json);

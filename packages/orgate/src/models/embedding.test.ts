@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { embedderFor } from "./embedding.ts";
-import { settingsOf } from "./env.ts";
+import { readModelSettings } from "./env.ts";
 
 // OpenAI's reference, "Create embeddings": POST /embeddings with `model`, `input` (a list), `encoding_format`; the answer has `data[].embedding` by `index`.
 type Asked = Readonly<{ url: string; authorization: string | undefined; body: { model: string; input: string[] } }>;
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())));
 const signal = () => new AbortController().signal;
-const embedder = (id: string) => embedderFor(id, settingsOf(env, null), 2_000);
+const embedder = (id: string) => embedderFor(id, readModelSettings(env, null), 2_000);
 
 test.each(["openai-compatible/e5", "openai/text-embedding-3-small", "ollama/nomic-embed-text"])(
   "N25 %s is asked in the wire's own form, and its vectors come back",
@@ -84,5 +84,5 @@ test("N25 an unknown provider, one without embeddings, and one without its key a
   expect(() => embedder("nobody/x")).toThrow(/no provider `nobody` of embeddings/);
   expect(() => embedder("anthropic/x")).toThrow(/no provider `anthropic` of embeddings/);
   expect(() => embedder("openai/")).toThrow(/names no model/);
-  expect(() => embedderFor("openai/x", settingsOf({}, null))).toThrow(/OPENAI_API_KEY/);
+  expect(() => embedderFor("openai/x", readModelSettings({}, null))).toThrow(/OPENAI_API_KEY/);
 });

@@ -3,8 +3,10 @@
  * N25 an unknown provider, or one without such models, is refused before anything runs; what comes back is checked: as many vectors as texts, of one length,
  *     of finite numbers. A key is in no error.
  */
+
 import type { EmbeddingModelV4 } from "@ai-sdk/provider";
 import { type Embedder, FaultError } from "@orgate/core";
+import { errorMessage } from "../node/error-message.ts";
 import type { ModelSettings } from "./env.ts";
 import { providerStanding } from "./providers.ts";
 import { redactor } from "./redact.ts";
@@ -76,7 +78,7 @@ export function embedderFor(id: string, settings: ModelSettings, patienceMs = PA
     model: id,
     embed: (texts, signal) =>
       embed(texts, signal).catch((error: unknown) => {
-        const said = error instanceof Error ? error.message : String(error);
+        const said = errorMessage(error);
         throw new Error(clean(`${id} at ${recipient.host} (${recipient.addressVariable}): ${said}`));
       }),
   };

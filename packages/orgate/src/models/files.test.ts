@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { type Attachment, isFault } from "@orgate/core";
 import OpenAI from "openai";
 import { afterEach, describe, expect, test } from "vitest";
-import { settingsOf } from "./env.ts";
+import { readModelSettings } from "./env.ts";
 import { anthropicWire } from "./fixtures/anthropic-wire.ts";
 import { geminiWire } from "./fixtures/gemini-wire.ts";
 import { request, user } from "./fixtures/golden.ts";
@@ -76,7 +76,7 @@ const KEYS = {
   OPENROUTER_API_KEY: "sk-or-test-000000",
 };
 const modelAt = ({ id, at, path }: Place, { url }: Local) =>
-  providerModel(id, {}, settingsOf({ ...KEYS, [at]: `${url}${path}` }, null), () => 0);
+  providerModel(id, {}, readModelSettings({ ...KEYS, [at]: `${url}${path}` }, null), () => 0);
 
 describe.each(PLACES)("$id", (place) => {
   test.each(FILE_CASES)("M93 what is sent is what the documentation says: $name", async ({ name, message }) => {

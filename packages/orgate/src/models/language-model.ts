@@ -2,6 +2,7 @@
  * Any language model of the AI SDK's interface as a model of ours: one request, one streamed answer, no loop, no retries of its own.
  * What the model brings back is untrusted, and what it throws becomes a `model-failed` fault here or nowhere.
  */
+
 import {
   type LanguageModelV2,
   type LanguageModelV3,
@@ -10,12 +11,13 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview, type ReplyPart } from "@orgate/core";
-import { type AnswerWay, type Manners, mannered, NATIVE } from "./answers.ts";
+import { onAbort, untilAborted } from "../node/abort.ts";
+import { type AnswerWay, type Manners, NATIVE, withAnswerWay } from "./answers.ts";
 import { type ModelTrouble, type Recipient, type SeenFault, toFault, troubleOf, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
-import { type Pieces, readPieces } from "./reading.ts";
-import { exactRedactor, redacted, redactor } from "./redact.ts";
-import { type Patience, unlessAborted, type Watchdog, watchdog } from "./watchdog.ts";
+import { exactRedactor, redactor, redactSecrets } from "./redact.ts";
+import { type Pieces, readPieces } from "./stream-pieces.ts";
+import { type Patience, type Watchdog, watchdog } from "./watchdog.ts";
 import type { Wire } from "./wire.ts";
 
 /** What the AI SDK's packages make. */
@@ -112,7 +114,7 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       await received(speaker, given, { ...pieces, heard }, dog);
       const reply = pieces.reply(id, request);
       const parts = reply.parts.map((part) => withoutKeys(part, exact));
-      return { ...reply, parts, meta: redacted(reply.meta, redact) };
+      return { ...reply, parts, meta: redactSecrets(reply.meta, redact) };
     } catch (error) {
       throw failure(error, dog, { ...seen, now: now() }, (trouble) => toFault(trouble, redact, { id, ...(inside.recipient ?? UNTOLD) }));
     } finally {
@@ -120,12 +122,12 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
     }
   }
   const asked: Model = Object.freeze({ id, ask });
-  return inside === OUTSIDE ? mannered(asked, { ...NATIVE, ...mannersOf(options) }) : asked;
+  return inside === OUTSIDE ? withAnswerWay(asked, { ...NATIVE, ...mannersOf(options) }) : asked;
 }
 
 /** M126 Wherever it stands: in what is said, in what is called and by which id. */
 function withoutKeys(part: ReplyPart, exact: (text: string) => string): ReplyPart {
-  const clean = { text: exact(part.text), meta: redacted(part.meta, exact) };
+  const clean = { text: exact(part.text), meta: redactSecrets(part.meta, exact) };
   return part.kind === "call" ? { ...part, ...clean, id: exact(part.id), tool: exact(part.tool) } : { ...part, ...clean };
 }
 
@@ -145,15 +147,15 @@ type Heard = Pieces & Readonly<{ heard(piece: unknown): void }>;
 async function received(speaker: Speaker, given: LanguageModelV4CallOptions, pieces: Heard, dog: Watchdog): Promise<void> {
   let stream: ReadableStream<unknown>;
   try {
-    ({ stream } = await unlessAborted(dog.signal, () => speaker.doStream(given)));
+    ({ stream } = await untilAborted(dog.signal, () => speaker.doStream(given)));
   } catch (error) {
     if (!UnsupportedFunctionalityError.isInstance(error)) throw error;
     return generated(speaker, given, pieces, dog);
   }
   const reader = stream.getReader();
-  // A pending read ends with the reader, whether or not whoever writes listens to the signal.
-  const onAbort = (): void => void reader.cancel(dog.signal.reason).catch(() => {});
-  dog.signal.addEventListener("abort", onAbort, { once: true });
+  // A pending read ends with the reader, whether or not the writer listens to the signal.
+  const cancel = (): void => void reader.cancel(dog.signal.reason).catch(() => {});
+  const stopListening = onAbort(dog.signal, cancel);
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -166,16 +168,16 @@ async function received(speaker: Speaker, given: LanguageModelV4CallOptions, pie
       if (dog.signal.aborted) throw dog.signal.reason;
     }
   } catch (error) {
-    onAbort();
+    cancel();
     throw error;
   } finally {
-    dog.signal.removeEventListener("abort", onAbort);
+    stopListening();
   }
 }
 
 /** A model that cannot stream answers all at once. */
 async function generated(speaker: Speaker, given: LanguageModelV4CallOptions, pieces: Pieces, dog: Watchdog): Promise<void> {
-  const whole = await unlessAborted(dog.signal, () => speaker.doGenerate(given));
+  const whole = await untilAborted(dog.signal, () => speaker.doGenerate(given));
   dog.beat();
   const { content, warnings, response } = whole;
   if (!Array.isArray(content)) throw new WireTrouble({ detail: "the model's answer has no content", again: true });

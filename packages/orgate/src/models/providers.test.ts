@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Json, JsonObject } from "@orgate/core";
 import { afterEach, describe, expect, test } from "vitest";
-import { settingsOf } from "./env.ts";
+import { readModelSettings } from "./env.ts";
 import { PROVIDERS, providerModel, providerStanding } from "./providers.ts";
-import { exactRedactor, redacted, redactor } from "./redact.ts";
+import { exactRedactor, redactor, redactSecrets } from "./redact.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -21,7 +21,7 @@ function folderWith(env: string | null): string {
 }
 const KEY = "sk-ant-0123456789";
 const make = (id: string, env: Record<string, string> = {}, folder: string | null = null, options: JsonObject = {}) =>
-  providerModel(id, options, settingsOf(env, folder), () => 0);
+  providerModel(id, options, readModelSettings(env, folder), () => 0);
 
 test.each(Object.entries(PROVIDERS).flatMap(([name, { key, keyless }]) => (keyless || key === null ? [] : [[name, key] as const])))(
   "M53 %s without its key is refused before anything runs, naming %s",
@@ -48,7 +48,7 @@ test.each([
   ["OPENAI_BASE_URL", "openai", "https://proxy.example/openai/v1", "https://proxy.example/openai/v1"],
 ])("M53 %s of %s may be written as people write it: %s", (variable, name, given, base) => {
   const env = { [variable]: given, ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY };
-  expect(providerStanding(name, settingsOf(env, null))).toMatchObject({ kind: "usable", base });
+  expect(providerStanding(name, readModelSettings(env, null))).toMatchObject({ kind: "usable", base });
 });
 
 test.each(["mistral/large", "claude", "", "__proto__/x", "constructor/x", "ANTHROPIC/x"])(
@@ -101,18 +101,18 @@ test.each([
 describe("M52 .env", () => {
   test("M52 the environment wins over .env, and .env over nothing", () => {
     const folder = folderWith(`# keys\nANTHROPIC_API_KEY="${KEY}"\nexport OPENAI_API_KEY=other\n`);
-    const settings = settingsOf({ OPENAI_API_KEY: "mine" }, folder);
+    const settings = readModelSettings({ OPENAI_API_KEY: "mine" }, folder);
     expect(settings("ANTHROPIC_API_KEY")).toEqual({ value: KEY, from: ".env" });
     expect(settings("OPENAI_API_KEY")).toEqual({ value: "mine", from: "environment" });
     expect(settings("GOOGLE_GENERATIVE_AI_API_KEY")).toBeNull();
     expect(process.env.ANTHROPIC_API_KEY).toBeUndefined(); // nobody else is told
-    expect(settingsOf({}, folderWith(null))("X")).toBeNull();
+    expect(readModelSettings({}, folderWith(null))("X")).toBeNull();
   });
 
   test("M52 a .env that cannot be read is said", () => {
     const folder = folderWith(null);
     mkdirSync(join(folder, ".env"));
-    expect(() => settingsOf({}, folder)).toThrow("is a folder");
+    expect(() => readModelSettings({}, folder)).toThrow("is a folder");
   });
 });
 
@@ -144,7 +144,7 @@ test("M42 a key is found in every form it is likely to be echoed in, and so is w
   expect(any("https://me:hunter2hunter2@host/")).toBe("https://[key]host/");
   expect(any("the key to success is a sketchy api")).toBe("the key to success is a sketchy api");
   const value: Json = { a: [`x ${key}`, 1, null], [key]: true };
-  expect(JSON.stringify(redacted(value, redact))).not.toContain("odd chars");
+  expect(JSON.stringify(redactSecrets(value, redact))).not.toContain("odd chars");
 });
 
 test("M42 a placeholder where a local server wants a key is no key, and words of a reply stay what they are", () => {

@@ -12,12 +12,12 @@ import { createHmac } from "node:crypto";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, lowerFirst, type Model } from "@orgate/core";
 import * as z from "zod";
-import { type AnswerWay, mannered, strictly } from "./answers.ts";
+import { type AnswerWay, toStrictSchema, withAnswerWay } from "./answers.ts";
 import type { ModelSettings, Setting } from "./env.ts";
 import { type Recipient, WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
-import { collectDetails, type Thoughts, thoughtsIn } from "./thoughts.ts";
+import { collectDetails, readThoughts, type Thoughts } from "./thoughts.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
 /** What a provider is made with. */
@@ -65,7 +65,7 @@ const compatible =
       baseURL: base,
       includeUsage: true,
       supportsStructuredOutputs: true,
-      transformRequestBody: thoughtsIn(thoughts),
+      transformRequestBody: readThoughts(thoughts),
       ...(thoughts.details ? { metadataExtractor: { createStreamExtractor: collectDetails, extractMetadata: async () => undefined } } : {}),
       fetch,
       ...(key === null ? {} : { apiKey: key }),
@@ -302,7 +302,7 @@ export function providerModel(id: string, options: JsonObject, settings: ModelSe
     callIds: provider.callIds,
     files: { ...provider.files, tagged: true },
     events: provider.events,
-    within: (given) => strictly(provider.strict, provider.within?.(given) ?? given),
+    within: (given) => toStrictSchema(provider.strict, provider.within?.(given) ?? given),
     watch: (signal, wire) => void wires.set(signal, wire),
     recipient: standing.recipient,
   };
@@ -320,7 +320,7 @@ export function providerModel(id: string, options: JsonObject, settings: ModelSe
       return (await loaded).ask(...given);
     },
   });
-  return mannered(asking, { tools, answers, answerTool: provider.answerTool });
+  return withAnswerWay(asking, { tools, answers, answerTool: provider.answerTool });
 }
 
 export type ProviderStanding =

@@ -42,7 +42,7 @@ export function redactor(keys: readonly string[]): (text: string) => string {
 }
 
 /** The same for every text in a value. Looked through as one text first: there is hardly ever anything to find. */
-export function redacted(value: Json, redact: (text: string) => string): Json {
+export function redactSecrets(value: Json, redact: (text: string) => string): Json {
   if (value === null) return null;
   const text = JSON.stringify(value);
   return redact(text) === text ? value : everyText(value, redact);

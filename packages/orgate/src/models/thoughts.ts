@@ -12,7 +12,7 @@ export type Thoughts = Readonly<{ field: "reasoning" | "reasoning_content"; deta
 type Body = Record<string, unknown>;
 
 /** The package's own way to change a body before it is sent. Nothing is added to what was decided: a field gets its name, or goes. */
-export const thoughtsIn =
+export const readThoughts =
   (how: Thoughts) =>
   (body: Body): Body =>
     Array.isArray(body["messages"]) ? { ...body, messages: body["messages"].map((one: Body) => renamed(one, how)) } : body;

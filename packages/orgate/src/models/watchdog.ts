@@ -2,6 +2,7 @@
  * M43 Nothing hangs: a model that does not begin to answer in time, or falls silent within an answer, is given up, whether or not it listens.
  * While a preview is being taken, the clock stands still: a slow reader is no silent model.
  */
+import { onAbort, untilAborted } from "../node/abort.ts";
 import { WireTrouble } from "./fault.ts";
 
 export type Patience = Readonly<{
@@ -39,9 +40,7 @@ export function watchdog({ firstByteMs, idleMs }: Patience, caller: AbortSignal)
     rest();
     if (!own.signal.aborted && !over) timer = setTimeout(bite, ms);
   };
-  const onStop = (): void => own.abort(caller.reason);
-  caller.addEventListener("abort", onStop, { once: true });
-  if (caller.aborted) onStop();
+  const stopListening = onAbort(caller, () => own.abort(caller.reason));
   wind(firstByteMs);
   return {
     signal: own.signal,
@@ -60,7 +59,7 @@ export function watchdog({ firstByteMs, idleMs }: Patience, caller: AbortSignal)
       waiting = true;
       rest();
       try {
-        await unlessAborted(own.signal, () => wait);
+        await untilAborted(own.signal, () => wait);
       } finally {
         waiting = false;
         wind(idleMs);
@@ -70,22 +69,7 @@ export function watchdog({ firstByteMs, idleMs }: Patience, caller: AbortSignal)
     end() {
       over = true;
       rest();
-      caller.removeEventListener("abort", onStop);
+      stopListening();
     },
   };
-}
-
-/** What does not listen to the signal is not waited for. */
-export async function unlessAborted<T>(signal: AbortSignal, work: () => PromiseLike<T>): Promise<T> {
-  if (signal.aborted) throw signal.reason;
-  let onAbort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-  });
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([Promise.resolve().then(work), aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

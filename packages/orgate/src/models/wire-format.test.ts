@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { callId, type Message, type ModelReply, type Part, type Preview, type ReplyPart } from "@orgate/core";
 import OpenAI from "openai";
 import { afterEach, describe, expect, test } from "vitest";
-import { settingsOf } from "./env.ts";
+import { readModelSettings } from "./env.ts";
 import { anthropicWire, SIGNATURE } from "./fixtures/anthropic-wire.ts";
 import { geminiWire, THOUGHT } from "./fixtures/gemini-wire.ts";
 import {
@@ -95,7 +95,7 @@ async function open(wire: WireFormat, scripts: readonly Script[], seed = 1): Pro
   return local;
 }
 
-const modelAt = ({ id, env }: Setup, url: string, options = {}) => providerModel(id, options, settingsOf(env(url), null), () => 0);
+const modelAt = ({ id, env }: Setup, url: string, options = {}) => providerModel(id, options, readModelSettings(env(url), null), () => 0);
 const say = (text: string): Part => ({ kind: "text", text, meta: null });
 const call = (wireId: string, name: string): Part => ({
   kind: "call",

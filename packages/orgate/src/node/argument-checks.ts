@@ -2,11 +2,15 @@
 import { FaultError } from "@orgate/core/vocab";
 
 /** Null when the value fits, otherwise what is wrong and where. */
-export type Need = (value: unknown, at: string) => Wrong | null;
+export type ArgumentCheck = (value: unknown, at: string) => Wrong | null;
 type Wrong = Readonly<{ at: string; must: string; found: string; hint: string }>;
 
 /** Null when every argument fits. `needs` is by the argument's name, in order. */
-export function wrongArgument(verb: string, needs: Readonly<Record<string, Need>>, args: readonly unknown[]): FaultError | null {
+export function findWrongArgument(
+  verb: string,
+  needs: Readonly<Record<string, ArgumentCheck>>,
+  args: readonly unknown[],
+): FaultError | null {
   for (const [i, [name, need]] of Object.entries(needs).entries()) {
     const wrong = need(args[i], name);
     if (wrong === null) continue;
@@ -17,36 +21,36 @@ export function wrongArgument(verb: string, needs: Readonly<Record<string, Need>
 }
 
 /** Throws unless the arguments fit. */
-export function mustFit(verb: string, needs: Readonly<Record<string, Need>>, ...args: readonly unknown[]): void {
-  const wrong = wrongArgument(verb, needs, args);
+export function assertArguments(verb: string, needs: Readonly<Record<string, ArgumentCheck>>, ...args: readonly unknown[]): void {
+  const wrong = findWrongArgument(verb, needs, args);
   if (wrong !== null) throw wrong;
 }
 
 /** The same function; a wrong argument rejects before anything is done. */
-export function checking<A extends readonly unknown[], R>(
+export function withArgumentCheck<A extends readonly unknown[], R>(
   verb: string,
-  needs: Readonly<Record<string, Need>>,
+  needs: Readonly<Record<string, ArgumentCheck>>,
   work: (...args: A) => Promise<R>,
 ): (...args: A) => Promise<R> {
   return async (...args) => {
-    mustFit(verb, needs, ...args);
+    assertArguments(verb, needs, ...args);
     return work(...args);
   };
 }
 
 /** A value that `fits` accepts. */
 export const need =
-  (must: string, hint: string, fits: (value: unknown) => boolean): Need =>
+  (must: string, hint: string, fits: (value: unknown) => boolean): ArgumentCheck =>
   (value, at) =>
     fits(value) ? null : { at, must, found: kindOf(value), hint };
 
 export const optional =
-  (inner: Need): Need =>
+  (inner: ArgumentCheck): ArgumentCheck =>
   (value, at) =>
     value === undefined ? null : inner(value, at);
 
 export const listOf =
-  (inner: Need, must: string, hint: string): Need =>
+  (inner: ArgumentCheck, must: string, hint: string): ArgumentCheck =>
   (value, at) => {
     if (!Array.isArray(value)) return { at, must, found: kindOf(value), hint };
     for (const [i, one] of value.entries()) {
@@ -58,7 +62,7 @@ export const listOf =
 
 /** An object with these fields and no other: a misspelt option would be an option that is not there. */
 export const objectOf =
-  (fields: Readonly<Record<string, Need>>, hint: string): Need =>
+  (fields: Readonly<Record<string, ArgumentCheck>>, hint: string): ArgumentCheck =>
   (value, at) => {
     const names = Object.keys(fields);
     if (Array.isArray(value)) return { at, must: "an object", found: kindOf(value), hint };
@@ -71,7 +75,7 @@ export const objectOf =
 
 /** An object with at least these fields. */
 export const objectWith =
-  (fields: Readonly<Record<string, Need>>, hint: string): Need =>
+  (fields: Readonly<Record<string, ArgumentCheck>>, hint: string): ArgumentCheck =>
   (value, at) => {
     if (!isObject(value)) return { at, must: "an object", found: kindOf(value), hint };
     for (const [name, inner] of Object.entries(fields)) {
@@ -82,16 +86,16 @@ export const objectWith =
   };
 
 export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
-export const text = (hint: string): Need => need("a text", hint, isText);
-export const aList = (hint: string): Need => need("a list", hint, Array.isArray);
+export const text = (hint: string): ArgumentCheck => need("a text", hint, isText);
+export const aList = (hint: string): ArgumentCheck => need("a list", hint, Array.isArray);
 
-export const oneOf = (...values: readonly string[]): Need =>
+export const oneOf = (...values: readonly string[]): ArgumentCheck =>
   need(values.map((v) => `\`${v}\``).join(" or "), "write one of these words", (v) => typeof v === "string" && values.includes(v));
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
 
 /** Signs for what is done in their name. */
-export const PERSON: Need = need(
+export const PERSON: ArgumentCheck = need(
   "a person with their key: { name, key }",
   "`openPerson(home, name, ed25519)` reads a person's key; a name or a principal alone cannot sign",
   (v) => isObject(v) && isText(v.name) && isObject(v.key) && isText(v.key.id) && typeof v.key.sign === "function",

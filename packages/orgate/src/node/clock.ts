@@ -1,6 +1,8 @@
 /** Time as Node tells it. */
+
 import type { Clock } from "@orgate/core/loop";
 import { millis } from "@orgate/core/vocab";
+import { onAbort } from "./abort.ts";
 
 /** A timer of Node's fires at once when it is set for longer than this (24.8 days). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -16,7 +18,7 @@ export const nodeClock: Clock = {
       let timer: NodeJS.Timeout | null = null;
       const stop = (): void => {
         if (timer !== null) clearTimeout(timer);
-        signal.removeEventListener("abort", stop);
+        stopListening();
         awake();
       };
       const wait = (): void => {
@@ -25,7 +27,7 @@ export const nodeClock: Clock = {
         if (step > 0) timer = setTimeout(wait, step);
         else stop();
       };
-      signal.addEventListener("abort", stop, { once: true });
+      const stopListening = onAbort(signal, stop);
       wait();
     }),
 };

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { expect, test } from "vitest";
-import { checkSignature, ed25519, hmacSha256, isPublicKey, nameKey, salt, sha256 } from "./crypto.ts";
+import { checkSignature, ed25519, hmacSha256, isPublicKey, nameKey, newSalt, sha256 } from "./crypto.ts";
 
 const fromHex = (hex: string) => Buffer.from(hex, "hex");
 
@@ -97,7 +97,7 @@ test("J44 a private key's text reads back to the same key; anything else is refu
 });
 
 test("J31 salts are 128 random bits each, none twice", () => {
-  const salts = Array.from({ length: 2_000 }, salt);
+  const salts = Array.from({ length: 2_000 }, newSalt);
   expect(new Set(salts).size).toBe(2_000);
   expect(salts.every((s) => /^[0-9a-f]{32}$/.test(s))).toBe(true);
 });

@@ -95,7 +95,7 @@ const pool = Buffer.alloc(SALT_BYTES * 256);
 let used = pool.length;
 
 /** 128 random bits in hexadecimal. One call to the system fills 256 of them. */
-export function salt(): string {
+export function newSalt(): string {
   if (used === pool.length) {
     randomFillSync(pool);
     used = 0;

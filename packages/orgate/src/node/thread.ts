@@ -3,52 +3,52 @@
  *
  * W444 long work runs aside: requests are answered meanwhile, and a thread is stopped when its caller has left.
  */
-import { Worker } from "node:worker_threads";
 
-export type Threaded<Message> = Readonly<{
+import { Worker } from "node:worker_threads";
+import { onAbort } from "./abort.ts";
+import { openBell } from "./bell.ts";
+
+export type ThreadRun<Message> = Readonly<{
   worker: Worker;
   /** Each message of the thread, in order; ends with the thread. Throws what it threw, and `AbortError` once nobody waits. */
   messages: AsyncIterableIterator<Message>;
 }>;
 
 /** `file`: the thread's own, by its address. The thread has ended when `messages` has. */
-export function inThread<Message>(file: URL, workerData: unknown, gone: AbortSignal): Threaded<Message> {
+export function runInThread<Message>(file: URL, workerData: unknown, gone: AbortSignal): ThreadRun<Message> {
   const worker = new Worker(file, { workerData });
   return { worker, messages: messagesOf<Message>(worker, gone) };
 }
 
 async function* messagesOf<Message>(worker: Worker, gone: AbortSignal): AsyncIterableIterator<Message> {
-  const told: Message[] = [];
+  const queue: Message[] = [];
+  const bell = openBell(gone);
   let ended: Readonly<{ error: unknown }> | null = null;
-  let wake = (): void => {};
   const end = (error: unknown): void => {
     ended ??= { error };
-    wake();
+    bell.ring();
   };
-  const leave = (): void => end(gone.reason);
   worker.on("message", (message: Message) => {
-    told.push(message);
-    wake();
+    queue.push(message);
+    bell.ring();
   });
   worker.once("error", end);
   worker.once("exit", () => end(null));
-  gone.addEventListener("abort", leave, { once: true });
-  if (gone.aborted) leave();
+  const stopListening = onAbort(gone, () => end(gone.reason));
   try {
     for (;;) {
-      const next = gone.aborted ? undefined : told.shift();
+      bell.still();
+      const next = gone.aborted ? undefined : queue.shift();
       if (next !== undefined) yield next;
       else if (ended !== null) {
         const { error }: Readonly<{ error: unknown }> = ended;
         if (error !== null) throw error;
         return;
-      } else
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+      } else await bell.rung();
     }
   } finally {
-    gone.removeEventListener("abort", leave);
+    stopListening();
+    bell.remove();
     await worker.terminate();
   }
 }

@@ -6,7 +6,7 @@
 import { type Action, type Agent, canonical, type Facts, type JsonObject, SCOPES, type Verdict } from "@orgate/core";
 import { actionOf, type Case, factsOf, type LoadedPolicy } from "@orgate/core/gate";
 import type { Journal } from "@orgate/core/journal";
-import { decisionsOf } from "./past-decisions.ts";
+import { readPastDecisions } from "./past-decisions.ts";
 import type { LoadedFolder } from "./policies.ts";
 import { type Probing, policyProbes } from "./policy-probes.ts";
 
@@ -41,7 +41,7 @@ export type Differences = Readonly<{
   cut: readonly string[];
 }>;
 
-export function differencesOf(before: Side, after: Side, history: readonly Request[], agent: string | null): Differences {
+export function compareSides(before: Side, after: Side, history: readonly Request[], agent: string | null): Differences {
   const { requests: atTurns, cut } = fromBoundaries(before, after, history);
   const requests = [...fromTables(before, after), ...atTurns, ...history].filter(({ facts }) => agent === null || facts.agent === agent);
   const changes = new Map<string, Change>();
@@ -253,10 +253,10 @@ const MOST_SESSIONS = 200;
 const MOST_DECISIONS = 5_000;
 
 /** The latest decisions of the journal, each with the facts as they stood. */
-export async function historyOf(journal: Pick<Journal, "read" | "sessions">): Promise<readonly Request[]> {
+export async function readPastRequests(journal: Pick<Journal, "read" | "sessions">): Promise<readonly Request[]> {
   const found: Request[] = [];
   for (const { session } of await journal.sessions({ state: null, agent: null, before: null, most: MOST_SESSIONS })) {
-    for await (const { decided, facts } of decisionsOf(journal, session)) {
+    for await (const { decided, facts } of readPastDecisions(journal, session)) {
       if (found.length >= MOST_DECISIONS) return found;
       if (decided.verdict.kind === "deny" && decided.verdict.by === "contract") continue;
       found.push({ source: "history", action: decided.action, facts });

@@ -9,10 +9,10 @@ import type { Engine, Kept } from "@orgate/core/gate";
 const ENTRY = "@cedar-policy/cedar-wasm/nodejs"; // the CommonJS build: the root entry prints a warning about experimental WebAssembly imports
 
 /** How much one instance does before it is replaced (which takes about 20 ms). A set that is kept costs about 3 kB, for ever. */
-export type Wear = Readonly<{ decisions: number; sets: number }>;
-const WEAR: Wear = { decisions: 250_000, sets: 4_000 };
+export type EngineLimits = Readonly<{ decisions: number; sets: number }>;
+const WEAR: EngineLimits = { decisions: 250_000, sets: 4_000 };
 
-export function cedarEngine(wear: Wear = WEAR): Engine & Readonly<{ renewals(): number; version(): string }> {
+export function cedarEngine(wear: EngineLimits = WEAR): Engine & Readonly<{ renewals(): number; version(): string }> {
   let cedar = instantiate();
   let names = new WeakMap<Kept, string>();
   const used = { decisions: 0, sets: 0, renewals: 0 };

@@ -6,7 +6,7 @@ type Decided = Extract<Entry["event"], { kind: "gate.decided" }>;
 export type PastDecision = Readonly<{ decided: Decided; facts: Facts }>;
 
 /** Of one session, in order. What was counted in other sessions then, and said of its arguments, is what was journalled with the decision. */
-export async function* decisionsOf(journal: Pick<Journal, "read">, session: SessionId): AsyncGenerator<PastDecision> {
+export async function* readPastDecisions(journal: Pick<Journal, "read">, session: SessionId): AsyncGenerator<PastDecision> {
   let state: State | null = null;
   for (let after = seq(0); ; ) {
     const page = await journal.read(session, after, 500);

@@ -5,8 +5,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { Agent, Checked, Json, Resource, Tool } from "@orgate/core";
 import type { Cast } from "@orgate/core/gate";
 import type { Groups } from "../config/config.ts";
-import { inThread } from "../node/thread.ts";
-import { castOf, loadRead, type PolicyReport } from "./policies.ts";
+import { runInThread } from "../node/thread.ts";
+import { loadRead, type PolicyReport, toCast } from "./policies.ts";
 import type { FolderPlace, ReadFolder } from "./policy-files.ts";
 
 export type CheckedPolicies = Pick<PolicyReport, "problems" | "warnings" | "cases"> & Readonly<{ ok: boolean }>;
@@ -21,13 +21,13 @@ type Sent = Readonly<{
 
 const keyOf = (tool: string, args: Json): string => JSON.stringify([tool, args]);
 
-export async function checkAside({ read, place, agents, groups }: ToCheck, gone: AbortSignal): Promise<CheckedPolicies> {
-  const cast = castOf(agents, groups);
+export async function checkPoliciesInWorker({ read, place, agents, groups }: ToCheck, gone: AbortSignal): Promise<CheckedPolicies> {
+  const cast = toCast(agents, groups);
   const said = await saidOf(read, cast.tools, gone);
   const plain: unknown = JSON.parse(JSON.stringify(cast)); // without code
   const own = agents.map(({ policies }) => policies);
   const file = new URL(`./policies-worker${extname(import.meta.url)}`, import.meta.url);
-  const { messages } = inThread<CheckedPolicies>(file, { policies: { read, place, cast: plain, own }, said }, gone);
+  const { messages } = runInThread<CheckedPolicies>(file, { policies: { read, place, cast: plain, own }, said }, gone);
   for await (const found of messages) return found;
   throw new Error("the thread has ended");
 }

@@ -22,7 +22,7 @@ import { ed25519, sha256 } from "../node/crypto.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createPerson, signIntent } from "../store/keyring.ts";
 import { cedarEngine } from "./cedar-engine.ts";
-import { castOf, cedarPolicies, NO_GROUPS, type Policies, type Reloaded, tryFolder } from "./policies.ts";
+import { cedarPolicies, NO_GROUPS, type Policies, type Reloaded, toCast, tryLoadFolder } from "./policies.ts";
 import { recordPolicies, watchPolicies } from "./policy-record.ts";
 
 let root = "";
@@ -148,7 +148,7 @@ test("G34 what changes for one surface changes the digest", () => {
 test("G30 every problem of a set is told at once, with its place; two agents may not have different tools of one name", () => {
   write("a.cedar", 'permit(principal, action == Action::"tool:lok", resource);\n');
   write("cli/b.cedar", "permit(principal, action, resource) when { context.nothing };\n");
-  const loading = tryFolder({
+  const loading = tryLoadFolder({
     place: { folder: join(root, "policies"), label: "policies", within: root },
     agents: [clerk()],
     groups: { agents: {}, users: {} },
@@ -400,7 +400,7 @@ test("G33 two processes that record at once leave each set once", async () => {
 
 test("G9 what Cedar reads and cannot decide by, nested too deep, is refused with its place: whatever loads decides", () => {
   const engine = cedarEngine();
-  const cast = castOf([clerk()], NO_GROUPS);
+  const cast = toCast([clerk()], NO_GROUPS);
   const shapes: readonly ((n: number) => string)[] = [
     (n) => Array.from({ length: n }, (_, i) => `context.args.page == ${i}`).join(" || "),
     (n) => `${"!(".repeat(n)}context.args.page == 1${")".repeat(n)}`,
@@ -445,7 +445,7 @@ test("G653 a case about an agent or a tool that is nearly one of the project is 
       "base.cases.json",
       JSON.stringify([{ name: "no", agent: "clerk", action: "tool:look", args: { page: 1 }, verdict: "deny", ...more }]),
     );
-    const found = tryFolder({
+    const found = tryLoadFolder({
       place: { folder: join(root, "policies"), label: "policies", within: root },
       agents: [clerk()],
       groups: NO_GROUPS,

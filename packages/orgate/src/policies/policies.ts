@@ -37,18 +37,18 @@ import {
   strangerIn,
 } from "@orgate/core/gate";
 import type { Config, Groups } from "../config/config.ts";
-import { type CheckedBefore, checkedBefore, NOTHING_CHECKED } from "../files/checked-cache.ts";
-import { NOTHING_REMEMBERED, type Remembered } from "../files/file-cache.ts";
-import { draftsBelow } from "../files/file-overlay.ts";
-import { aList, mustFit, objectWith, text } from "../node/argument-checks.ts";
+import { type CheckedCache, NO_CHECKED_CACHE, openCheckedCache } from "../files/checked-cache.ts";
+import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
+import { listDraftsBelow } from "../files/file-overlay.ts";
+import { aList, assertArguments, objectWith, text } from "../node/argument-checks.ts";
 import { codeFiles } from "../node/code-files.ts";
 import { sha256 } from "../node/crypto.ts";
 import { version } from "../node/version.ts";
-import { isStandIn } from "../toolclad/unusable-tool.ts";
+import { isUnusableTool } from "../toolclad/unusable-tool.ts";
 import { cedarEngine } from "./cedar-engine.ts";
-import { type AppliedSet, closedSet, foundAfter, notInPlace } from "./policy-applied.ts";
-import { type CachedPolicies, NOTHING_READ, remembering, runRemembered } from "./policy-cache.ts";
-import { digestsOf, type SetFile } from "./policy-digests.ts";
+import { type AppliedSet, appliedSetMissing, denyAllSet, waitForAppliedSet } from "./policy-applied.ts";
+import { cachingEngine, NO_POLICY_CACHE, type PolicyTextCache, runCaseCached } from "./policy-cache.ts";
+import { digestFolder, type SetFile } from "./policy-digests.ts";
 import { type FolderPlace, type FoundTable, type PolicyFolder, type ReadFolder, readPolicyFolder } from "./policy-files.ts";
 
 export const NO_GROUPS: Groups = { agents: {}, users: {} };
@@ -64,9 +64,9 @@ export type PolicyOptions = Readonly<{
   /** What could not be read of agents and tools: only what holds all the same is told, and no decision table is run. */
   gaps?: Readonly<{ agents: boolean; tools: NonNullable<Cast["unknown"]> }>;
   /** What was found good before; nothing unless said. */
-  checked?: CheckedBefore;
+  checked?: CheckedCache;
   /** What texts were read to be before; nothing unless said. */
-  read?: CachedPolicies;
+  read?: PolicyTextCache;
 }>;
 
 /** A case as it was decided. */
@@ -109,25 +109,26 @@ export type Loading = Readonly<
 
 const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: [] };
 
-export const loadFolder = (options: PolicyOptions, engine: Engine): Loading => tryRead(readPolicyFolder(options.place), options, engine);
+export const loadFolder = (options: PolicyOptions, engine: Engine): Loading =>
+  tryLoadRead(readPolicyFolder(options.place), options, engine);
 
 /** What a set is loaded with: who and what there is, and what the agents' own files say. */
 export type LoadingWith = Pick<PolicyOptions, "place" | "only" | "checked" | "read"> &
   Readonly<{ cast: Cast; agents: readonly Pick<Agent, "policies">[] }>;
 
 export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine = cedarEngine()): Loading {
-  const { place, agents, cast, only, checked = NOTHING_CHECKED, read: before = NOTHING_READ } = options;
+  const { place, agents, cast, only, checked = NO_CHECKED_CACHE, read: before = NO_POLICY_CACHE } = options;
   if (read.kind === "refused") {
     const { problems, warnings } = read;
     return { kind: "refused", problems, report: { ...NOTHING, problems, warnings }, files: null };
   }
   const folder = withAgents(read.folder, agents, only);
-  const { files, filesDigest, sources } = digestsOf(folder);
+  const { files, filesDigest, sources } = digestFolder(folder);
   if (!folder.policies.some((p) => !p.shadow))
     return { kind: "none", folder: place.label, report: { ...NOTHING, warnings: folder.warnings } };
 
   const surfaces = [...new Set(folder.policies.flatMap((p) => p.surface ?? []))];
-  const reading = remembering(engine, checked, before);
+  const reading = cachingEngine(engine, checked, before);
   const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, reading) }));
   const problems = unique(loads.flatMap(({ load }) => (load.kind === "refused" ? load.problems : [])));
   const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings : []));
@@ -163,7 +164,7 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
   const loaded: LoadedFolder = {
     digest: surfaces.length === 0 ? base.digest : digestOf({ base: base.digest, own }, sha256),
     filesDigest,
-    folderDigest: digestsOf(read.folder).filesDigest,
+    folderDigest: digestFolder(read.folder).filesDigest,
     files,
     sources,
     policies: uniquePolicies(sets.flatMap(({ set }) => set.policies)),
@@ -222,13 +223,13 @@ function trialsOf(
 function runTable(
   table: FoundTable,
   gates: ReadonlyMap<Surface | null, CedarGate>,
-  { cast, idle, checked }: Readonly<{ cast: Cast; idle: ReadonlySet<string>; checked: CheckedBefore }>,
+  { cast, idle, checked }: Readonly<{ cast: Cast; idle: ReadonlySet<string>; checked: CheckedCache }>,
 ): readonly CaseReport[] {
   return table.cases.map(({ case: c, line, column, named }) => {
     const gate = gateIn(gates, named ? c.surface : table.surface);
     const under = { shadow: table.shadow, idle: idle.has(c.agent ?? "") };
     const stranger = strangerIn(c, cast);
-    const { passed, detail } = stranger === null ? runRemembered(c, gate, cast.tools, under, checked) : { passed: false, detail: stranger };
+    const { passed, detail } = stranger === null ? runCaseCached(c, gate, cast.tools, under, checked) : { passed: false, detail: stranger };
     return { file: table.path, line, column, name: c.name, passed, detail };
   });
 }
@@ -257,7 +258,7 @@ const uniquePolicies = (policies: readonly LoadedPolicy[]): readonly LoadedPolic
 ];
 
 /** Who and what there is to write policies about. Groups are told by the project and by the agents themselves. */
-export function castOf(agents: readonly Agent[], groups: Groups, gaps?: PolicyOptions["gaps"]): Cast {
+export function toCast(agents: readonly Agent[], groups: Groups, gaps?: PolicyOptions["gaps"]): Cast {
   const known = new Set(agents.map((a) => a.name));
   const stranger =
     gaps?.agents === true ? undefined : Object.entries(groups.agents).find(([, members]) => members.some((name) => !known.has(name)));
@@ -286,10 +287,10 @@ function toolsOf(agents: readonly Agent[]): readonly Tool[] {
   const tools = new Map<string, Tool>();
   for (const tool of agents.flatMap((a) => a.tools)) {
     const other = tools.get(tool.name);
-    if (other !== undefined && isStandIn(tool)) continue;
-    if (other !== undefined && !isStandIn(other) && digestOf(sharedFacts(other), sha256) !== digestOf(sharedFacts(tool), sha256))
+    if (other !== undefined && isUnusableTool(tool)) continue;
+    if (other !== undefined && !isUnusableTool(other) && digestOf(sharedFacts(other), sha256) !== digestOf(sharedFacts(tool), sha256))
       throw new FaultError({ kind: "tool-twice", tool: tool.name });
-    tools.set(tool.name, other === undefined || isStandIn(other) ? tool : other);
+    tools.set(tool.name, other === undefined || isUnusableTool(other) ? tool : other);
   }
   const [remembering] = agents.flatMap((a) => a.knowledge ?? []);
   for (const tool of remembering === undefined ? [] : knowledgeTools(remembering)) tools.set(tool.name, tool); // decided as `recall` and `remember`, counted by name
@@ -334,7 +335,7 @@ export const policyPlace = ({ policies, root, drafts = [] }: Pick<Config, "root"
   folder: policies,
   label: "policies",
   within: root,
-  ...(drafts.length === 0 ? {} : { drafts: draftsBelow("policies", drafts) }),
+  ...(drafts.length === 0 ? {} : { drafts: listDraftsBelow("policies", drafts) }),
 });
 
 /** Throws `policies-missing` or `policies-refused`. */
@@ -343,11 +344,11 @@ export function openPolicies(
   agents: readonly Agent[],
   surface: Surface,
   only?: ReadonlySet<string>,
-  remembered: Remembered = NOTHING_REMEMBERED,
+  remembered: FileCache = NO_FILE_CACHE,
 ): Policies {
   const place = policyPlace(config);
   const engine = cedarEngine();
-  const checked = checkedBefore(config.journal.directory, [version(), engine.version(), codeFiles(["gate"])].join("\n"));
+  const checked = openCheckedCache(config.journal.directory, [version(), engine.version(), codeFiles(["gate"])].join("\n"));
   const options = { place, agents, groups: config.groups, surface, checked, ...(only === undefined ? {} : { only }) };
   return policiesOf(options, engine, { remembered, cedar: engine.version() });
 }
@@ -363,7 +364,7 @@ export type CedarPoliciesOptions = Readonly<{
 /** For those who embed the runtime: policies from a folder, as the gate of `createRuntime`. */
 export function cedarPolicies(options: CedarPoliciesOptions): Policies {
   const hint = 'such as { directory: "policies", agents: [agent] }';
-  mustFit("cedarPolicies", { options: objectWith({ directory: text(hint), agents: aList(hint) }, hint) }, options);
+  assertArguments("cedarPolicies", { options: objectWith({ directory: text(hint), agents: aList(hint) }, hint) }, options);
   const { directory, agents, groups = {}, surface = "library" } = options;
   const place = { folder: directory, label: "policies", within: directory };
   return policiesOf({ place, agents, groups: { ...NO_GROUPS, ...groups }, surface });
@@ -372,9 +373,9 @@ export function cedarPolicies(options: CedarPoliciesOptions): Policies {
 export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate && "reload" in gate;
 
 /** `read`: for the first load alone; whoever stays does not hold on to all that a project is remembered by. */
-function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read: CachedPolicies = NOTHING_READ): Policies {
+function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read: PolicyTextCache = NO_POLICY_CACHE): Policies {
   const load = (): Loading => loadFolder(options, engine);
-  let inForce = mustLoad(loadFolder({ ...options, read }, engine));
+  let inForce = loadOrThrow(loadFolder({ ...options, read }, engine));
   const recorders = new Set<Recorder>();
   const listeners = new Set<(reloaded: Reloaded) => void>();
   let lastRefusal = "";
@@ -392,9 +393,9 @@ function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read
     return change;
   }
   async function takeUp(applied: AppliedSet): Promise<Reloaded> {
-    const found = await foundAfter(options.place, applied, inForce.folderDigest);
+    const found = await waitForAppliedSet(options.place, applied, inForce.folderDigest);
     if (found === "other") return { kind: "same" };
-    const change = found === "there" ? changeOf(load(), inForce) : notInPlace(applied.files);
+    const change = found === "there" ? changeOf(load(), inForce) : appliedSetMissing(applied.files);
     const became = await putInForce(change.kind === "refused" ? closedBy(change, options, engine) : change);
     if (became.kind !== "same") for (const told of listeners) told(became);
     return became;
@@ -449,11 +450,11 @@ function changeOf(loading: Loading, before: LoadedFolder): Reloaded {
 }
 
 function closedBy({ problems, files }: Extract<Reloaded, { kind: "refused" }>, options: PolicyOptions, engine: Engine): Reloaded {
-  const cast = castOf(options.agents, options.groups, options.gaps);
-  return { kind: "closed", problems, files, loaded: closedSet(cast, problems, engine) };
+  const cast = toCast(options.agents, options.groups, options.gaps);
+  return { kind: "closed", problems, files, loaded: denyAllSet(cast, problems, engine) };
 }
 
-export function mustLoad(loading: Loading): LoadedFolder {
+export function loadOrThrow(loading: Loading): LoadedFolder {
   switch (loading.kind) {
     case "loaded":
       return loading.loaded;
@@ -465,9 +466,9 @@ export function mustLoad(loading: Loading): LoadedFolder {
 }
 
 /** For checks and trials: a set that is never in force. */
-export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
+export const tryLoadFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
 /** The same of what was read before, whatever lies there by now (G40). */
-export const tryRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): Loading =>
-  loadRead(read, { ...options, cast: castOf(options.agents, options.groups, options.gaps) }, engine);
+export const tryLoadRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): Loading =>
+  loadRead(read, { ...options, cast: toCast(options.agents, options.groups, options.gaps) }, engine);
 
 export type { Explained, PolicyProblem, SetFile };

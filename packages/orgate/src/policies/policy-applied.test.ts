@@ -4,9 +4,10 @@ import { type Agent, defineAgent, defineTool, millis, POLICY, seq } from "@orgat
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { type Desk, makeDesk, POLICIES } from "../cli/commands/fixtures/desk.ts";
-import { createRuntime, type Runtime } from "../runtime/runtime.ts";
-import { openHealthChecks } from "../server/http/health-checks.ts";
-import { NO_LOG } from "../server/http/logs.ts";
+import { openHealthChecks } from "../operations/health-checks.ts";
+import { NO_LOG } from "../operations/logs.ts";
+import type { Runtime } from "../runtime/api.ts";
+import { createRuntime } from "../runtime/runtime.ts";
 import { cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 import { recordApplied } from "./policy-record.ts";
 

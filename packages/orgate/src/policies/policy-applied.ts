@@ -8,9 +8,9 @@ import type { Decision, Digest } from "@orgate/core";
 import { type Cast, cedarGate, type Engine, loadPolicies, type PolicyProblem } from "@orgate/core/gate";
 import { sha256 } from "../node/crypto.ts";
 import type { LoadedFolder } from "./policies.ts";
-import { digestsOf } from "./policy-digests.ts";
+import { digestFolder } from "./policy-digests.ts";
 import { type FolderPlace, readPolicyFolder } from "./policy-files.ts";
-import { areBeingReplaced } from "./policy-swap.ts";
+import { isSwapPending } from "./policy-swap.ts";
 
 /** As `policy.applied` names them. `before`: what was replaced by it, or by those that led to it. */
 export type AppliedSet = Readonly<{ files: Digest; before: readonly Digest[] }>;
@@ -20,17 +20,21 @@ const WAIT_MS = 10;
 const TRIES = 300;
 
 /** `other`: the folder of these policies is not the one that was applied to. */
-export async function foundAfter(place: FolderPlace, { files, before }: AppliedSet, mine: Digest): Promise<"there" | "missing" | "other"> {
+export async function waitForAppliedSet(
+  place: FolderPlace,
+  { files, before }: AppliedSet,
+  mine: Digest,
+): Promise<"there" | "missing" | "other"> {
   for (let tries = 1; ; tries += 1) {
-    const isPending = areBeingReplaced(place.folder); // looked at first: once it is over, the folder has what came of it
+    const isPending = isSwapPending(place.folder); // looked at first: once it is over, the folder has what came of it
     const read = readPolicyFolder(place);
-    if (read.kind === "folder" && digestsOf(read.folder).filesDigest === files) return "there";
+    if (read.kind === "folder" && digestFolder(read.folder).filesDigest === files) return "there";
     if (isPending && tries < TRIES) await delay(WAIT_MS);
     else return before.includes(mine) ? "missing" : "other";
   }
 }
 
-export const notInPlace = (files: Digest): Readonly<{ kind: "refused"; problems: readonly PolicyProblem[]; files: Digest }> => ({
+export const appliedSetMissing = (files: Digest): Readonly<{ kind: "refused"; problems: readonly PolicyProblem[]; files: Digest }> => ({
   kind: "refused",
   problems: [
     {
@@ -45,7 +49,7 @@ export const notInPlace = (files: Digest): Readonly<{ kind: "refused"; problems:
 });
 
 /** The empty set: it permits nothing, and says why. A set like any other: sessions name it, and the journal has it. */
-export function closedSet(cast: Cast, problems: readonly PolicyProblem[], engine: Engine): LoadedFolder {
+export function denyAllSet(cast: Cast, problems: readonly PolicyProblem[], engine: Engine): LoadedFolder {
   const load = loadPolicies([], cast, engine);
   if (load.kind === "refused") throw new Error("a set without policies loads");
   const gate = cedarGate(load.set, engine, sha256, { cache: 0 });
@@ -63,7 +67,7 @@ export function closedSet(cast: Cast, problems: readonly PolicyProblem[], engine
       return { ...explained, decision: told(explained.decision) };
     },
   };
-  const { filesDigest, files, sources } = digestsOf({ policies: [], tables: [], warnings: [] });
+  const { filesDigest, files, sources } = digestFolder({ policies: [], tables: [], warnings: [] });
   return {
     digest: gate.digest,
     filesDigest,

@@ -5,11 +5,11 @@ import { type Agent, defineAgent, defineTool } from "@orgate/core";
 import { actionOf, caseSchema, type Engine, factsOf, loadPolicies } from "@orgate/core/gate";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
-import { checkedBefore } from "../files/checked-cache.ts";
-import { rememberedIn } from "../files/file-cache.ts";
+import { openCheckedCache } from "../files/checked-cache.ts";
+import { openFileCache } from "../files/file-cache.ts";
 import { sha256 } from "../node/crypto.ts";
 import { cedarEngine } from "./cedar-engine.ts";
-import { castOf, type LoadedFolder, type Loading, loadFolder, NO_GROUPS } from "./policies.ts";
+import { type LoadedFolder, type Loading, loadFolder, NO_GROUPS, toCast } from "./policies.ts";
 
 let root = "";
 beforeEach(() => {
@@ -76,7 +76,7 @@ function counted(): { readonly engine: Engine; readonly asked: Asked } {
 function load(agent: Agent = looks(() => "first"), stamp = "1"): { readonly loading: Loading; readonly asked: Asked } {
   const { engine, asked } = counted();
   const place = { folder: join(root, "policies"), label: "policies", within: root };
-  const checked = checkedBefore(join(root, ".orgate"), stamp);
+  const checked = openCheckedCache(join(root, ".orgate"), stamp);
   return { loading: loadFolder({ place, agents: [agent], groups: NO_GROUPS, surface: "cli", checked }, engine), asked };
 }
 const loaded = ({ loading }: ReturnType<typeof load>): LoadedFolder => {
@@ -123,7 +123,7 @@ test("A55 what failed is asked about again also by the same memory, in one proce
   write("base.cases.json", table("deny"));
   const { engine, asked } = counted();
   const place = { folder: join(root, "policies"), label: "policies", within: root };
-  const checked = checkedBefore(join(root, ".orgate"), "1");
+  const checked = openCheckedCache(join(root, ".orgate"), "1");
   const again = () => loadFolder({ place, agents: [looks(() => "first")], groups: NO_GROUPS, surface: "cli", checked }, engine).kind;
   expect([again(), asked.decided, again(), asked.decided]).toEqual(["refused", 2, "refused", 3]);
 });
@@ -176,7 +176,7 @@ test("A55 Cedar looks at each policy by itself: one by one, it finds and remarks
   ];
   loadPolicies(
     [{ path: "policies/a.cedar", name: "a", text: texts.join(""), shadow: false }],
-    castOf([looks(() => "first")], NO_GROUPS),
+    toCast([looks(() => "first")], NO_GROUPS),
     spied,
   );
   const [{ schema, policies } = { schema: null, policies: {} }] = seen;
@@ -214,7 +214,7 @@ function reading(cedar = "1") {
   };
   const home = join(root, "home");
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const remembered = rememberedIn({ home, root, stamp: "", hash: sha256 });
+  const remembered = openFileCache({ home, root, stamp: "", hash: sha256 });
   const place = { folder: join(root, "policies"), label: "policies", within: root };
   const options = { place, agents: [looks(() => "first")], groups: NO_GROUPS, surface: "cli" as const };
   const loading = loadFolder({ ...options, read: { remembered, cedar } }, engine);

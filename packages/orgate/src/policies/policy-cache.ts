@@ -1,5 +1,5 @@
 /**
- * What need not be found out twice (decisions 0063, 0066). A set, its tables, its tools and this code decide alike every time, so what they were once found to be
+ * What need not be found out twice (decisions 0048, 0051). A set, its tables, its tools and this code decide alike every time, so what they were once found to be
  * is remembered by its digest. In the project lies only that somebody looked; what the engine makes of a policy's text is enforced, and lies with the person.
  *
  * A55 a policy that Cedar found fit for the same tools, and a case that the same policies decided as it expects, are not asked about again by the commands that
@@ -9,18 +9,18 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Digest, digestOf, type Json, type Tool } from "@orgate/core";
 import { actionOf, type Case, type CaseResult, type CedarGate, type Engine, type Remark, runCase } from "@orgate/core/gate";
-import type { CheckedBefore } from "../files/checked-cache.ts";
-import { NOTHING_REMEMBERED, type Remembered } from "../files/file-cache.ts";
+import type { CheckedCache } from "../files/checked-cache.ts";
+import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
 import { sha256 } from "../node/crypto.ts";
 
 const named = (what: Json): Digest => digestOf(what, sha256);
 
 /** What texts were read to be, by the person who runs this, and by which engine. */
-export type CachedPolicies = Readonly<{ remembered: Remembered; cedar: string }>;
-export const NOTHING_READ: CachedPolicies = { remembered: NOTHING_REMEMBERED, cedar: "" };
+export type PolicyTextCache = Readonly<{ remembered: FileCache; cedar: string }>;
+export const NO_POLICY_CACHE: PolicyTextCache = { remembered: NO_FILE_CACHE, cedar: "" };
 
 /** For one load: a text that several surfaces share is read once, and what is known to be fit is not validated again. */
-export function remembering(engine: Engine, checked: CheckedBefore, { remembered, cedar }: CachedPolicies = NOTHING_READ): Engine {
+export function cachingEngine(engine: Engine, checked: CheckedCache, { remembered, cedar }: PolicyTextCache = NO_POLICY_CACHE): Engine {
   const count = once(before("count", engine.count, (found) => found !== null));
   const parse = once(before("parse", engine.parse, ({ type }) => type === "success"));
   return { ...engine, count, parse, validate };
@@ -80,12 +80,12 @@ function once<T>(ask: (text: string) => T): (text: string) => T {
 }
 
 /** What the tool's own code makes of the arguments is made again each time, and is part of what a case is known by. */
-export function runRemembered(
+export function runCaseCached(
   c: Case,
   gate: CedarGate,
   tools: readonly Tool[],
   under: Readonly<{ shadow: boolean; idle: boolean }>,
-  checked: CheckedBefore,
+  checked: CheckedCache,
 ): Pick<CaseResult, "passed" | "detail"> {
   const { action, refused } = c.user === undefined ? actionOf(c, tools) : { action: null, refused: null };
   if (refused !== null) return runCase(c, gate, tools, sha256);

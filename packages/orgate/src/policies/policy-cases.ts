@@ -3,18 +3,18 @@ import { type Case, type LoadedPolicy, userActOf } from "@orgate/core/gate";
 import { type FolderPlace, readPolicyFolder } from "./policy-files.ts";
 
 /** What the decision tables beside policies ask. */
-export function casesOf(place: FolderPlace): readonly Case[] {
+export function readCases(place: FolderPlace): readonly Case[] {
   const read = readPolicyFolder(place);
   return read.kind === "refused" ? [] : read.folder.tables.filter((t) => !t.shadow).flatMap((t) => t.cases.map(({ case: c }) => c));
 }
 
-export function surfaceOf({ file, shadow }: LoadedPolicy): string | null {
+export function findPolicySurface({ file, shadow }: LoadedPolicy): string | null {
   if (!file.startsWith("policies/")) return null; // an agent's own, wherever it lies
   const folders = file.split("/").slice(1, -1);
   return (shadow ? folders[1] : folders[0]) ?? null;
 }
 
-export function userAct(c: Case): UserAct {
+export function toUserAct(c: Case): UserAct {
   const act = userActOf(c);
   if (typeof act === "string")
     throw wrongCase(`--action is \`${c.action}\`: ${act}`, "write what it is done to as in a policy: --resource 'Session::\"s_1\"'");

@@ -9,11 +9,11 @@ import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { type Digest, FaultError, type FileChange, type Principal } from "@orgate/core";
 import { refusalFor } from "@orgate/core/gate";
-import { type LoadedFolder, mustLoad, type PolicyOptions, type PolicyProblem, tryRead } from "./policies.ts";
-import { digestsOf } from "./policy-digests.ts";
+import { type LoadedFolder, loadOrThrow, type PolicyOptions, type PolicyProblem, tryLoadRead } from "./policies.ts";
+import { digestFolder } from "./policy-digests.ts";
 import { type FolderPlace, type PolicyFolder, type ReadFolder, readPolicyFolder } from "./policy-files.ts";
 import { recordApplied, recordRefused } from "./policy-record.ts";
-import { mendPolicies, stagePolicies } from "./policy-swap.ts";
+import { stagePolicies, undoPartialSwap } from "./policy-swap.ts";
 
 type Candidate = Readonly<{ place: FolderPlace; read: ReadFolder }>;
 export type PlannedChange = Readonly<{
@@ -39,19 +39,19 @@ export async function planChange(
   { place, read }: Candidate,
   { by, user }: Readonly<{ by: Principal; user: string }>,
 ): Promise<PolicyPlan> {
-  mendPolicies(options.place.within);
+  undoPartialSwap(options.place.within);
   const present = readPolicyFolder(options.place);
-  const inForce = mustLoad(tryRead(present, options)); // by these it is decided who may
-  const loading = tryRead(read, { ...options, place });
+  const inForce = loadOrThrow(tryLoadRead(present, options)); // by these it is decided who may
+  const loading = tryLoadRead(read, { ...options, place });
   if (loading.kind === "refused") {
     await recordRefused(where, by, { problems: loading.problems, files: loading.files });
     return { kind: "refused", problems: loading.problems };
   }
-  const { digest: set } = mustLoad(loading);
-  const [now, next] = [folderOf(present), folderOf(read)];
-  const { filesDigest: files } = digestsOf(next);
+  const { digest: set } = loadOrThrow(loading);
+  const [now, next] = [folderOrThrow(present), folderOrThrow(read)];
+  const { filesDigest: files } = digestFolder(next);
   const changes = changesBetween(now, next);
-  const denied = deniedFor(inForce, user, surfacesOf(changes));
+  const denied = findDenial(inForce, user, listChangedSurfaces(changes));
   if (denied === null) return { kind: "change", now, next, changes, files, set };
   const problems: readonly [PolicyProblem] = [{ file: place.label, line: 1, column: 1, ...denied }];
   await recordRefused(where, by, { problems, files });
@@ -65,7 +65,7 @@ export async function applyChange(
   { now, next, changes }: PlannedChange,
   { by, reason, show = () => {} }: Readonly<{ by: Principal; reason: string; show?: () => void }>,
 ): Promise<void> {
-  const [before, after] = [digestsOf(now).sources, digestsOf(next).sources];
+  const [before, after] = [digestFolder(now).sources, digestFolder(next).sources];
   const staged = stagePolicies(
     root,
     after.map(({ path, text }) => ({ below: path, text })),
@@ -100,16 +100,16 @@ export function readFiles(files: readonly Readonly<{ path: string; text: string 
   }
 }
 
-export function folderOf(read: ReadFolder): PolicyFolder {
+export function folderOrThrow(read: ReadFolder): PolicyFolder {
   if (read.kind === "folder") return read.folder;
   throw new FaultError({ kind: "policies-refused", problems: read.problems });
 }
 
-export const textsOf = ({ policies, tables }: PolicyFolder): ReadonlyMap<string, string> =>
+export const listFileTexts = ({ policies, tables }: PolicyFolder): ReadonlyMap<string, string> =>
   new Map([...policies, ...tables].map(({ below, text }) => [below, text]));
 
 export function changesBetween(before: PolicyFolder, after: PolicyFolder): readonly FileChange[] {
-  const [old, next] = [textsOf(before), textsOf(after)];
+  const [old, next] = [listFileTexts(before), listFileTexts(after)];
   return [...new Set([...old.keys(), ...next.keys()])].sort().flatMap((path): readonly FileChange[] => {
     if (!old.has(path)) return [{ path, change: "added" }];
     if (!next.has(path)) return [{ path, change: "removed" }];
@@ -118,7 +118,7 @@ export function changesBetween(before: PolicyFolder, after: PolicyFolder): reado
 }
 
 /** `PolicySet::"cli"` for the files of a surface, `PolicySet::"every"` for those of all. */
-export function surfacesOf(changes: readonly FileChange[]): readonly string[] {
+export function listChangedSurfaces(changes: readonly FileChange[]): readonly string[] {
   const surfaces = changes.map(({ path }) => {
     const folders = path.split("/").slice(0, -1);
     return (folders[0] === "shadow" ? folders[1] : folders[0]) ?? "every";
@@ -126,7 +126,11 @@ export function surfacesOf(changes: readonly FileChange[]): readonly string[] {
   return [...new Set(surfaces)].sort();
 }
 
-export function deniedFor(inForce: LoadedFolder, user: string, surfaces: readonly string[]): Pick<PolicyProblem, "detail" | "hint"> | null {
+export function findDenial(
+  inForce: LoadedFolder,
+  user: string,
+  surfaces: readonly string[],
+): Pick<PolicyProblem, "detail" | "hint"> | null {
   for (const surface of surfaces) {
     const why = refusalFor(inForce.gateFor("cli"), user, { kind: "edit-policy", surface });
     if (why === null) continue;

@@ -8,7 +8,7 @@ export type SetFile = FileDigest & Readonly<{ text: string }>;
 
 type Digests = Readonly<{ files: readonly FileDigest[]; filesDigest: Digest; sources: readonly SetFile[] }>;
 
-export function digestsOf(folder: PolicyFolder): Digests {
+export function digestFolder(folder: PolicyFolder): Digests {
   const sources = [...folder.policies, ...folder.tables]
     .map(({ below, text }) => ({ path: below, digest: sha256(text), text }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));

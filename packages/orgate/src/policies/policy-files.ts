@@ -5,14 +5,16 @@
  * G651 a file without a policy is refused: one that was emptied by mistake would take its forbids with it, silently.
  * G30 all files or none: one that cannot be read, is no text, is a folder, or leads out of the project fails the whole set, with its place.
  */
+
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { lowerFirst, position, readJson, SURFACES, type Surface } from "@orgate/core";
 import { type Case, casesSchema, type PolicyFile, type PolicyProblem } from "@orgate/core/gate";
 import type * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
-import { locate } from "../files/json-place.ts";
+import { findJsonPosition } from "../files/json-position.ts";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
+import { errorMessage } from "../node/error-message.ts";
 
 type Found = Readonly<{
   /** For people: with the name of its folder. */
@@ -106,7 +108,7 @@ export function readPolicyFolder({ folder, label, within, drafts = [] }: FolderP
     try {
       text = draft ?? readTextFile(file, MAX_BYTES);
     } catch (error) {
-      problems.push(trouble(at, error instanceof Error ? error.message : String(error), "it must be a readable text file"));
+      problems.push(trouble(at, errorMessage(error), "it must be a readable text file"));
       return;
     }
     const found: Found = { path: `${label}/${at}`, below: at, text, surface, shadow };
@@ -136,7 +138,7 @@ export function readPolicyFolder({ folder, label, within, drafts = [] }: FolderP
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : "";
       if (code === "ENOENT" && below === "" && realPath(at) === null) return [];
-      const detail = code === "ENOTDIR" ? "is not a folder" : error instanceof Error ? error.message : String(error);
+      const detail = code === "ENOTDIR" ? "is not a folder" : errorMessage(error);
       problems.push(trouble(below, detail, "it must be a readable folder of the project"));
       return [];
     }
@@ -199,7 +201,7 @@ function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): rea
   const read = casesSchema.safeParse(json.value);
   if (!read.success) {
     for (const issue of read.error.issues)
-      problems.push({ file: path, ...position(text, locate(text, issue.path)), detail: issueText(issue), hint });
+      problems.push({ file: path, ...position(text, findJsonPosition(text, issue.path)), detail: issueText(issue), hint });
     return [];
   }
   if (read.data.length === 0) {
@@ -210,7 +212,7 @@ function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): rea
     const raw: unknown = Array.isArray(json.value) ? json.value[i] : null;
     const named = typeof raw === "object" && raw !== null && Object.hasOwn(raw, "surface");
     const c = named || surface === null ? given : { ...given, surface };
-    return { case: c, ...position(text, locate(text, [i])), named };
+    return { case: c, ...position(text, findJsonPosition(text, [i])), named };
   });
 }
 

@@ -5,11 +5,12 @@ import { dirname, join } from "node:path";
 import { type Agent, defineAgent, defineTool, type JournalEvent, type Millis, POLICY, seq, textStream } from "@orgate/core";
 import { verify } from "@orgate/core/journal";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Runtime } from "../runtime/api.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";
-import { createRuntime, type Runtime } from "../runtime/runtime.ts";
-import { proof, rootPublicKey } from "../store/open-read-only.ts";
+import { createRuntime } from "../runtime/runtime.ts";
+import { PROOF_PORTS, rootPublicKey } from "../store/open-read-only.ts";
 import { cedarPolicies, type Policies } from "./policies.ts";
-import { findSet, policyHistory, readSet, rulesThen, setAt, setDigestAt, setOfEntry } from "./policy-history.ts";
+import { findSet, findSetAt, findSetDigestAt, findSetOfEntry, policyHistory, readRulesThen, readSet } from "./policy-history.ts";
 import { recordPolicies } from "./policy-record.ts";
 
 let root: string;
@@ -50,7 +51,7 @@ const verified = (of: Runtime) =>
   verify({
     records: of.place.store.records,
     root: rootPublicKey(join(root, ".orgate")),
-    ports: proof,
+    ports: PROOF_PORTS,
     head: null,
     progress: () => {},
     torn: null,
@@ -129,11 +130,11 @@ test("J383 a decision made after a reload names the set it was made under, withi
   const entries = await journalOf(of).read(session, seq(0), 500);
   const decided = entries.flatMap(({ seq: at, event: e }) => (e.kind === "gate.decided" ? [{ at, because: e.verdict.because }] : []));
   const sets = await Promise.all(
-    decided.map(async ({ at, because }) => [(await setDigestAt(journalOf(of), session, at))?.digest, because[0]] as const),
+    decided.map(async ({ at, because }) => [(await findSetDigestAt(journalOf(of), session, at))?.digest, because[0]] as const),
   );
   expect(new Set(sets.map(([set]) => set))).toEqual(new Set([first, policies.now.digest]));
   for (const [set, because] of sets) expect(because).toBe(set === first ? "base/think" : "base/think-again");
-  const under = await rulesThen(journalOf(of), session, "model:1");
+  const under = await readRulesThen(journalOf(of), session, "model:1");
   expect(under).toMatchObject({ set: first, rules: [{ policy: "base/think", path: "base.cedar", line: 1, text: THINK.trim() }] });
   expect(verified(of)).toMatchObject({ firstBad: null, textless: [] });
 });
@@ -163,7 +164,7 @@ test("A380 a set is found by its digest and by a time, with the texts it had the
   expect(await policyHistory(journal, { before: null, limit: 1 })).toMatchObject({ rows: [{ seq: 2 }], next: 2 });
   const first = await findSet(journal, rows[1]?.digest?.slice(0, 8) ?? "");
   expect(await readSet(journal, first)).toMatchObject([{ path: "base.cedar", text: LONG }]);
-  expect(await readSet(journal, await setAt(journal, old?.at as Millis))).toMatchObject([{ text: LONG }]);
+  expect(await readSet(journal, await findSetAt(journal, old?.at as Millis))).toMatchObject([{ text: LONG }]);
   expect(await readSet(journal, await findSet(journal, rows[0]?.files ?? ""))).toMatchObject([{ text: THINK }, { text: MORE }]);
   await expect(findSet(journal, "0000000000")).rejects.toThrow("no set of policies has the digest");
   await expect(findSet(journal, "zz")).rejects.toThrow("is no digest");
@@ -180,8 +181,8 @@ test("A560 sets that differ in comments alone: each is found by its files, and a
   const texts = async (wanted: string) => (await readSet(journal, await findSet(journal, wanted))).map(({ text }) => text);
   expect(await texts(rows[1]?.files ?? "")).toEqual([THINK]);
   expect(await texts(rows[0]?.files ?? "")).toEqual([`// of later\n${THINK}`]);
-  expect(await rulesThen(journal, session, "model:1")).toMatchObject({ rules: [{ policy: "base/think", line: 1 }] });
-  expect(await setOfEntry(journal, session, seq(3))).toEqual({ digest: rows[1]?.digest, files: rows[1]?.files });
+  expect(await readRulesThen(journal, session, "model:1")).toMatchObject({ rules: [{ policy: "base/think", line: 1 }] });
+  expect(await findSetOfEntry(journal, session, seq(3))).toEqual({ digest: rows[1]?.digest, files: rows[1]?.files });
 });
 
 test("J380 the text of a policy stays when a session that read the same text is erased", async () => {

@@ -24,7 +24,7 @@ import { ruleIn } from "@orgate/core/gate";
 import { filesIn } from "@orgate/core/journal";
 import { countSet, type SetCounts } from "@orgate/core/journal/view";
 import { sha256 } from "../node/crypto.ts";
-import { endOf } from "../store/stream-end.ts";
+import { findStreamEnd } from "../store/stream-end.ts";
 import type { SetFile } from "./policies.ts";
 
 type Reads = Pick<Journal, "read" | "streams">;
@@ -57,7 +57,7 @@ export async function policyHistory(
   journal: Reads,
   { before, limit }: Readonly<{ before: number | null; limit: number }>,
 ): Promise<Readonly<{ rows: readonly HistoryRow[]; next: number | null }>> {
-  const end = Math.min(before === null ? Number.MAX_SAFE_INTEGER : before - 1, await endOf(journal, POLICY));
+  const end = Math.min(before === null ? Number.MAX_SAFE_INTEGER : before - 1, await findStreamEnd(journal, POLICY));
   const first = Math.max(0, end - limit);
   let last = await loadedBefore(journal, first);
   const rows: HistoryRow[] = [];
@@ -73,7 +73,7 @@ async function rowOf(journal: Reads, { seq: place, at, event: e }: Entry, last: 
   switch (e.kind) {
     case "policy.loaded": {
       const facts = { digest: e.digest, files: digestOf(e.files, sha256), counts: countsOf(e.files), stored: e.texts };
-      const changes = changesOf(last, e.files);
+      const changes = diffFileDigests(last, e.files);
       return { seq: place, at, kind: "loaded", by: principalName(e.by), ...facts, changes, reason: "", problems: [] };
     }
     case "policy.applied": {
@@ -101,7 +101,7 @@ async function loadedBefore(journal: Reads, end: number): Promise<readonly FileD
   return [];
 }
 
-export function changesOf(before: readonly FileDigest[], after: readonly FileDigest[]): readonly FileChange[] {
+export function diffFileDigests(before: readonly FileDigest[], after: readonly FileDigest[]): readonly FileChange[] {
   const [old, next] = [before, after].map((files) => new Map(files.map(({ path, digest }) => [path, digest])));
   return [...new Set([...before, ...after].map(({ path }) => path))].sort().flatMap((path): readonly FileChange[] => {
     const [was, is] = [old?.get(path), next?.get(path)];
@@ -146,7 +146,7 @@ export async function findSet(journal: Reads, wanted: string, at: Millis = LATES
 }
 
 /** The set that was loaded last at that time. */
-export async function setAt(journal: Reads, at: Millis): Promise<KnownSet> {
+export async function findSetAt(journal: Reads, at: Millis): Promise<KnownSet> {
   let found: KnownSet | null = null;
   for await (const set of knownSets(journal)) if (set.digest !== null && set.at <= at) found = set;
   if (found === null) throw usage("no policies were loaded by then", "`orgate policy history` tells since when there are any");
@@ -154,7 +154,7 @@ export async function setAt(journal: Reads, at: Millis): Promise<KnownSet> {
 }
 
 /** The digest of the set that a session ran under at one of its entries, what it was opened with or told last, and when that entry was written. */
-export async function setDigestAt(
+export async function findSetDigestAt(
   journal: Pick<Journal, "read">,
   stream: StreamId,
   end: Seq,
@@ -172,12 +172,12 @@ export async function setDigestAt(
 }
 
 /** The set that a session ran under at one of its entries. `files` null: nobody recorded its files. */
-export async function setOfEntry(
+export async function findSetOfEntry(
   journal: Reads,
   stream: StreamId,
   end: Seq,
 ): Promise<Readonly<{ digest: Digest | null; files: Digest | null }>> {
-  const named = await setDigestAt(journal, stream, end);
+  const named = await findSetDigestAt(journal, stream, end);
   if (named === null) return { digest: null, files: null };
   return { digest: named.digest, files: await ifStored(async () => (await findSet(journal, named.digest, named.at)).files, null) };
 }
@@ -197,11 +197,11 @@ export async function readSet(journal: Reads, { list, files }: Pick<KnownSet, "l
 }
 
 /** A rule as it was written when it decided. `text` null: its set's texts were not stored then. */
-export type RuleThen = Readonly<{ policy: string; path: string | null; line: number | null; text: string | null }>;
-export type DecidedUnder = Readonly<{ set: Digest; rules: readonly RuleThen[] }>;
+export type PastRule = Readonly<{ policy: string; path: string | null; line: number | null; text: string | null }>;
+export type PastRules = Readonly<{ set: Digest; rules: readonly PastRule[] }>;
 
 /** The set that the last decision on an action was made under, and the rules that decided it, as they stood then. */
-export async function rulesThen(journal: Reads, session: StreamId, action: string): Promise<DecidedUnder | null> {
+export async function readRulesThen(journal: Reads, session: StreamId, action: string): Promise<PastRules | null> {
   let [set, found]: [Digest | null, { readonly set: Digest; readonly at: Millis; readonly because: readonly string[] } | null] = [
     null,
     null,
@@ -231,7 +231,7 @@ async function ifStored<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
   }
 }
 
-function ruleOf(policy: string, files: readonly SetFile[]): RuleThen {
+function ruleOf(policy: string, files: readonly SetFile[]): PastRule {
   for (const { path, text } of files) {
     const name = path.replace(/\.cedar$|#.*$/, "");
     const rule = policy.startsWith(`${name}/`) ? ruleIn(text, policy.slice(name.length + 1)) : null;
@@ -251,7 +251,7 @@ async function listed(journal: Reads, files: Digest): Promise<readonly FileDiges
 }
 
 /** What lies below `policies/` of a set: rules of agents' own files are changed with their agents. */
-export const appliable = (files: readonly SetFile[]): readonly SetFile[] =>
+export const listAppliableFiles = (files: readonly SetFile[]): readonly SetFile[] =>
   files.filter(({ path }) => /\.(?:cedar|cases\.json)$/.test(path));
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -34,7 +34,7 @@ export function policyProbes(probing: Probing): PolicyProbes {
   const all: readonly Base[] =
     tool === null
       ? (resources.length === 0 ? [null] : resources).map((resource) => ({ args: null, resource }))
-      : [sample(tool.inputSchema), ...bases].slice(0, 4).map((args) => ({ args, resource: null }));
+      : [sampleArguments(tool.inputSchema), ...bases].slice(0, 4).map((args) => ({ args, resource: null }));
   const own = policies.map((policy) => fitting(turnsOf(policy, probing), probing, all));
   const turns: Turns = new Map();
   for (const one of own) for (const [path, values] of one) for (const value of values) add(turns, path, value);
@@ -286,7 +286,7 @@ function resourceIds(scope: LoadedPolicy["json"]["resource"], turns: Turns): voi
 // ── arguments that fit ──
 
 /** The least that a schema takes; where it wants more, nothing is tried with it. */
-export function sample(schema: JsonObject): JsonObject {
+export function sampleArguments(schema: JsonObject): JsonObject {
   const properties = record(schema["properties"]) ?? {};
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   return Object.fromEntries(
@@ -308,7 +308,7 @@ function valueFor(schema: Readonly<Record<string, unknown>>): Json {
     case "array":
       return [];
     case "object":
-      return sample(schema as JsonObject);
+      return sampleArguments(schema as JsonObject);
     default:
       return schema["format"] === "email"
         ? "a@example.org"

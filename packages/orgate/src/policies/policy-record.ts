@@ -20,7 +20,7 @@ import {
 import { filesText } from "@orgate/core/journal";
 import { watchFolder } from "../files/folder-watch.ts";
 import { sha256 } from "../node/crypto.ts";
-import { endOf } from "../store/stream-end.ts";
+import { findStreamEnd } from "../store/stream-end.ts";
 import type { LoadedFolder, Policies, PolicyProblem, Reloaded, SetFile } from "./policies.ts";
 
 type Where = Readonly<{ journal: Pick<Journal, "append" | "read" | "streams" | "writer">; now(): Millis }>;
@@ -51,7 +51,7 @@ export async function recordPolicies(where: Where, policies: Policies): Promise<
 
 /** One look at a time; what could not be taken up (the journal does not take its record) is tried again at the next. */
 async function followApplied(journal: Where["journal"], policies: Policies): Promise<() => Promise<void>> {
-  let seen = await endOf(journal, POLICY);
+  let seen = await findStreamEnd(journal, POLICY);
   const last = await lastOf(journal, seen, "policy.applied");
   // applied after the files were read, and before anybody looked
   if (last !== null && last.before === policies.current().folderDigest) await policies.takeUp({ files: last.files, before: [] });
@@ -148,7 +148,7 @@ async function storeTexts({ journal, now }: Where, texts: readonly Pick<SetFile,
 async function append(where: Where, plan: (last: Loaded | null) => Promise<SystemEvent | null>): Promise<void> {
   const { journal, now } = where;
   for (let tries = 1; ; tries += 1) {
-    const after = await endOf(journal, POLICY);
+    const after = await findStreamEnd(journal, POLICY);
     const event = await plan(await lastOf(journal, after, "policy.loaded"));
     if (event === null) return;
     try {

@@ -14,13 +14,13 @@ const BEFORE = ".policies.before";
 export type NewFile = Readonly<{ below: string; text: string }>;
 
 /** Where a change was cut short between its two steps, the folder of before is put back. */
-export function mendPolicies(root: string): void {
+export function undoPartialSwap(root: string): void {
   const [policies, before] = [join(root, "policies"), join(root, BEFORE)];
   if (!existsSync(policies) && existsSync(before)) renameSync(before, policies);
 }
 
 /** Somebody is at it, or was killed at it. `policies`: the folder itself. */
-export const areBeingReplaced = (policies: string): boolean => [NEXT, BEFORE].some((name) => existsSync(join(dirname(policies), name)));
+export const isSwapPending = (policies: string): boolean => [NEXT, BEFORE].some((name) => existsSync(join(dirname(policies), name)));
 
 export type StagedPolicies = Readonly<{
   /** Puts them in place. */
@@ -32,7 +32,7 @@ export type StagedPolicies = Readonly<{
 /** Written beside `policies/`, whole and durable; nobody else can do so meanwhile. What is no policy and no table (a README) stays. */
 export function stagePolicies(root: string, files: readonly NewFile[]): StagedPolicies {
   const [policies, next, before] = [join(root, "policies"), join(root, NEXT), join(root, BEFORE)];
-  mendPolicies(root);
+  undoPartialSwap(root);
   claim(next);
   const drop = (): void => rmSync(next, { recursive: true, force: true });
   try {

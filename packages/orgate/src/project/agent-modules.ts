@@ -6,7 +6,7 @@
  */
 import { realpathSync } from "node:fs";
 import { type Agent, isAgent } from "@orgate/core";
-import { asTold, fileBad, importedModule, type LoadTrouble, projectFilesIn, THROWN } from "../guard/modules.ts";
+import { fileBad, importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../guard/modules.ts";
 
 export type LoadedAgent = Readonly<{ agent: Agent; file: string }>;
 
@@ -14,12 +14,12 @@ export type LoadedAgent = Readonly<{ agent: Agent; file: string }>;
 export async function loadAgents(
   root: string,
   patterns: readonly string[],
-  trouble: LoadTrouble = THROWN,
+  trouble: OnLoadFault = THROW_FAULT,
 ): Promise<readonly LoadedAgent[]> {
   const loaded = new Map<string, LoadedAgent>();
   const folder = realpathSync(root);
-  for (const file of projectFilesIn(folder, patterns, "agents")) {
-    for (const agent of (await asTold(async () => agentsIn(await importedModule(file, folder), file), trouble)) ?? []) {
+  for (const file of matchProjectFiles(folder, patterns, "agents")) {
+    for (const agent of (await reportFault(async () => agentsIn(await importModule(file, folder), file), trouble)) ?? []) {
       const other = loaded.get(agent.name);
       if (other?.agent === agent) continue; // the same one, exported again
       if (other === undefined) loaded.set(agent.name, { agent, file });

@@ -6,6 +6,7 @@
  *     and column.
  * M118 an agent in TOML answers by a JSON Schema, as a table or as a file beside it; what is wrong with it is told with its place.
  */
+
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import {
@@ -25,10 +26,11 @@ import {
 } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../files/text-file.ts";
-import { placeOf, readToml } from "../files/toml-text.ts";
-import { asTold, fileBad, importedModule, type LoadTrouble, projectFilesIn, THROWN } from "../guard/modules.ts";
-import { type PriceList, pricesFor } from "../models/agent-prices.ts";
-import { standIn } from "../toolclad/unusable-tool.ts";
+import { findTomlPosition, readToml } from "../files/toml-text.ts";
+import { fileBad, importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../guard/modules.ts";
+import { findAgentPrices, type PriceList } from "../models/agent-prices.ts";
+import { errorMessage } from "../node/error-message.ts";
+import { unusableTool } from "../toolclad/unusable-tool.ts";
 import { defineTelling } from "./agent-settings.ts";
 
 const MAX_BYTES = 256 * 1024;
@@ -89,10 +91,10 @@ export async function loadTomlAgents(
   more: ToolBox = new Map(),
   spare: readonly Tool[] = [],
   broken: ReadonlyMap<string, BrokenTool> = new Map(),
-  trouble: LoadTrouble = THROWN,
+  trouble: OnLoadFault = THROW_FAULT,
 ): Promise<readonly TomlAgent[]> {
   const folder = realpathSync(root);
-  const files = projectFilesIn(folder, patterns, "agents");
+  const files = matchProjectFiles(folder, patterns, "agents");
   if (files.length === 0) return [];
   let lacks = false; // tools of a module that could not be loaded: which ones, nobody knows
   const box = await loadToolBox(root, tools, more, spare, (fault) => {
@@ -101,7 +103,7 @@ export async function loadTomlAgents(
   });
   const ground = { box, prices, root: folder, broken, lacks, trouble };
   const agents: TomlAgent[] = [];
-  for (const file of files) agents.push(...((await asTold(async () => agentIn(file, ground), trouble)) ?? []));
+  for (const file of files) agents.push(...((await reportFault(async () => agentIn(file, ground), trouble)) ?? []));
   return agents;
 }
 
@@ -111,17 +113,17 @@ export async function loadToolBox(
   tools: readonly string[],
   more: ToolBox = new Map(),
   spare: readonly Tool[] = [],
-  trouble: LoadTrouble = THROWN,
+  trouble: OnLoadFault = THROW_FAULT,
 ): Promise<ToolBox> {
   const named = await loadTools(realpathSync(root), tools, more, trouble);
   return new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
 }
 
 /** T64 one name is one tool, wherever it is defined. */
-async function loadTools(root: string, patterns: readonly string[], more: ToolBox, trouble: LoadTrouble): Promise<ToolBox> {
+async function loadTools(root: string, patterns: readonly string[], more: ToolBox, trouble: OnLoadFault): Promise<ToolBox> {
   const box = new Map<string, { tool: Tool; file: string }>(more);
-  for (const file of projectFilesIn(root, patterns.filter(isModule), "tools")) {
-    const module = await asTold(() => importedModule(file, root), trouble);
+  for (const file of matchProjectFiles(root, patterns.filter(isModule), "tools")) {
+    const module = await reportFault(() => importModule(file, root), trouble);
     const exported = Object.values(module ?? {});
     const tools = new Set(exported.filter(isTool));
     if (module !== null && tools.size === 0 && !exported.some(isSkill))
@@ -143,8 +145,8 @@ export async function loadCodeSkills(
 ): Promise<readonly Readonly<{ skill: Skill; place: string }>[]> {
   const folder = realpathSync(root);
   const found = new Map<string, { skill: Skill; place: string }>();
-  for (const file of projectFilesIn(folder, patterns.filter(isModule), "tools")) {
-    for (const skill of Object.values(await importedModule(file, folder)).filter(isSkill)) {
+  for (const file of matchProjectFiles(folder, patterns.filter(isModule), "tools")) {
+    for (const skill of Object.values(await importModule(file, folder)).filter(isSkill)) {
       const other = found.get(skill.name);
       if (other !== undefined && other.skill !== skill)
         throw fileBad(file, null, `skill \`${skill.name}\` is already defined in ${other.place}`, "rename one of them");
@@ -165,7 +167,7 @@ type Ground = Readonly<{
   root: string;
   broken: ReadonlyMap<string, BrokenTool>;
   lacks: boolean;
-  trouble: LoadTrouble;
+  trouble: OnLoadFault;
 }>;
 
 /** Tells everything that is wrong with a file, and goes on with the rest of it; none where the rest makes no agent. */
@@ -174,7 +176,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
   const text = textOf(file);
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw fileBad(file, toml, `not TOML: ${toml.detail}`, HINT);
-  const written = readTelling(toml.value, (path, detail) => trouble(fileBad(file, placeOf(text, path), detail, HINT)));
+  const written = readTelling(toml.value, (path, detail) => trouble(fileBad(file, findTomlPosition(text, path), detail, HINT)));
   if (written === null) return [];
   const { tools, recover, breaker, model, output, prices: own, knowledge, schedules, webhooks, ...rest } = written;
   const unfit: TomlAgent["unfit"][number][] = [];
@@ -183,10 +185,10 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
     if (known !== undefined) return [known.tool];
     const hint = box.size === 0 ? "the project's `tools/` has none" : nearest(name, [...box.keys()].sort());
     if (wrong !== undefined) unfit.push({ ...wrong, tool: name });
-    else if (!lacks) trouble(fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint));
-    return /^[\w-]{1,64}$/.test(name) ? [standIn(name)] : [];
+    else if (!lacks) trouble(fileBad(file, findTomlPosition(text, ["tools", i]), `there is no tool \`${name}\``, hint));
+    return /^[\w-]{1,64}$/.test(name) ? [unusableTool(name)] : [];
   });
-  const prices = pricesFor([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
+  const prices = findAgentPrices([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
   const agent = defineTelling(
     {
       ...rest,
@@ -200,7 +202,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
       ...(webhooks === undefined ? {} : { webhooks: webhooks as unknown as NonNullable<AgentDefinition["webhooks"]> }),
       tools: found,
     }, // which checks what is said of failures like all the rest
-    ({ setting, message, hint, error }) => trouble(fileBad(file, placeOf(text, pathOf(setting)), message, hint, error)),
+    ({ setting, message, hint, error }) => trouble(fileBad(file, findTomlPosition(text, pathOf(setting)), message, hint, error)),
   );
   return agent === null ? [] : [{ agent, file, unfit }];
 }
@@ -232,11 +234,11 @@ function outputOf(
   file: string,
   root: string,
   text: string,
-  trouble: LoadTrouble,
+  trouble: OnLoadFault,
 ): Pick<AgentDefinition, "output"> {
   if (typeof output !== "string") return output === undefined ? {} : { output };
   try {
-    return { output: schemaIn(output, file, root, placeOf(text, ["output"])) };
+    return { output: schemaIn(output, file, root, findTomlPosition(text, ["output"])) };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     trouble(error);
@@ -268,7 +270,7 @@ function textOf(file: string): string {
   try {
     return readTextFile(file, MAX_BYTES);
   } catch (error) {
-    throw fileBad(file, null, error instanceof Error ? error.message : String(error), "it must be a readable text file", error);
+    throw fileBad(file, null, errorMessage(error), "it must be a readable text file", error);
   }
 }
 

@@ -19,13 +19,13 @@ import type { Compiled, CompiledPolicy, SymbiProblem, UnknownTools } from "@orga
 import type { Config } from "../config/config.ts";
 import { withCoordinator } from "../coordinator/agent.ts";
 import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
-import { NOTHING_REMEMBERED, type Remembered } from "../files/file-cache.ts";
-import { fileBad, type LoadTrouble, problemOfFault, projectFilesIn, THROWN } from "../guard/modules.ts";
+import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
+import { faultToProblem, fileBad, matchProjectFiles, type OnLoadFault, THROW_FAULT } from "../guard/modules.ts";
 import type { AskHidden } from "../identity/secrets.ts";
 import type { Env } from "../node/env.ts";
-import { openLook } from "../store/open-read-only.ts";
+import { openReadOnlyStore } from "../store/open-read-only.ts";
 import { hiddenPrompt } from "../terminal/hidden-prompt.ts";
-import { isStandIn } from "../toolclad/unusable-tool.ts";
+import { isUnusableTool } from "../toolclad/unusable-tool.ts";
 import { loadAgents } from "./agent-modules.ts";
 import { loadCodeSkills, loadTomlAgents, loadToolBox } from "./agent-toml.ts";
 import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
@@ -79,18 +79,18 @@ export async function loadProjectAgents(
   /** Told of all that is wrong, instead of the first thing being thrown; agents that have problems are for further checks only. */
   collect: Collect | null = null,
   /** Of what its files were found to say; nothing unless given. */
-  remembered: Remembered = NOTHING_REMEMBERED,
+  remembered: FileCache = NO_FILE_CACHE,
 ): Promise<ProjectAgents> {
   const memory = agentMemory(remembered);
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const lost = { agents: false, tools: false };
   const losing =
-    (what: keyof typeof lost): LoadTrouble =>
+    (what: keyof typeof lost): OnLoadFault =>
     (fault) => {
       trouble(fault);
       lost[what] = true;
     };
-  const trouble: LoadTrouble = collect === null ? THROWN : (fault) => collect([problemOfFault(fault, config.root)]);
+  const trouble: OnLoadFault = collect === null ? THROW_FAULT : (fault) => collect([faultToProblem(fault, config.root)]);
   const modules = await loadAgents(
     config.root,
     config.agents.filter((p) => !isToml(p) && !isSymbi(p)),
@@ -98,7 +98,7 @@ export async function loadProjectAgents(
   );
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
-  const shell = hasShellAgent(config) ? (await import("../shell/tools/agent.ts")).shellDesk(config, env, desk) : null;
+  const shell = hasShellAgent(config) ? (await import("../shell/tools/agent.ts")).shellAgentSetup(config, env, desk) : null;
   const spare = [...desk.tools, ...(shell?.tools ?? [])];
   const tomlFiles = config.agents.filter(isToml);
   const tomls = await loadTomlAgents(
@@ -111,7 +111,7 @@ export async function loadProjectAgents(
     manifests.broken,
     (fault) => (fault.fault.kind === "file-bad" && fault.fault.file.endsWith(".toml") ? trouble : losing("tools"))(fault),
   );
-  if (tomls.length < projectFilesIn(realpathSync(config.root), tomlFiles, "agents").length) lost.agents = true;
+  if (tomls.length < matchProjectFiles(realpathSync(config.root), tomlFiles, "agents").length) lost.agents = true;
   const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, spare, losing("tools"));
   const symbi = await symbiAgents(config, loadBox, manifests.broken, collect, memory, lost);
   const { agents: symbis, origins, sources, finish } = symbi;
@@ -150,7 +150,7 @@ export async function loadProjectAgents(
   return { agents: await all((one) => finished(one, equipment)), sources, skills, mcp, desk, gaps: gapsLeft() };
 
   function gapsLeft(): Gaps {
-    const names = sorted.flatMap(({ agent }) => agent.tools.filter(isStandIn).map(({ name }) => name));
+    const names = sorted.flatMap(({ agent }) => agent.tools.filter(isUnusableTool).map(({ name }) => name));
     const isLacking = sorted.some(({ agent }) => agent.missing.length + agent.missingServers.length > 0);
     return { agents: lost.agents, tools: { more: lost.agents || lost.tools || isLacking, named: [...new Set(names)] } };
   }
@@ -293,7 +293,7 @@ async function symbiAgents(
   function unknownTo(agent: Agent, { source, draft: { tools, delegates, definition } }: SymbiOrigin): UnknownTools | null {
     const isSilent = tools.length + delegates.length + (definition.skills?.length ?? 0) + (definition.mcp?.length ?? 0) === 0;
     const more = agent.missing.length + agent.missingServers.length > 0 || (torn.has(source) && isSilent);
-    const named = agent.tools.filter(isStandIn).map(({ name }) => name);
+    const named = agent.tools.filter(isUnusableTool).map(({ name }) => name);
     return more || named.length > 0 || lacksAny(agent) ? { more, named } : null;
   }
 }
@@ -312,7 +312,7 @@ export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectMa
 /** What is trusted, by the journal; nothing where there is no journal yet. */
 export async function trustIn(directory: string): Promise<Trusted> {
   try {
-    const look = openLook(directory);
+    const look = openReadOnlyStore(directory);
     try {
       return await readTrust(look.journal);
     } finally {

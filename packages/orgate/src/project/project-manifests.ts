@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { type Digest, describe, FaultError, type Tool } from "@orgate/core";
 import type { Invocation, McpInvocation, Places, Ran, Running, RunOptions } from "@orgate/core/contracts";
 import type { Draft } from "../files/file-overlay.ts";
-import { projectPlaces } from "../files/project-places.ts";
+import { openProjectPaths } from "../files/project-paths.ts";
 import { readBytes } from "../files/text-file.ts";
-import { placeOf as placeOfSetting } from "../files/toml-text.ts";
+import { findTomlPosition as placeOfSetting } from "../files/toml-text.ts";
 import { pathGuard } from "../guard/path-guard.ts";
 import { placesOf } from "../guard/protected-paths.ts";
-import { type AskHidden, secretsFrom } from "../identity/secrets.ts";
+import { type AskHidden, openSecrets } from "../identity/secrets.ts";
 import { secretStore } from "../identity/secrets-file.ts";
 import { type FoundServer, mcpServers } from "../mcp/config.ts";
-import { mustFit, objectWith, text } from "../node/argument-checks.ts";
+import { assertArguments, objectWith, text } from "../node/argument-checks.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { orgateHome } from "../store/keyring.ts";
-import { workplace } from "../toolclad/call-folders.ts";
+import { openCallFolders } from "../toolclad/call-folders.ts";
 import { type FileProblem, type ManifestFile, type ReadManifests, readManifests } from "../toolclad/manifest-files.ts";
 import { type ManifestTools, manifestTool } from "../toolclad/manifest-tool.ts";
 import { hostRunning } from "../toolclad/running/running.ts";
@@ -126,7 +126,7 @@ function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonl
   const { root, directory, env, ask } = place;
   const guard = pathGuard({ root, also: [directory, ...placesOf(place.tools)] });
   const hidden = [directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
-  const places = projectPlaces(root, hidden);
+  const places = openProjectPaths(root, hidden);
   const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });
   const running: Running = {
     run: (invocation: Invocation, options: RunOptions) =>
@@ -135,8 +135,8 @@ function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonl
   return {
     world: { scope, places },
     running,
-    secrets: secretsFrom(secretStore(directory), env, ask),
-    work: workplace(directory),
+    secrets: openSecrets(secretStore(directory), env, ask),
+    work: openCallFolders(directory),
     hash: sha256,
     base64: (text) => Buffer.from(text, "utf8").toString("base64"),
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", HOME: "/tmp" },
@@ -162,7 +162,7 @@ export type ManifestToolsOptions = Readonly<{
 /** For those who embed the runtime: the manifests of a folder as tools. If anything is wrong with one it throws `file-bad` with line and column. `[mcp]` manifests need a project. */
 export function manifestTools(options: ManifestToolsOptions): readonly Tool[] {
   const hint = 'such as { root: "." }';
-  mustFit("manifestTools", { options: objectWith({ root: text(hint) }, hint) }, options);
+  assertArguments("manifestTools", { options: objectWith({ root: text(hint) }, hint) }, options);
   const { root, directory = join(root, ".orgate"), tools = ["tools/*.clad.toml"], env = process.env } = options;
   const found = projectManifests({ root, tools, directory, env, ask: null });
   const [problem] = found.problems;

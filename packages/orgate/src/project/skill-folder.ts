@@ -4,6 +4,7 @@
  * K7 A folder is read whole, at once, and within bounds: what was hashed is what is used, whatever is written to the disk later. No link
  *    leads out of it.
  */
+
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -28,12 +29,13 @@ import {
   UNTRUSTED,
 } from "@orgate/core";
 import { isBelow, readBytes, realPath } from "../files/text-file.ts";
+import { errorMessage } from "../node/error-message.ts";
 
 const SKILL_FILE = "SKILL.md";
 /** As others write it. */
 const LOWER_FILE = "skill.md";
 /** What a folder calls its text. */
-export const skillFileOf = (files: FolderFiles["files"]): string =>
+export const skillFileOf = (files: ReadFolderFiles["files"]): string =>
   !files.has(SKILL_FILE) && files.has(LOWER_FILE) ? LOWER_FILE : SKILL_FILE;
 const MAX_FILE = 256 * 1024;
 const MAX_FOLDER = 2 * 1024 * 1024;
@@ -42,10 +44,10 @@ const MAX_DEPTH = 4;
 const MAX_ENTRIES = 2 * MAX_SKILL_FILES;
 
 /** All that lies in it; a text is null where the bytes are none. */
-export type FolderFiles = Readonly<{ digest: Digest; files: ReadonlyMap<string, Readonly<{ bytes: number; text: string | null }>> }>;
+export type ReadFolderFiles = Readonly<{ digest: Digest; files: ReadonlyMap<string, Readonly<{ bytes: number; text: string | null }>> }>;
 
 /** Throws a plain `Error` whose message is one phrase about the folder. `within` is what it must lie below, links resolved. */
-export function readFolder(folder: string, within: string, hash: Hash): FolderFiles {
+export function readFolder(folder: string, within: string, hash: Hash): ReadFolderFiles {
   const root = realPath(folder);
   if (root === null || !isBelow(root, within)) throw new Error("it leads out of where it should lie");
   const files = new Map<string, { bytes: number; text: string | null }>();
@@ -83,7 +85,7 @@ function read(file: string, name: string): Uint8Array {
   try {
     return readBytes(file, MAX_FILE);
   } catch (error) {
-    throw new Error(`\`${name}\` ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`\`${name}\` ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -102,7 +104,7 @@ export type FromFolder = Readonly<
 >;
 
 /** `labels` is what its texts carry. */
-export function skillFrom(folder: string, { files }: Pick<FolderFiles, "files">, labels: readonly string[]): FromFolder {
+export function skillFrom(folder: string, { files }: Pick<ReadFolderFiles, "files">, labels: readonly string[]): FromFolder {
   const bad = (detail: string, hint: string): FromFolder => ({ kind: "bad", line: null, column: null, detail, hint });
   const file = skillFileOf(files);
   const own = files.get(file);
@@ -138,13 +140,13 @@ export function readSkill(folder: string, { labels = [UNTRUSTED] }: Readonly<{ l
   const real = realPath(folder) ?? folder;
   const bad = (line: number | null, column: number | null, detail: string, hint: string): FaultError =>
     new FaultError({ kind: "file-bad", file: line === null ? folder : join(folder, called), line, column, detail, hint });
-  let files: FolderFiles;
+  let files: ReadFolderFiles;
   let called = SKILL_FILE;
   try {
     files = readFolder(real, dirname(real), sha256Digest);
     called = skillFileOf(files.files);
   } catch (error) {
-    throw bad(null, null, error instanceof Error ? error.message : String(error), "it must be a folder with a SKILL.md");
+    throw bad(null, null, errorMessage(error), "it must be a folder with a SKILL.md");
   }
   const read = skillFrom(real, files, labels);
   if (read.kind === "bad") throw bad(read.line, read.column, read.detail, read.hint);

@@ -4,7 +4,7 @@
  * T699 a program that is not installed, an executor that is not there and an MCP server that the project does not have are told before a run.
  */
 import { FaultError } from "@orgate/core";
-import { placeOf } from "../files/toml-text.ts";
+import { findTomlPosition } from "../files/toml-text.ts";
 import { mcpServers } from "../mcp/config.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
@@ -25,7 +25,7 @@ export const missingNeeds = (
     const missing = needOf(manifest, ground, place);
     if (missing === null) return [];
     const { at, detail, hint } = missing;
-    return [{ file: manifest.file, ...placeOf(manifest.text, at), detail, hint, tool: manifest.contract.manifest.tool.name }];
+    return [{ file: manifest.file, ...findTomlPosition(manifest.text, at), detail, hint, tool: manifest.contract.manifest.tool.name }];
   });
 
 type Missing = Readonly<{ at: readonly string[]; detail: string; hint: string }>;

@@ -3,12 +3,14 @@
  *
  * A22 what is not trusted, or is no longer what was trusted, is not used.
  */
+
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { type Digest, digestOf, type Entry, type Hash, type JournalEvent, type Principal, skillName } from "@orgate/core";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
 import { MCP_FILE, readMcpFile } from "../mcp/mcp-file.ts";
-import { type FolderFiles, readFolder } from "./skill-folder.ts";
+import { errorMessage } from "../node/error-message.ts";
+import { type ReadFolderFiles, readFolder } from "./skill-folder.ts";
 
 export const INSTRUCTIONS = "AGENTS.md";
 const SKILLS = [".agents/skills", "skills"];
@@ -67,7 +69,7 @@ function textIn(root: string, file: string, hash: Hash): FoundText | null {
     const text = readTextFile(real, MAX_INSTRUCTIONS);
     return { subject: file, kind: "readable", text, digest: hash(text) };
   } catch (error) {
-    return unreadable(`it is no readable text file of the project: it ${error instanceof Error ? error.message : String(error)}`);
+    return unreadable(`it is no readable text file of the project: it ${errorMessage(error)}`);
   }
 }
 
@@ -81,7 +83,7 @@ export const skillPlaces = ({ root, skillsHome }: Pick<TrustPlace, "root" | "ski
 
 /** A skill is its whole folder: texts and whatever lies beside them. */
 export type FoundFolder = Readonly<{ subject: string; name: string; folder: string }> &
-  Readonly<({ kind: "readable" } & FolderFiles) | { kind: "unreadable"; detail: string }>;
+  Readonly<({ kind: "readable" } & ReadFolderFiles) | { kind: "unreadable"; detail: string }>;
 
 /** `wanted`: only those of these names are read; null for all. */
 export function skillFolders(
@@ -105,7 +107,7 @@ function foldersIn(parent: string, place: string, within: string, hash: Hash, is
       try {
         return [{ ...found, kind: "readable", ...readFolder(folder, within, hash) }];
       } catch (error) {
-        return [{ ...found, kind: "unreadable", detail: error instanceof Error ? error.message : String(error) }];
+        return [{ ...found, kind: "unreadable", detail: errorMessage(error) }];
       }
     });
 }
@@ -122,7 +124,7 @@ function servers(root: string, hash: Hash): readonly Candidate[] {
       digest: digestOf(entry, hash),
     }));
   } catch (error) {
-    return [{ subject: MCP_FILE, kind: "unreadable", detail: error instanceof Error ? error.message : String(error) }];
+    return [{ subject: MCP_FILE, kind: "unreadable", detail: errorMessage(error) }];
   }
 }
 

@@ -9,10 +9,10 @@ import { millis, type WriterId } from "@orgate/core/vocab";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { openProjectKeys } from "../store/keyring.ts";
+import type { Runtime } from "./api.ts";
 import { LIMITED, openCounted, wantAll } from "./fixtures/counted-sessions.ts";
 import { databaseIn } from "./fixtures/forging.ts";
 import { eraseEntries } from "./people/erase.ts";
-import type { Runtime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

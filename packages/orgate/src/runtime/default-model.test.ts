@@ -7,7 +7,8 @@ import { afterEach, expect, test } from "vitest";
 import { modelFor } from "../models/offline/model.ts";
 import { nodeClock } from "../node/clock.ts";
 import { sha256 } from "../node/crypto.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import type { Runtime } from "./api.ts";
+import { createRuntime } from "./runtime.ts";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

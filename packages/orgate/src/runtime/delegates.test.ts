@@ -19,8 +19,9 @@ import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, signIntent } from "../store/keyring.ts";
+import type { RuntimeOptions } from "./api.ts";
 import type { Notice } from "./notices.ts";
-import { createRuntime, type RuntimeOptions } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 afterEach(() => {

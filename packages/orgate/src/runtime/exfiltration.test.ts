@@ -8,8 +8,9 @@ import { join } from "node:path";
 import { type Agent, defineAgent, defineTool, type JsonObject, type Model, type ReplyPart } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
+import type { Completed, Runtime } from "./api.ts";
 import { gateOf } from "./fixtures/counted-sessions.ts";
-import { type Completed, createRuntime, type Runtime } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

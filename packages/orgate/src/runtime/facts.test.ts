@@ -9,10 +9,11 @@ import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { ed25519 } from "../node/crypto.ts";
 import { cedarEngine } from "../policies/cedar-engine.ts";
-import { decisionsOf } from "../policies/past-decisions.ts";
+import { readPastDecisions } from "../policies/past-decisions.ts";
 import { createPerson, signIntent } from "../store/keyring.ts";
+import type { Completed, Runtime } from "./api.ts";
 import { gateOf } from "./fixtures/counted-sessions.ts";
-import { type Completed, createRuntime, type Runtime } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];
@@ -402,7 +403,7 @@ test("G349 a recorded decision, decided again under the same policies, comes out
   await other.complete("clerk", "and ben@example.org again", { session: first.session });
   const gate = gateOf(`${BASE}\n${policy}`, TOOLS);
   const seen: string[] = [];
-  for await (const { decided: then, facts } of decisionsOf(other.place.store.journal, first.session)) {
+  for await (const { decided: then, facts } of readPastDecisions(other.place.store.journal, first.session)) {
     const { verdict, slice, read } = gate.decide(then.action, facts);
     expect({ id: then.id, verdict, slice, read }).toEqual({ id: then.id, verdict: then.verdict, slice: then.slice, read: then.read });
     if (then.action.kind === "call" && then.action.tool === "send_mail") seen.push(verdict.kind);

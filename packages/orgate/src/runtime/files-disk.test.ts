@@ -5,7 +5,8 @@ import { defineAgent, defineTool, seq, tableGate } from "@orgate/core";
 import { reply, scriptedModel } from "@orgate/core/testing";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import type { Runtime } from "./api.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

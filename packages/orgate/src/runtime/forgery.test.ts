@@ -32,9 +32,11 @@ import { certify } from "@orgate/core/journal";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, openPerson, type Person, signIntent } from "../store/keyring.ts";
-import { NODE, openPlace } from "./compose.ts";
+import type { Runtime } from "./api.ts";
 import { databaseIn, FORGED_SEALS, forge } from "./fixtures/forging.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import { NODE } from "./ports/outside.ts";
+import { openPlace } from "./ports/project-store.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

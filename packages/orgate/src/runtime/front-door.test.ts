@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as library from "../index.ts";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, type Person } from "../store/keyring.ts";
+import type { Runtime, RuntimeOptions } from "./api.ts";
 import { RUN_OPTIONS, RUNTIME_OPTIONS } from "./front-door.ts";
-import { createRuntime, type Runtime, type RuntimeOptions } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orgate-front-door-"));
 const pay = defineTool({
@@ -307,8 +308,12 @@ describe("a gate that is not a gate", () => {
     }) as Gate;
 
   test.each<readonly [string, (decision: Decision) => unknown, string]>([
-    ["a promise", (d) => Promise.resolve(d), "the gate answered a promise, and a gate must answer at once"],
-    ["a promise that is rejected", () => Promise.reject(new Error("down")), "the gate answered a promise, and a gate must answer at once"],
+    ["a promise", (d) => Promise.resolve(d), "the gate answered a promise, and `decide` must answer at once"],
+    [
+      "a promise that is rejected",
+      () => Promise.reject(new Error("down")),
+      "the gate answered a promise, and `decide` must answer at once",
+    ],
     ["nothing", () => undefined, "the gate's answer is not a decision"],
     ["yes", () => true, "the gate's answer is not a decision"],
     ["a word", () => "allow", "the gate's answer is not a decision"],
@@ -341,12 +346,16 @@ describe("a gate that is not a gate", () => {
     try {
       await own.place.keyring.certifyPerson("ann", ann.key.publicKey);
       const refused = await thrown(() => own.halt("all", "stop", ann));
-      expect(isFault(refused, "not-permitted") && refused.message).toContain("the gate answered a promise, and a gate must answer at once");
+      expect(isFault(refused, "not-permitted") && refused.message).toContain(
+        "the gate answered a promise, and `decide` must answer at once",
+      );
       const [question] = (await own.run(clerk, "pay").result).questions;
       if (question === undefined) throw new Error("nothing was asked");
       const { approval, digest } = question;
       const answer = await thrown(() => own.approvals.answer({ approval, digest, answer: { kind: "approve" } }, ann));
-      expect(isFault(answer, "intent-refused") && answer.message).toContain("the gate answered a promise, and a gate must answer at once");
+      expect(isFault(answer, "intent-refused") && answer.message).toContain(
+        "the gate answered a promise, and `decide` must answer at once",
+      );
     } finally {
       await own.close();
     }

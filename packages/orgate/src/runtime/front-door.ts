@@ -1,33 +1,33 @@
 /** What every function of the library's front door needs to be called with (A500): a wrong argument is one fault, before anything is done. */
 import { isModelName, SURFACES } from "@orgate/core";
 import {
-  checking,
+  type ArgumentCheck,
+  assertArguments,
+  findWrongArgument,
   isObject,
   isText,
   listOf,
-  mustFit,
-  type Need,
   need,
   objectOf,
   oneOf,
   optional,
   PERSON,
   text,
-  wrongArgument,
+  withArgumentCheck,
 } from "../node/argument-checks.ts";
-import type { Approvals, Breakers, DeadLetters, KnownSets, RunOptions, Runtime, RuntimeOptions } from "./runtime.ts";
+import type { Approvals, Breakers, DeadLetters, KnownSets, RunOptions, Runtime, RuntimeOptions } from "./api.ts";
 import type { Sessions } from "./sessions.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const hasText = (value: unknown, name: string): boolean => isObject(value) && isText(value[name]);
 const hasFunctions = (value: unknown, ...names: readonly string[]): boolean => isObject(value) && names.every((n) => isFunction(value[n]));
 
-const words: Need = need("a text", "write it as a string; it may be empty", (v) => typeof v === "string");
-const anything: Need = () => null; // checked, and refused with its own fault, by what reads it
-const number: Need = need("a number", "a whole number from 0 on", (v) => Number.isSafeInteger(v) && Number(v) >= 0);
-const object: Need = need("an object", "see the type of this argument", (v) => isObject(v) && !Array.isArray(v));
+const words: ArgumentCheck = need("a text", "write it as a string; it may be empty", (v) => typeof v === "string");
+const anything: ArgumentCheck = () => null; // checked, and refused with its own fault, by what reads it
+const number: ArgumentCheck = need("a number", "a whole number from 0 on", (v) => Number.isSafeInteger(v) && Number(v) >= 0);
+const object: ArgumentCheck = need("an object", "see the type of this argument", (v) => isObject(v) && !Array.isArray(v));
 const nullable =
-  (inner: Need): Need =>
+  (inner: ArgumentCheck): ArgumentCheck =>
   (value, at) =>
     value === null ? null : optional(inner)(value, at);
 
@@ -35,7 +35,7 @@ const modelName = need("a model such as anthropic/claude-sonnet-5", "`provider/n
 const session = text("the id of a session: `result.session`, or one of `sessions.list()`");
 const why = words;
 const flag = need("true or false", "leave it out for false", (v) => typeof v === "boolean");
-const principal: Need = need(
+const principal: ArgumentCheck = need(
   'a principal such as { kind: "user", id: "ada" }',
   "kind is user, agent or system; id is a name",
   (v) => hasText(v, "id") && isObject(v) && ["user", "agent", "system"].includes(String(v.kind)),
@@ -54,14 +54,14 @@ const callback = need("a function", "it is called with each thing that happens",
 
 const GATE_HINT =
   "`cedarPolicies({ directory, agents })` reads a folder of policies, `tableGate(rows, sha256)` takes a table; there is no default that permits";
-const gate: Need = need(
+const gate: ArgumentCheck = need(
   "a gate: { digest, lately, decide, decideFor, groupsOf }",
   GATE_HINT,
   (v) => isObject(v) && isText(v.digest) && Array.isArray(v.lately) && hasFunctions(v, "decide", "decideFor", "groupsOf"),
 );
 
 /** By option: the type makes sure that none is forgotten. */
-export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, Need>> = {
+export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, ArgumentCheck>> = {
   directory: text("the folder of the journal and its keys, such as ./.orgate"),
   agents: listOf(agent, "a list of agents", "agents: [defineAgent({ … })]"),
   gate,
@@ -86,7 +86,7 @@ export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, Need>> = {
   project: optional(text("the project's name, for notices")),
 };
 
-export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, Need>> = {
+export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, ArgumentCheck>> = {
   session: optional(session),
   id: optional(words),
   principal: optional(principal),
@@ -105,12 +105,13 @@ const runOptions = optional(objectOf(RUN_OPTIONS, SEE));
 
 /** Throws unless these options can open a runtime. */
 export function checkRuntimeOptions(options: unknown): void {
-  mustFit("createRuntime", { options: objectOf(RUNTIME_OPTIONS, SEE) }, options);
+  assertArguments("createRuntime", { options: objectOf(RUNTIME_OPTIONS, SEE) }, options);
 }
 
-export const runFault = (args: readonly unknown[]) => wrongArgument("run", { agent: agentRef, input: words, options: runOptions }, args);
+export const runFault = (args: readonly unknown[]) =>
+  findWrongArgument("run", { agent: agentRef, input: words, options: runOptions }, args);
 export const resumeFault = (args: readonly unknown[]) =>
-  wrongArgument("resume", { session, options: optional(objectOf({ signal: optional(signal), on: optional(callback) }, SEE)) }, args);
+  findWrongArgument("resume", { session, options: optional(objectOf({ signal: optional(signal), on: optional(callback) }, SEE)) }, args);
 
 const page = optional(objectOf({ after: nullable(number), most: optional(number) }, "such as { after: 0, most: 50 }"));
 const newSession = {
@@ -133,25 +134,25 @@ const sessionPage = objectOf(
 );
 
 const checkedSessions = (s: Sessions): Sessions => ({
-  create: checking("sessions.create", { session: objectOf(newSession, SEE) }, s.create),
-  import: checking("sessions.import", { session: objectOf(newSession, SEE) }, s.import),
-  get: checking("sessions.get", { session }, s.get),
-  find: checking("sessions.find", { id: words }, s.find),
-  restore: checking("sessions.restore", { session }, s.restore),
-  list: checking("sessions.list", { page: optional(sessionPage) }, s.list),
-  fork: checking(
+  create: withArgumentCheck("sessions.create", { session: objectOf(newSession, SEE) }, s.create),
+  import: withArgumentCheck("sessions.import", { session: objectOf(newSession, SEE) }, s.import),
+  get: withArgumentCheck("sessions.get", { session }, s.get),
+  find: withArgumentCheck("sessions.find", { id: words }, s.find),
+  restore: withArgumentCheck("sessions.restore", { session }, s.restore),
+  list: withArgumentCheck("sessions.list", { page: optional(sessionPage) }, s.list),
+  fork: withArgumentCheck(
     "sessions.fork",
     { session, how: optional(objectOf({ at: nullable(anything), id: nullable(words), principal: optional(principal) }, SEE)) },
     s.fork,
   ),
-  close: checking("sessions.close", { session, reason: why, by: optional(principal) }, s.close),
+  close: withArgumentCheck("sessions.close", { session, reason: why, by: optional(principal) }, s.close),
 });
 
 const ANSWER = 'approval and digest as `approvals.show(id)` gives them, and an answer such as { kind: "approve" }';
 const checkedApprovals = (a: Approvals): Approvals => ({
-  list: checking("approvals.list", { page }, a.list),
-  show: checking("approvals.show", { approval: text("an id of `approvals.list()`") }, a.show),
-  answer: checking(
+  list: withArgumentCheck("approvals.list", { page }, a.list),
+  show: withArgumentCheck("approvals.show", { approval: text("an id of `approvals.list()`") }, a.show),
+  answer: withArgumentCheck(
     "approvals.answer",
     {
       answer: objectOf(
@@ -163,13 +164,13 @@ const checkedApprovals = (a: Approvals): Approvals => ({
     a.answer,
   ),
   grants: a.grants,
-  revoke: checking("approvals.revoke", { grant: text("an id of `approvals.grants()`"), reason: why, as: PERSON }, a.revoke),
+  revoke: withArgumentCheck("approvals.revoke", { grant: text("an id of `approvals.grants()`"), reason: why, as: PERSON }, a.revoke),
 });
 
 const breaker = text("tool:NAME, model:PROVIDER/NAME or mcp:SERVER");
 const checkedBreakers = (b: Breakers): Breakers => ({
   list: b.list,
-  set: checking(
+  set: withArgumentCheck(
     "breakers.set",
     {
       breaker,
@@ -181,25 +182,29 @@ const checkedBreakers = (b: Breakers): Breakers => ({
     },
     b.set,
   ),
-  reset: checking("breakers.reset", { breaker, reason: why, as: PERSON }, b.reset),
+  reset: withArgumentCheck("breakers.reset", { breaker, reason: why, as: PERSON }, b.reset),
 });
 
 const call = text("the id of a call, such as 1.0");
 const checkedLetters = (d: DeadLetters): DeadLetters => ({
-  list: checking("deadLetters.list", { page }, d.list),
-  show: checking("deadLetters.show", { session, call }, d.show),
-  dismiss: checking("deadLetters.dismiss", { letter: objectOf({ session, call, note: optional(words) }, SEE), as: PERSON }, d.dismiss),
+  list: withArgumentCheck("deadLetters.list", { page }, d.list),
+  show: withArgumentCheck("deadLetters.show", { session, call }, d.show),
+  dismiss: withArgumentCheck(
+    "deadLetters.dismiss",
+    { letter: objectOf({ session, call, note: optional(words) }, SEE), as: PERSON },
+    d.dismiss,
+  ),
 });
 
 const known = objectOf({ set: words, value: words, why: words }, "{ set, value, why }");
 const checkedKnown = (k: KnownSets): KnownSets => ({
-  list: checking(
+  list: withArgumentCheck(
     "known.list",
     { page: optional(objectOf({ set: nullable(words), after: nullable(object), most: optional(number) }, "{ set, after, most }")) },
     k.list,
   ),
-  add: checking("known.add", { entry: known, as: PERSON }, k.add),
-  remove: checking("known.remove", { entry: known, as: PERSON }, k.remove),
+  add: withArgumentCheck("known.add", { entry: known, as: PERSON }, k.add),
+  remove: withArgumentCheck("known.remove", { entry: known, as: PERSON }, k.remove),
 });
 
 const scope = text("all, agent:NAME or tool:NAME");
@@ -214,7 +219,7 @@ export function checkedRuntime(r: Runtime): Runtime {
   const subscribe = ((to: Parameters<Runtime["subscribe"]>[0], from: Parameters<Runtime["subscribe"]>[1]) => {
     const target = need("{ session } or { all: true }", "whom to follow", (v) => isObject(v) && (isText(v.session) || v.all === true));
     const following = optional(objectOf({ after: anything, signal: optional(signal) }, "{ after, signal }"));
-    mustFit("subscribe", { to: target, from: following }, to, from);
+    assertArguments("subscribe", { to: target, from: following }, to, from);
     return "session" in to ? r.subscribe(to, from) : r.subscribe(to, from);
   }) as Runtime["subscribe"];
   return {
@@ -225,7 +230,7 @@ export function checkedRuntime(r: Runtime): Runtime {
     breakers: checkedBreakers(r.breakers),
     deadLetters: checkedLetters(r.deadLetters),
     known: checkedKnown(r.known),
-    wish: checking(
+    wish: withArgumentCheck(
       "wish",
       {
         intent: need(
@@ -236,15 +241,19 @@ export function checkedRuntime(r: Runtime): Runtime {
       },
       r.wish,
     ),
-    followUp: checking("followUp", { session, said, as: PERSON }, r.followUp),
-    halt: checking(
+    followUp: withArgumentCheck("followUp", { session, said, as: PERSON }, r.followUp),
+    halt: withArgumentCheck(
       "halt",
       { scope, reason: why, as: PERSON, how: optional(objectOf({ anyway: optional(flag) }, "{ anyway: true }")) },
       r.halt,
     ),
-    resumeWork: checking("resumeWork", { scope, reason: why, as: PERSON }, r.resumeWork),
-    unlabel: checking("unlabel", { labels: objectOf({ session, labels, why }, "{ session, labels, why }"), as: PERSON }, r.unlabel),
-    resolve: checking(
+    resumeWork: withArgumentCheck("resumeWork", { scope, reason: why, as: PERSON }, r.resumeWork),
+    unlabel: withArgumentCheck(
+      "unlabel",
+      { labels: objectOf({ session, labels, why }, "{ session, labels, why }"), as: PERSON },
+      r.unlabel,
+    ),
+    resolve: withArgumentCheck(
       "resolve",
       {
         unknown: objectOf(
@@ -257,12 +266,12 @@ export function checkedRuntime(r: Runtime): Runtime {
     ),
     inspect: {
       ...r.inspect,
-      sessions: checking("inspect.sessions", { page: sessionPage }, r.inspect.sessions),
-      session: checking("inspect.session", { session }, r.inspect.session),
-      find: checking("inspect.find", { id: words }, r.inspect.find),
-      state: checking("inspect.state", { session }, r.inspect.state),
+      sessions: withArgumentCheck("inspect.sessions", { page: sessionPage }, r.inspect.sessions),
+      session: withArgumentCheck("inspect.session", { session }, r.inspect.session),
+      find: withArgumentCheck("inspect.find", { id: words }, r.inspect.find),
+      state: withArgumentCheck("inspect.state", { session }, r.inspect.state),
       events(id) {
-        mustFit("inspect.events", { session }, id);
+        assertArguments("inspect.events", { session }, id);
         return r.inspect.events(id);
       },
     },

@@ -8,7 +8,8 @@ import { reply, type ScriptedModel, type Step, scriptedModel } from "@orgate/cor
 import { afterEach, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, type Person } from "../store/keyring.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import type { Runtime } from "./api.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openPlace } from "./compose.ts";
+import { openPlace } from "./ports/project-store.ts";
 
 let directory = "";
 beforeEach(() => {

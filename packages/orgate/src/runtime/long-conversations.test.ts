@@ -6,8 +6,9 @@ import { defineAgent, defineTool, type SessionId, tableGate } from "@orgate/core
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { serving } from "../server/fixtures/serving.ts";
+import type { Runtime } from "./api.ts";
 import { countSql, type SqlCost } from "./fixtures/sql-counter.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

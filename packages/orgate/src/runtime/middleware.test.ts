@@ -5,7 +5,8 @@ import { defineAgent, defineMiddleware, tableGate } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson } from "../store/keyring.ts";
-import { createRuntime, type Runtime, type RuntimeOptions } from "./runtime.ts";
+import type { Runtime, RuntimeOptions } from "./api.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

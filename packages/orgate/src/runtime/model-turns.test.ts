@@ -6,7 +6,7 @@ import { defineTool, FaultError, type Limits, type Model, type State, toResult }
 import { type World, world } from "@orgate/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { settingsOf } from "../models/env.ts";
+import { readModelSettings } from "../models/env.ts";
 import { geminiWire } from "../models/fixtures/gemini-wire.ts";
 import { request, user } from "../models/fixtures/golden.ts";
 import { responsesWire } from "../models/fixtures/openai-responses-wire.ts";
@@ -288,7 +288,10 @@ describe.each(WIRES.filter(({ key }) => key !== null))("M126 the canary over $id
 });
 
 test.each(WIRES)("M126 an address with a password in it is refused for $id, and the password is not repeated", (wired) => {
-  const settings = settingsOf({ ...envOf(wired, "http://127.0.0.1:9"), [wired.base]: "http://me:hunter2hunter2@127.0.0.1:9/v1" }, null);
+  const settings = readModelSettings(
+    { ...envOf(wired, "http://127.0.0.1:9"), [wired.base]: "http://me:hunter2hunter2@127.0.0.1:9/v1" },
+    null,
+  );
   const refusal = (() => {
     try {
       return providerModel(wired.id, {}, settings, Date.now);

@@ -7,7 +7,7 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { mustFit, need, objectWith, text } from "../node/argument-checks.ts";
+import { assertArguments, need, objectWith, text } from "../node/argument-checks.ts";
 import type { Notice } from "./notices.ts";
 
 export type Notify = Readonly<{
@@ -56,7 +56,7 @@ const isWebUrl = (value: unknown): boolean =>
 
 export function webhook(options: WebhookOptions): Notify {
   const hint = 'such as { url: "https://…", secret: process.env.NOTIFY_SECRET }';
-  mustFit(
+  assertArguments(
     "webhook",
     { options: objectWith({ url: need("an address of http or https", hint, isWebUrl), secret: text(hint) }, hint) },
     options,

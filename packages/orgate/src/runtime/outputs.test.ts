@@ -21,7 +21,8 @@ import { chatWire } from "../models/fixtures/openai-chat-wire.ts";
 import { provider, type Script } from "../models/fixtures/server.ts";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, signIntent } from "../store/keyring.ts";
-import { createRuntime, type RuntimeOptions } from "./runtime.ts";
+import type { RuntimeOptions } from "./api.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 afterEach(() => {

@@ -7,9 +7,10 @@ import { FULL_EVERY } from "@orgate/core/journal";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, openPerson, signIntent } from "../store/keyring.ts";
-import { NODE } from "./compose.ts";
+import type { Runtime } from "./api.ts";
 import { databaseIn } from "./fixtures/forging.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import { NODE } from "./ports/outside.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

@@ -5,8 +5,9 @@ import { dirname, join } from "node:path";
 import { type Agent, defineAgent, type Json, type JsonObject, type Model, type ReplyPart } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { fileTools } from "../tools/file-tools.ts";
+import type { Runtime } from "./api.ts";
 import { gateOf } from "./fixtures/counted-sessions.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

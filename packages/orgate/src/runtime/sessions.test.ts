@@ -6,7 +6,8 @@ import { defineAgent, defineTool, type Fault, isFault, type Live, type Model, ty
 import { type Step, scriptedModel } from "@orgate/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import { createRuntime, type Runtime, type RuntimeOptions } from "./runtime.ts";
+import type { Runtime, RuntimeOptions } from "./api.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];

@@ -6,11 +6,12 @@ import { defineAgent, defineTool, FaultError, type Row, type SessionId, tableGat
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, openPerson, type Person } from "../store/keyring.ts";
-import { openLook } from "../store/open-read-only.ts";
-import { verifyAside } from "../store/verify-worker.ts";
+import { openReadOnlyStore } from "../store/open-read-only.ts";
+import { verifyInWorker } from "../store/verify-worker.ts";
+import type { Runtime } from "./api.ts";
 import { databaseIn } from "./fixtures/forging.ts";
 import { eraseEntries } from "./people/erase.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
 const runtimes: Runtime[] = [];
@@ -95,7 +96,7 @@ function tamper(folder: string, sql: string): void {
   db.close();
 }
 async function wrongIn(folder: string): Promise<readonly string[]> {
-  const look = openLook(join(folder, ".orgate"));
+  const look = openReadOnlyStore(join(folder, ".orgate"));
   try {
     return look.wrongRows(Date.now());
   } finally {
@@ -119,7 +120,7 @@ test.each([
   expect(await wrongIn(folder)).toEqual([]);
   tamper(folder, sql);
   expect(await wrongIn(folder)).toEqual([expect.stringMatching(name)]);
-  const verified = await verifyAside(join(folder, ".orgate"), () => {}, new AbortController().signal);
+  const verified = await verifyInWorker(join(folder, ".orgate"), () => {}, new AbortController().signal);
   expect([verified.ok, verified.problems[0]]).toEqual([false, expect.stringContaining("of table")]);
 });
 
@@ -209,7 +210,7 @@ test.each(FORGERIES)("J600 an approval request that was %s is an alarm in the li
   await runtime.close();
   runtimes.splice(0);
   rmSync(join(directory, "alarms.jsonl"));
-  const look = openLook(directory);
+  const look = openReadOnlyStore(directory);
   try {
     await expect(look.journal.questions({ after: 0, most: 100 })).rejects.toThrow(/table `questions`/);
     expect(look.alarms.standing()).toHaveLength(1);

@@ -2,8 +2,10 @@
  * Following what happens, from any place on. A subscriber reads the journal, at its own pace: nothing is queued for it, nothing is lost to a slow one,
  * and what it throws is its own affair. Words of a reply in progress are kept once per session that is driven here, not once per reader (H47, H48).
  */
+
 import { type Entry, FaultError, type Journal, type Live, type SessionId, seq } from "@orgate/core";
 import type { Position, Written } from "@orgate/core/journal";
+import { openBell } from "../node/bell.ts";
 
 export type Following = Readonly<{
   /** Go on after this entry (of one session) or position (of all): 0, from the start, unless told; `now` is where it stands. */
@@ -153,7 +155,7 @@ export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subs
 
   async function* follow<T>({ session, look, isOver, until }: Follow<T>): AsyncGenerator<T | Words> {
     const fresh = listener();
-    const bell = openBell(until);
+    const bell = openBell(until, { keepAlive: true });
     const concerns = (stream: string | null): void => {
       if (stream === null || session === null || stream === session) bell.ring();
     };
@@ -192,32 +194,3 @@ const unlessOver =
     if (until.aborted) return [];
     throw error;
   };
-
-type Bell = Readonly<{ ring(): void; still(): void; rung(): Promise<void>; remove(): void }>;
-
-/** Rings between two looks are one; none is lost. Whoever waits for it keeps the process alive. */
-function openBell(until: AbortSignal): Bell {
-  let isRinging = false;
-  let wake = (): void => {};
-  const ring = (): void => {
-    isRinging = true;
-    wake();
-  };
-  until.addEventListener("abort", ring, { once: true });
-  return {
-    ring,
-    still: () => {
-      isRinging = until.aborted;
-    },
-    async rung() {
-      if (isRinging) return;
-      const alive = setInterval(() => {}, 2 ** 30);
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      clearInterval(alive);
-      wake = () => {};
-    },
-    remove: () => until.removeEventListener("abort", ring),
-  };
-}

@@ -1,6 +1,6 @@
 /**
  * OpenTelemetry for what agents do: spans and metrics with the names of its `gen_ai` conventions, made from journal entries, sent as OTLP over HTTP in JSON.
- * Loaded only where the standard variables ask for it (docs/decisions/0030-telemetry-without-an-sdk.md).
+ * Loaded only where the standard variables ask for it (docs/decisions/0025-telemetry-without-an-sdk.md).
  *
  * W83 a turn is a trace: its span, one for each model call and one for each tool call below it. Their ids are made from session, turn and entry, so that the
  *     same turn, driven on by another process, is the same trace.

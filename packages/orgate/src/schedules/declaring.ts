@@ -7,10 +7,10 @@ import { type Agent, FaultError, lowerFirst, type ScheduleSpec, type WebhookProv
 import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi";
 import type * as z from "zod";
 import type { Config } from "../config/config.ts";
-import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "../config/schedule-schema.ts";
+import { agentScheduleSchema, agentWebhookSchema, type ScheduleConfig, type WebhookConfig } from "../config/schedule-schema.ts";
 import { readTextFile } from "../files/text-file.ts";
-import { placeOf, type TextPlace } from "../files/toml-text.ts";
-import { type LoadTrouble, THROWN } from "../guard/modules.ts";
+import { findTomlPosition, type TextPosition } from "../files/toml-text.ts";
+import { type OnLoadFault, THROW_FAULT } from "../guard/modules.ts";
 import { type Calendar, readTime } from "./calendar.ts";
 import type { Declared } from "./store.ts";
 
@@ -42,11 +42,11 @@ export type ScheduleSources = Readonly<{
   /** Whether there is such an agent; those of `agents` unless said. */
   isAgent?: (name: string) => boolean;
 }>;
-export function schedulesIn(sources: ScheduleSources, calendar: Calendar, trouble: LoadTrouble = THROWN): readonly Declared[] {
+export function schedulesIn(sources: ScheduleSources, calendar: Calendar, trouble: OnLoadFault = THROW_FAULT): readonly Declared[] {
   const { config, agents, symbi = [], owner } = sources;
   const found = new Map<string, Declared>();
-  const add = (name: string, where: Where, written: () => WrittenSchedule): void => attempt(() => put(name, where, written), trouble);
-  const put = (name: string, where: Where, written: () => WrittenSchedule): void => {
+  const add = (name: string, where: Where, written: () => ScheduleConfig): void => attempt(() => put(name, where, written), trouble);
+  const put = (name: string, where: Where, written: () => ScheduleConfig): void => {
     const other = found.get(name);
     if (other !== undefined) throw bad(where, `schedule \`${name}\` is already declared in ${other.from}`, "rename one of them");
     const given = written();
@@ -59,13 +59,13 @@ export function schedulesIn(sources: ScheduleSources, calendar: Calendar, troubl
   for (const { agent, file } of agents)
     for (const [name, written] of Object.entries(agent.definition.schedules ?? {})) {
       const where = tableWhere(relative(config.root, file), file, ["schedules", name]);
-      add(name, where, () => ({ agent: agent.name, ...parsed(ownSchedule, written, where) }));
+      add(name, where, () => ({ agent: agent.name, ...parsed(agentScheduleSchema, written, where) }));
     }
   for (const one of symbi.flatMap(({ schedules }) => schedules)) add(one.name, symbiWhere(config, one), () => fromSymbi(one));
   return [...found.values()];
 }
 
-export function specOf(w: WrittenSchedule, owner: string, calendar: Calendar): ScheduleSpec {
+export function specOf(w: ScheduleConfig, owner: string, calendar: Calendar): ScheduleSpec {
   const when = readTime({ cron: w.cron ?? null, at: w.at ?? null, timezone: w.timezone }, calendar);
   return {
     agent: w.agent,
@@ -86,10 +86,10 @@ export function specOf(w: WrittenSchedule, owner: string, calendar: Calendar): S
   };
 }
 
-function fromSymbi(one: ScheduleDeclaration): WrittenSchedule {
+function fromSymbi(one: ScheduleDeclaration): ScheduleConfig {
   const { agent, input, when, timezone, oneShot, jitterMs, overlap, missed, session, retries, enabled } = one;
   return {
-    ...ownSchedule.parse({}),
+    ...agentScheduleSchema.parse({}),
     ...(when.kind === "cron" ? { cron: when.expression } : { at: when.at }),
     agent,
     input,
@@ -104,7 +104,7 @@ function fromSymbi(one: ScheduleDeclaration): WrittenSchedule {
   };
 }
 
-export function webhooksIn(sources: ScheduleSources, trouble: LoadTrouble = THROWN): readonly Webhook[] {
+export function webhooksIn(sources: ScheduleSources, trouble: OnLoadFault = THROW_FAULT): readonly Webhook[] {
   const { config, agents, symbi = [], owner } = sources;
   const found = new Map<string, Webhook>();
   const paths = new Map<string, string>();
@@ -127,7 +127,10 @@ export function webhooksIn(sources: ScheduleSources, trouble: LoadTrouble = THRO
   for (const { agent, file } of agents)
     for (const [name, written] of Object.entries(agent.definition.webhooks ?? {})) {
       const where = tableWhere(relative(config.root, file), file, ["webhooks", name]);
-      attempt(() => add(hookOf(name, { agent: agent.name, ...parsed(ownWebhook, written, where) }, owner, where.from), where), trouble);
+      attempt(
+        () => add(hookOf(name, { agent: agent.name, ...parsed(agentWebhookSchema, written, where) }, owner, where.from), where),
+        trouble,
+      );
     }
   for (const one of symbi.flatMap(({ webhooks }) => webhooks)) {
     const where = symbiWhere(config, one);
@@ -147,7 +150,7 @@ function mustBeItsOwn(secret: HookSecret, hook: Webhook, others: readonly Webhoo
   throw bad(where, detail, `give each its own: \`orgate secrets set ${hook.name}-hook\``);
 }
 
-function hookOf(name: string, w: WrittenWebhook, owner: string, from: string): Webhook {
+function hookOf(name: string, w: WebhookConfig, owner: string, from: string): Webhook {
   const filters = Array.isArray(w.filter) ? w.filter : [w.filter];
   return {
     name,
@@ -176,7 +179,7 @@ function hookOf(name: string, w: WrittenWebhook, owner: string, from: string): W
 
 function hookFromSymbi(one: WebhookDeclaration, owner: string, from: string): Webhook {
   const { name, path, provider, secrets, agent, filter, input, replayWindowMs, maxBytes } = one;
-  const rest = hookOf(name, { ...ownWebhook.parse({ path, provider, secret: "its-own" }), agent }, owner, from);
+  const rest = hookOf(name, { ...agentWebhookSchema.parse({ path, provider, secret: "its-own" }), agent }, owner, from);
   const { test } = filter ?? { test: null };
   return {
     ...rest,
@@ -251,7 +254,7 @@ function parsed<S extends z.ZodType>(schema: S, written: unknown, where: Where):
   throw bad(where, detail, "docs/guide/schedules.md and docs/guide/webhooks.md have every setting");
 }
 
-function attempt(work: () => void, trouble: LoadTrouble): void {
+function attempt(work: () => void, trouble: OnLoadFault): void {
   try {
     work();
   } catch (error) {
@@ -282,9 +285,9 @@ export function bad({ from, what, line, column, table }: Where, detail: string, 
 }
 
 /** Null where it does not lie there, or no more: it may be a change that is only tried. */
-function standsAt({ file, path }: NonNullable<Where["table"]>): TextPlace | null {
+function standsAt({ file, path }: NonNullable<Where["table"]>): TextPosition | null {
   try {
-    return placeOf(readTextFile(file, MOST_TOML), path);
+    return findTomlPosition(readTextFile(file, MOST_TOML), path);
   } catch {
     return null;
   }

@@ -2,8 +2,9 @@
 
 import { type Gate, millis } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
-import { NODE, type OpenProjectStore } from "../runtime/compose.ts";
 import { mayNotRunOf } from "../runtime/people/may-run.ts";
+import { NODE } from "../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../runtime/ports/project-store.ts";
 import { openCalendar } from "./calendar.ts";
 import { type ScheduleDesk, scheduleDesk } from "./operations.ts";
 import { type Beginning, type Clockwork, type ClockworkPorts, openClockwork } from "./scheduler.ts";

@@ -5,7 +5,7 @@
  * Z46 a webhook may name several, any of which may sign, while one takes the place of another.
  */
 
-import { secretsFrom, variableOf } from "../identity/secrets.ts";
+import { openSecrets, secretVariable } from "../identity/secrets.ts";
 import { type SecretStore, secretStore } from "../identity/secrets-file.ts";
 import type { Env } from "../node/env.ts";
 import { bad, type HookSecret, secretText, type Webhook } from "./declaring.ts";
@@ -55,7 +55,7 @@ export async function hookSecrets(
 }
 
 async function found(hooks: readonly Hook[], store: SecretStore, env: Env, trouble: (error: unknown) => void): Promise<Values> {
-  const secrets = secretsFrom(store, env, null);
+  const secrets = openSecrets(store, env, null);
   let isShut = false; // opening it is dear: a store that does not open is tried once
   const lookUp = async (hook: Hook, secret: HookSecret): Promise<string | undefined> => {
     if (secret.kind === "secret" && isShut) return undefined;
@@ -89,7 +89,7 @@ const absent = ({ name, from }: Hook, secret: HookSecret): unknown =>
   bad(
     { from, what: `webhooks.${name}` },
     `there is no secret \`${secretText(secret)}\``,
-    secret.kind === "env" ? `set ${secretText(secret)}` : `\`orgate secrets set ${secret.name}\`, or set $${variableOf(secret.name)}`,
+    secret.kind === "env" ? `set ${secretText(secret)}` : `\`orgate secrets set ${secret.name}\`, or set $${secretVariable(secret.name)}`,
   );
 const shared = ({ name, from }: Hook, other: Hook): unknown =>
   bad(

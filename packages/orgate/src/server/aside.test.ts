@@ -1,8 +1,8 @@
 // A real server and real threads: what is long goes on aside, others are answered meanwhile, and whoever leaves takes their thread along.
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { exportAside } from "../store/export-worker.ts";
-import { verifyAside } from "../store/verify-worker.ts";
+import { exportInWorker } from "../store/export-worker.ts";
+import { verifyInWorker } from "../store/verify-worker.ts";
 import { type Guarded, openGuarded } from "./fixtures/guarded.ts";
 
 let at: Guarded;
@@ -60,15 +60,15 @@ test("W444 W445 while a reader takes its time others are answered; a second expo
 
 test("W444 the thread of an export, and of a verification, has ended when its reader has left", async () => {
   const left = new AbortController();
-  const pieces = exportAside(directory(), null, left.signal);
+  const pieces = exportInWorker(directory(), null, left.signal);
   expect((await pieces.next()).done).toBe(false);
   left.abort();
   await expect(pieces.next()).rejects.toThrow(/abort/i); // it rejects once the thread has ended
   const gone = new AbortController();
-  const verifying = verifyAside(directory(), () => {}, gone.signal);
+  const verifying = verifyInWorker(directory(), () => {}, gone.signal);
   gone.abort();
   await expect(verifying).rejects.toThrow(/abort/i);
-  expect(await verifyAside(directory(), () => {}, new AbortController().signal)).toMatchObject({ ok: true });
+  expect(await verifyInWorker(directory(), () => {}, new AbortController().signal)).toMatchObject({ ok: true });
 });
 
 test("W444 a verification goes on for whoever still waits, and ends with the last", async () => {

@@ -1,9 +1,9 @@
 /** Clients of the older chat protocol, which send an API key in the address and come back with it. */
 import { afterEach, expect, test } from "vitest";
 import { readToken } from "../identity/access-book.ts";
+import type { Log } from "../operations/logs.ts";
 import { type Guarded, type GuardedOptions, openGuarded, until } from "./fixtures/guarded.ts";
 import { raw } from "./fixtures/serving.ts";
-import type { Log } from "./http/logs.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

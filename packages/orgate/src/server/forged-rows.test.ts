@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { ACCESS, accessId, GRANTS, grantId, intentId, policyId, type SessionId, ZERO } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
-import { secretPort } from "../runtime/compose.ts";
+import { secretPort } from "../identity/secret-hash.ts";
 import { databaseIn, forge } from "../runtime/fixtures/forging.ts";
 import { type Guarded, openGuarded } from "./fixtures/guarded.ts";
 

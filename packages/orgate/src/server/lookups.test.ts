@@ -1,7 +1,7 @@
 import { type Digest, millis, type Seq, type SessionId, seq } from "@orgate/core";
 import { hourOf, sumUsage } from "@orgate/core/journal/view";
 import { item } from "@orgate/core/testing";
-import { ROUTES, type RouteName, type RouteOutput, type VerifyLine, verifyLine } from "@orgate/core/wire";
+import { OPERATIONS, type OperationName, type OperationOutput, type VerifyLine, verifyLine } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";
@@ -16,13 +16,13 @@ async function serve(): Promise<Serving> {
   open.push(one);
   return one;
 }
-async function told<K extends RouteName>(at: Serving, name: K, path: string, token = "full"): Promise<RouteOutput<K>> {
+async function told<K extends OperationName>(at: Serving, name: K, path: string, token = "full"): Promise<OperationOutput<K>> {
   const response = await at.get(`/api/v1${path}`, token);
   const value: unknown = await response.json();
   expect([path, response.status]).toEqual([path, 200]);
-  const { answers } = ROUTES[name];
+  const { answers } = OPERATIONS[name];
   if (answers.kind !== "json") throw new Error("not JSON");
-  return answers.schema.parse(value) as RouteOutput<K>;
+  return answers.schema.parse(value) as OperationOutput<K>;
 }
 const run = async (at: Serving, agent: string, input: string): Promise<SessionId> => {
   const response = await at.post(`/api/v1/agents/${agent}/execute`, { input, waitMs: 5_000 });

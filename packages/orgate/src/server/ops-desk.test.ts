@@ -6,7 +6,8 @@ import { afterEach, expect, test } from "vitest";
 import { readProject } from "../config/project-toml.ts";
 import { openPolicies } from "../policies/policies.ts";
 import { loadProjectAgents } from "../project/project-agents.ts";
-import { createRuntime, type Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/api.ts";
+import { createRuntime } from "../runtime/runtime.ts";
 import { SHIPPED, SHIPPED_POLICIES } from "./fixtures/desk-stand.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../../../examples/ops-desk");

@@ -3,15 +3,15 @@ import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Row, type ScheduleSpec, type SessionId, seq, tableGate } from "@orgate/core";
-import { IDEMPOTENCY_KEY, ROUTES, type RouteName } from "@orgate/core/wire";
+import { IDEMPOTENCY_KEY, OPERATIONS, type OperationName } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
+import type { Keys } from "../operations/idempotency.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";
 import { EACH_MINUTE } from "../schedules/fixtures/stage.ts";
 import { openRequestKeys } from "../store/idempotency-keys.ts";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
 import { latch, openStand } from "./fixtures/stand.ts";
-import type { Keys } from "./http/idempotency.ts";
 
 const asks: Row = { id: "asks", action: "tool:pay", verdict: "ask", terms: { grant: "session" } };
 const gate = tableGate([asks, { id: "all", action: "*", verdict: "allow" }], sha256);
@@ -43,7 +43,7 @@ async function stuckFolder(): Promise<string> {
   return folder;
 }
 
-type Case = Readonly<{ route: RouteName; path: string; body: unknown; other: unknown; kinds: readonly string[] }>;
+type Case = Readonly<{ route: OperationName; path: string; body: unknown; other: unknown; kinds: readonly string[] }>;
 /** Every route that needs a key but those of policies, which are files. */
 async function casesOf(at: Serving): Promise<readonly Case[]> {
   const waits = await at.runtime.complete("clerk", "pay");
@@ -116,7 +116,7 @@ async function casesOf(at: Serving): Promise<readonly Case[]> {
 }
 
 /** The rest of those that need a key: they are files, or are like one above. */
-const LIKE: Partial<Record<RouteName, RouteName>> = {
+const LIKE: Partial<Record<OperationName, OperationName>> = {
   steer: "say",
   clear: "compact",
   chooseModel: "compact",
@@ -129,15 +129,15 @@ const LIKE: Partial<Record<RouteName, RouteName>> = {
 test("W78 every route that needs a key: twice at once, later and after a restart is one effect and one answer; another request under it is refused", async () => {
   const at = await serve({ folder: await stuckFolder(), keep: true });
   const cases = await casesOf(at);
-  const needing = Object.entries(ROUTES).flatMap(([name, { idempotencyKey }]) => (idempotencyKey ? [name] : []));
+  const needing = Object.entries(OPERATIONS).flatMap(([name, { idempotencyKey }]) => (idempotencyKey ? [name] : []));
   expect([...cases.map(({ route }) => route), ...Object.keys(LIKE)].sort()).toEqual(needing.sort());
-  const answers = new Map<RouteName, readonly [number, unknown]>();
+  const answers = new Map<OperationName, readonly [number, unknown]>();
   for (const { route, path, body, other, kinds } of cases) {
     const send = (what: unknown) => toldOf(at.post(`/api/v1${path}`, what, under(`key-${route}`)));
     const before = await kindsIn(at, ...kinds);
     const [one, two] = await Promise.all([send(body), send(body)]);
     expect([route, two]).toEqual([route, one]);
-    expect([route, one[0]]).toEqual([route, ROUTES[route].status]);
+    expect([route, one[0]]).toEqual([route, OPERATIONS[route].status]);
     expect([route, await send(body)]).toEqual([route, one]);
     expect([route, (await send(other))[0]]).toEqual([route, 422]);
     if (kinds.length > 0) expect([route, (await kindsIn(at, ...kinds)) - before]).toEqual([route, 1]);

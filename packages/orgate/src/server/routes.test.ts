@@ -1,5 +1,5 @@
 import { approvalId, digest, type SessionId } from "@orgate/core";
-import { IDEMPOTENCY_KEY, ROUTES, type Route, type RouteName } from "@orgate/core/wire";
+import { IDEMPOTENCY_KEY, OPERATIONS, type Operation, type OperationName } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
 import { latch } from "./fixtures/stand.ts";
@@ -15,8 +15,8 @@ async function serve(options: ServingOptions = {}): Promise<Serving> {
 }
 
 /** An answer is what its route's own decoder takes. */
-async function read(name: RouteName, response: Response): Promise<unknown> {
-  const route: Route = ROUTES[name];
+async function read(name: OperationName, response: Response): Promise<unknown> {
+  const route: Operation = OPERATIONS[name];
   const { answers, status } = route;
   const value: unknown = await response.json();
   expect([name, response.status, response.status === status ? null : value]).toEqual([name, status, null]);
@@ -82,11 +82,11 @@ test("W79 a scoped key sees its agents' things alone, in every list; a full one 
   const at = await serve();
   for (const agent of ["clerk", "other"])
     await read("execute", await at.post(`/api/v1/agents/${agent}/execute`, { input: "pay", waitMs: 5_000 }));
-  const agentsIn = async (route: RouteName, path: string, token: string, of: (row: never) => string) => {
+  const agentsIn = async (route: OperationName, path: string, token: string, of: (row: never) => string) => {
     const value = (await read(route, await at.get(path, token))) as { items: never[] };
     return value.items.map(of).sort();
   };
-  const lists: readonly (readonly [RouteName, string])[] = [
+  const lists: readonly (readonly [OperationName, string])[] = [
     ["sessions", "/api/v1/sessions"],
     ["approvals", "/api/v1/approvals"],
   ];

@@ -1,7 +1,7 @@
 import { millis, seq, sessionId } from "@orgate/core";
 import { API } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { projectSchedule } from "../config/schedule-schema.ts";
+import { projectScheduleSchema } from "../config/schedule-schema.ts";
 import { openCalendar } from "../schedules/calendar.ts";
 import { specOf } from "../schedules/declaring.ts";
 import { bookOf } from "../schedules/index.ts";
@@ -11,7 +11,7 @@ let at: Serving;
 const declared = (name: string, agent: string, more: object = {}) => ({
   name,
   from: "orgate.toml",
-  spec: specOf(projectSchedule.parse({ agent, cron: "0 2 * * *", input: "look", jitter: "30s", ...more }), "ann", openCalendar()),
+  spec: specOf(projectScheduleSchema.parse({ agent, cron: "0 2 * * *", input: "look", jitter: "30s", ...more }), "ann", openCalendar()),
 });
 beforeAll(async () => {
   const by = { kind: "user", id: "ann" } as const;

@@ -2,17 +2,17 @@ import { dirname } from "node:path";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { type ApprovalId, type Entry, intentId, isFault, type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
+import { type DriveReport, openSessionDriver, type SessionDriver } from "../operations/session-driver.ts";
 import { databaseIn } from "../runtime/fixtures/forging.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";
 import { type Latch, latch, openStand, type Stand, type StandOptions } from "./fixtures/stand.ts";
-import { type Drove, type Floor, openFloor } from "./session-driver.ts";
 
 const open: Stand[] = [];
 afterEach(async () => {
   for (const stand of open.splice(0)) await stand.close();
 });
 
-type Place = Stand & Readonly<{ floor: Floor; told: Drove[] }>;
+type Place = Stand & Readonly<{ floor: SessionDriver; told: DriveReport[] }>;
 
 async function place({
   atOnce = 10,
@@ -21,8 +21,8 @@ async function place({
 }: StandOptions & { atOnce?: number; waitMs?: number } = {}): Promise<Place> {
   const stand = await openStand(options);
   open.push(stand);
-  const told: Drove[] = [];
-  return { ...stand, told, floor: openFloor({ runtime: stand.runtime, atOnce, waitMs, told: (one) => told.push(one) }) };
+  const told: DriveReport[] = [];
+  return { ...stand, told, floor: openSessionDriver({ runtime: stand.runtime, atOnce, waitMs, told: (one) => told.push(one) }) };
 }
 
 const opened = async ({ runtime }: Place, id: string): Promise<SessionId> =>

@@ -2,38 +2,40 @@
 import { dirname } from "node:path";
 import { type JsonObject, millis, type Principal } from "@orgate/core";
 import type { Config } from "../config/config.ts";
-import { delegatesOf, NODE } from "../runtime/compose.ts";
+import type { OperationContext } from "../operations/context.ts";
+import { openDeliveries } from "../operations/deliveries.ts";
+import type { OperationHandlers } from "../operations/execute.ts";
+import { agentHandlers } from "../operations/handlers/agents.ts";
+import { journalHandlers } from "../operations/handlers/journal.ts";
+import { knowledgeHandlers } from "../operations/handlers/knowledge.ts";
+import { peopleHandlers } from "../operations/handlers/people.ts";
+import { policyHandlers } from "../operations/handlers/policies.ts";
+import { scheduleHandlers } from "../operations/handlers/schedules.ts";
+import { serverHandlers } from "../operations/handlers/server.ts";
+import { sessionHandlers } from "../operations/handlers/sessions.ts";
+import { webhookHandlers } from "../operations/handlers/webhooks.ts";
+import { workHandlers } from "../operations/handlers/work.ts";
+import { openHealthChecks } from "../operations/health-checks.ts";
+import { type Keys, openIdempotency } from "../operations/idempotency.ts";
+import { openLanes } from "../operations/lanes.ts";
+import { errorText, type Log, NO_LOG } from "../operations/logs.ts";
+import { openMetrics } from "../operations/metrics.ts";
+import { cursors } from "../operations/paging.ts";
+import { openSessionDriver, type SessionDriver } from "../operations/session-driver.ts";
+import { openOwners } from "../operations/visibility.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { mayNotRunOf } from "../runtime/people/may-run.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { delegatesOf } from "../runtime/ports/delegates.ts";
+import { NODE } from "../runtime/ports/outside.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import { openSchedules } from "../schedules/index.ts";
 import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
-import { viewsAside } from "../store/views-worker.ts";
-import { apiOf, type Handlers } from "./http/api.ts";
-import { openHealthChecks } from "./http/health-checks.ts";
-import { type Keys, onceOf } from "./http/idempotency.ts";
-import { lanesOf } from "./http/lanes.ts";
+import { openViewsWorker } from "../store/views-worker.ts";
+import { openApiServer } from "./http/api.ts";
 import { BOUNDS, type ServerLimits } from "./http/limits.ts";
-import { errorText, type Log, NO_LOG } from "./http/logs.ts";
-import { openMetrics } from "./http/metrics.ts";
 import { type RunningServer, type ServedPage, type SocketTalks, startServer } from "./http/server.ts";
-import type { Access } from "./identity/access.ts";
-import { whoseOf } from "./live/visibility.ts";
-import { agentHandlers } from "./routes/agents.ts";
-import type { Front } from "./routes/front.ts";
-import { journalHandlers } from "./routes/journal.ts";
-import { knowledgeHandlers } from "./routes/knowledge.ts";
-import { cursors } from "./routes/paging.ts";
-import { peopleHandlers } from "./routes/people.ts";
-import { policyHandlers } from "./routes/policies.ts";
-import { scheduleHandlers } from "./routes/schedules.ts";
-import { serverHandlers } from "./routes/server.ts";
-import { sessionHandlers } from "./routes/sessions.ts";
-import { webhookHandlers } from "./routes/webhooks.ts";
-import { workHandlers } from "./routes/work.ts";
-import { type Floor, openFloor } from "./session-driver.ts";
-import { openDeliveries } from "./webhooks/deliveries.ts";
+import type { Access } from "./identity/authentication.ts";
 import { webhookPages } from "./webhooks/webhooks.ts";
 
 export type CoordinatorOptions = Readonly<{
@@ -58,7 +60,7 @@ export type CoordinatorOptions = Readonly<{
   /** Beside the API: description, sign-in, console. */
   pages?: readonly ServedPage[];
   /** More routes of the table, and what talks over sockets, once there is a floor to stand on. */
-  more?(front: Front): Readonly<{ handlers?: Handlers; talks?: SocketTalks }>;
+  more?(front: OperationContext): Readonly<{ handlers?: OperationHandlers; talks?: SocketTalks }>;
 }>;
 
 /** What the project's files say, on whose word. */
@@ -75,8 +77,8 @@ export const LEAVING: Leaving = Object.freeze({ finishMs: 10_000, landMs: 5_000,
 
 export type Coordinator = RunningServer &
   Readonly<{
-    floor: Floor;
-    front: Front;
+    floor: SessionDriver;
+    front: OperationContext;
     /** W65, W77. False: something was still in flight, and the process has to end for it to be given up. */
     leave(how?: Partial<Leaving>): Promise<boolean>;
   }>;
@@ -99,7 +101,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
   const bounds: ServerLimits = { ...BOUNDS, ...options.bounds };
   const now = (): number => Date.now();
   let server: RunningServer | null = null;
-  const floor = openFloor({
+  const floor = openSessionDriver({
     runtime,
     atOnce: options.atOnce ?? 256,
     waitMs: options.waitMs ?? 10_000,
@@ -118,7 +120,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     }),
   });
   const probes = openHealthChecks({ runtime, isLeaving: floor.isLeaving, log });
-  const views = viewsAside(dirname(runtime.place.keys.dir));
+  const views = openViewsWorker(dirname(runtime.place.keys.dir));
   const gate = runtime.inspect.gate;
   const beginning = delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate);
   const schedules = openSchedules({
@@ -128,7 +130,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     wake: floor.wake,
     failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
   });
-  const front: Front = {
+  const front: OperationContext = {
     runtime,
     floor,
     schedules: schedules.desk,
@@ -136,14 +138,14 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     probes,
     metrics,
     views,
-    lanes: lanesOf(),
+    lanes: openLanes(),
     version,
     startedAt: now(),
     now,
     describe,
     config,
     cursors: cursors(),
-    whose: whoseOf(runtime.place.store.journal),
+    whose: openOwners(runtime.place.store.journal),
   };
   const more = options.more?.(front) ?? {};
   const webhooks = webhookPages(front.deliveries, {
@@ -157,7 +159,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     bounds,
     log,
   });
-  const handlers: Handlers = {
+  const handlers: OperationHandlers = {
     ...serverHandlers(front),
     ...agentHandlers(front),
     ...sessionHandlers(front),
@@ -170,7 +172,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     ...knowledgeHandlers(front),
     ...more.handlers,
   };
-  const api = apiOf({ runtime, access, handlers, once: onceOf(keys, now), bounds });
+  const api = openApiServer({ runtime, access, handlers, once: openIdempotency(keys, now), bounds });
   const closeAll = (): void => {
     metrics.close();
     void views.close();

@@ -4,12 +4,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AGENT, type Desk, makeDesk, POLICIES, until } from "../cli/commands/fixtures/desk.ts";
+import { APPROVAL_COMMANDS } from "./commands/approvals.ts";
+import { CONVERSATION_COMMANDS } from "./commands/conversation.ts";
 import { FLEET_COMMANDS } from "./commands/fleet.ts";
-import { KEEP_COMMANDS } from "./commands/keep.ts";
 import { ORCHESTRATE_COMMANDS } from "./commands/orchestrate.ts";
-import { PEOPLE_COMMANDS } from "./commands/people.ts";
+import { RECORD_COMMANDS } from "./commands/records.ts";
 import { SESSION_COMMANDS } from "./commands/session.ts";
-import { TALK_COMMANDS } from "./commands/talk.ts";
 import { openPane, type Pane } from "./fixtures/pane.ts";
 
 let desk: Desk;
@@ -224,9 +224,14 @@ test("S142 S150 S33 several at one task: a chain, all at once, a race, a debate,
 }, 120_000);
 
 test("S52 S213 every command was gone through; the last one leaves, with a word of how the last conversation goes on", async () => {
-  const own = [...SESSION_COMMANDS, ...TALK_COMMANDS, ...FLEET_COMMANDS, ...ORCHESTRATE_COMMANDS, ...PEOPLE_COMMANDS, ...KEEP_COMMANDS].map(
-    ({ name }) => name,
-  );
+  const own = [
+    ...SESSION_COMMANDS,
+    ...CONVERSATION_COMMANDS,
+    ...FLEET_COMMANDS,
+    ...ORCHESTRATE_COMMANDS,
+    ...APPROVAL_COMMANDS,
+    ...RECORD_COMMANDS,
+  ].map(({ name }) => name);
   expect(own.filter((name) => !used.has(name))).toEqual([]);
   at.keys("C-u");
   await does("/agent clear", "nobody is addressed");

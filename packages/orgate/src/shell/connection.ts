@@ -16,12 +16,12 @@ export type ServerConnection = Readonly<{
   /** Settles when a server of the shell's own has ended by itself. */
   lost: Promise<FaultError> | null;
   /** Runs a command of the command line beside the server; null where the server is another's. */
-  twin: ((argv: readonly string[]) => Promise<Readonly<{ code: number; text: string }>>) | null;
+  runCommand: ((argv: readonly string[]) => Promise<Readonly<{ code: number; text: string }>>) | null;
   close(): Promise<void>;
 }>;
 
 /** `token` goes into a header only: an address is written down by too many. */
-export function reachAt(url: string, token: string): Pick<ServerConnection, "client" | "open"> {
+export function connectTo(url: string, token: string): Pick<ServerConnection, "client" | "open"> {
   const authorization = `Bearer ${token}`;
   const transport: HttpTransport = async ({ method, path, headers, body, signal }) => {
     const answer = await fetch(new URL(path, url), { method, headers: { ...headers, authorization }, body, signal, redirect: "error" });

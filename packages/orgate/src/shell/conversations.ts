@@ -23,14 +23,14 @@ export type Conversation = Readonly<{
 export type Conversations = Readonly<{
   all(): readonly Conversation[];
   /** S152 those who work for them, while they do: what they ask is asked here; what they say is their session's. */
-  aside(): readonly Conversation[];
-  of(session: SessionId): Conversation | null;
+  subAgents(): readonly Conversation[];
+  find(session: SessionId): Conversation | null;
   /** The same again is the same one. */
   follow(session: SessionId): Conversation;
   drop(session: SessionId): void;
 }>;
 
-export function openTalks(link: Pick<Link, "follow">, changed: () => void): Conversations {
+export function openConversations(link: Pick<Link, "follow">, changed: () => void): Conversations {
   type Followed = Readonly<{ talk: Conversation; stop: () => void }>;
   const talks = new Map<SessionId, Followed>();
   const aside = new Map<SessionId, Followed>();
@@ -107,8 +107,8 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Conv
   }
   return {
     all: () => [...talks.values()].map(({ talk }) => talk),
-    of: (session) => talks.get(session)?.talk ?? null,
-    aside: () => [...aside.values()].map(({ talk }) => talk),
+    find: (session) => talks.get(session)?.talk ?? null,
+    subAgents: () => [...aside.values()].map(({ talk }) => talk),
     follow: (session) => talks.get(session)?.talk ?? begin(session, talks),
     drop(session) {
       talks.get(session)?.stop();

@@ -4,9 +4,9 @@ import { type Guarded, openGuarded, until } from "../server/fixtures/guarded.ts"
 import { latch } from "../server/fixtures/stand.ts";
 import { plain } from "../terminal/paint.ts";
 import { ORCHESTRATE_COMMANDS } from "./commands/orchestrate.ts";
-import { reachAt } from "./connection.ts";
-import { type Face, openShell, type Shell } from "./shell.ts";
-import { completionOf } from "./ui/complete.ts";
+import { connectTo } from "./connection.ts";
+import { openShell, type Shell, type ShellUi } from "./shell.ts";
+import { complete } from "./ui/complete.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -22,9 +22,16 @@ type Sat = Readonly<{
 async function sat(options: Parameters<typeof openGuarded>[0] = {}): Promise<Sat> {
   const at = await openGuarded({ names: ["clerk", "other", "conductor"], ...options });
   closing.push(() => at.stop());
-  const reach = { ...reachAt(at.at.url, await at.give()), name: "test", isLocal: false, lost: null, twin: null, close: async () => {} };
+  const reach = {
+    ...connectTo(at.at.url, await at.give()),
+    name: "test",
+    isLocal: false,
+    lost: null,
+    runCommand: null,
+    close: async () => {},
+  };
   const lines: string[] = [];
-  const face: Face = {
+  const face: ShellUi = {
     look: () => ({ columns: 100, paint: plain, showThinking: false }),
     print: (more) => void lines.push(...more),
     changed: () => {},
@@ -33,12 +40,12 @@ async function sat(options: Parameters<typeof openGuarded>[0] = {}): Promise<Sat
     files: () => [],
     show: () => false,
     askHidden: async () => "",
-    wear: () => {},
+    setTheme: () => {},
   };
   const shell = await openShell(reach, face, async () => {});
   closing.push(() => shell.close());
   const said = (): string => {
-    lines.push(...shell.settled());
+    lines.push(...shell.takeSettledLines());
     return lines.join("\n");
   };
   const sees = async (words: string | RegExp): Promise<void> => {
@@ -70,11 +77,11 @@ test("S208 over the API a turn that completed tells of each member what became o
   const hold = latch();
   const one = await sat({ hold });
   const line = '/parallel clerk other --budget tokens=20000 "wait"';
-  const answer = one.shell.reach.client.call("execute", { params: { agent: "conductor" }, body: { input: line } });
+  const answer = one.shell.connection.client.call("execute", { params: { agent: "conductor" }, body: { input: line } });
   await until(() => (one.at.stand.runs.wait === 2 ? true : undefined));
   const other = (await childrenOf(one)).find(({ agent }) => agent === "other");
   if (other === undefined) throw new Error("the other is not at work");
-  await one.shell.asked(one.shell.reach.client.call("cancel", { params: { session: other.session }, body: { reason: "enough" } }));
+  await one.shell.unwrap(one.shell.connection.client.call("cancel", { params: { session: other.session }, body: { reason: "enough" } }));
   await until(async () => ((await childrenOf(one)).some(({ ending }) => ending === "cancelled") ? true : undefined));
   hold.open();
   expect(await answer).toMatchObject({
@@ -92,13 +99,13 @@ test("S208 over the API a turn that completed tells of each member what became o
 test("S152 what a member asks is asked here, while the whole runs, and its answer goes to its session", async () => {
   const one = await sat();
   await one.shell.submit('/chain clerk other "pay"');
-  const [asked] = await until(() => (one.shell.questions().length > 0 ? one.shell.questions() : undefined));
+  const [asked] = await until(() => (one.shell.openApprovals().length > 0 ? one.shell.openApprovals() : undefined));
   if (asked === undefined) throw new Error("nobody was asked");
   expect([asked.agent, asked.item.tool]).toEqual(["clerk", "pay"]);
   const { session, item } = asked;
   expect(await one.shell.answer({ session, approval: item.approval, digest: item.digest }, { kind: "approve" })).toBe(true);
   const [second] = await until(() => {
-    const open = one.shell.questions().filter(({ agent }) => agent === "other");
+    const open = one.shell.openApprovals().filter(({ agent }) => agent === "other");
     return open.length > 0 ? open : undefined;
   });
   if (second === undefined) throw new Error("the second was not asked");
@@ -108,7 +115,7 @@ test("S152 what a member asks is asked here, while the whole runs, and its answe
   );
   await one.sees("2 members together");
   expect(one.at.stand.runs.pay).toBe(1);
-  await until(() => (one.shell.questions().length === 0 && one.shell.talks.aside().length === 0 ? true : undefined));
+  await until(() => (one.shell.openApprovals().length === 0 && one.shell.conversations.subAgents().length === 0 ? true : undefined));
 });
 
 test("S151 race: who lost is not shown as a failure, and Esc stops all of it", async () => {
@@ -144,8 +151,8 @@ test("S150 without a conductor it says what is missing", async () => {
 test("S150 members are completed by name, one after the other, and not within the task", () => {
   const agents = ["clerk", "other"].map((word) => ({ word, about: "" }));
   const isOne = (name: string): boolean => ORCHESTRATE_COMMANDS.some((one) => one.name === name && one.takes?.[0] === "agent");
-  const choices = { commands: [], agents, files: () => [], taking: (name: string) => (isOne(name) ? agents : null) };
-  const offered = (text: string) => completionOf({ text, at: text.length }, choices)?.offers.map(({ word }) => word) ?? [];
+  const choices = { commands: [], agents, files: () => [], argumentOffers: (name: string) => (isOne(name) ? agents : null) };
+  const offered = (text: string) => complete({ text, at: text.length }, choices)?.offers.map(({ word }) => word) ?? [];
   expect(offered("/chain cl")).toEqual(["clerk"]);
   expect(offered("/race clerk ot")).toEqual(["other"]);
   expect(offered('/race clerk other "cl')).toEqual([]);

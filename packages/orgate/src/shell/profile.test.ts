@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { givenFrom } from "./local-server/local-server-frames.ts";
-import { inProfile } from "./profile.ts";
+import { fromGivenText } from "./local-server/local-server-frames.ts";
+import { withProfile } from "./profile.ts";
 
 const given = (texts: Readonly<Record<string, string>>) =>
-  givenFrom({ texts, flags: [], project: null, cwd: ".", env: { ORGATE_HOME: "home", PATH: "x" } });
+  fromGivenText({ texts, flags: [], project: null, cwd: ".", env: { ORGATE_HOME: "home", PATH: "x" } });
 
 test("S74 a profile is a home of its own below the person's; without one everything is as it was", () => {
   const plain = given({});
-  expect(inProfile(plain)).toBe(plain);
-  expect(inProfile(given({ profile: "work" })).env).toEqual({ ORGATE_HOME: join("home", "profiles", "work"), PATH: "x" });
-  for (const profile of ["", "..", "a/b", "Work", "-x"]) expect(() => inProfile(given({ profile }))).toThrow("--profile is");
+  expect(withProfile(plain)).toBe(plain);
+  expect(withProfile(given({ profile: "work" })).env).toEqual({ ORGATE_HOME: join("home", "profiles", "work"), PATH: "x" });
+  for (const profile of ["", "..", "a/b", "Work", "-x"]) expect(() => withProfile(given({ profile }))).toThrow("--profile is");
 });

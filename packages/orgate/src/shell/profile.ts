@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { FaultError } from "@orgate/core/vocab";
 import type { Given } from "../terminal/command.ts";
 
-export function inProfile(given: Given): Given {
+export function withProfile(given: Given): Given {
   const name = given.text("profile");
   if (name === null) return given;
   if (!/^[a-z0-9][a-z0-9_-]{0,31}$/.test(name))

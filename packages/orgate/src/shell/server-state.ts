@@ -3,34 +3,34 @@
  * for again when an entry says that it has changed.
  */
 import { haltText } from "@orgate/core/journal/view";
-import type { Called, Link, RouteOutput } from "@orgate/core/wire";
-import type { Taking } from "./commands/command.ts";
+import type { Called, Link, OperationOutput } from "@orgate/core/wire";
+import type { ArgumentKind } from "./commands/command.ts";
 import type { ServerConnection } from "./connection.ts";
 import type { Offer } from "./ui/complete.ts";
 
-export type Agents = RouteOutput<"agents">["items"];
-export type Waiting = RouteOutput<"approvals">["items"];
-export type AgentDetail = RouteOutput<"agent">;
-type Sessions = RouteOutput<"sessions">["items"];
-type Halts = RouteOutput<"halts">["items"];
+export type Agents = OperationOutput<"agents">["items"];
+export type WaitingApprovals = OperationOutput<"approvals">["items"];
+export type AgentDetail = OperationOutput<"agent">;
+type Sessions = OperationOutput<"sessions">["items"];
+type Halts = OperationOutput<"halts">["items"];
 
-export type Around = Readonly<{
+export type ServerSnapshot = Readonly<{
   agents(): Agents;
   refreshAgents(): Promise<void>;
   /** Questions, in all sessions that this person may see. */
-  waiting(): Waiting;
-  countWaiting(): Promise<void>;
+  waiting(): WaitingApprovals;
+  refreshWaiting(): Promise<void>;
   /** Those in force that this person may see. */
   halts(): Halts;
-  countHalts(): Promise<void>;
+  refreshHalts(): Promise<void>;
   /** For completion: what is there to be named. */
-  lookAgain(): void;
+  refreshNames(): void;
   /** As the server defines it; asked for once. */
   detail(agent: string): Promise<AgentDetail | null>;
   /** Where it was asked for. */
-  known(agent: string | null): AgentDetail | null;
+  cachedDetail(agent: string | null): AgentDetail | null;
   /** Words of that kind; null: the names of files. */
-  offersOf(taken: Exclude<Taking, "command">, addressee: string | null): readonly Offer[] | null;
+  suggest(taken: Exclude<ArgumentKind, "command">, addressee: string | null): readonly Offer[] | null;
 }>;
 
 type Ports = Readonly<{
@@ -40,9 +40,9 @@ type Ports = Readonly<{
   changed(): void;
 }>;
 
-export function openAround({ client }: Pick<ServerConnection, "client">, { link, asked, changed }: Ports): Around {
+export function openServerSnapshot({ client }: Pick<ServerConnection, "client">, { link, asked, changed }: Ports): ServerSnapshot {
   let agents: Agents = [];
-  let waiting: Waiting = [];
+  let waiting: WaitingApprovals = [];
   let halts: Halts = [];
   let recent: Sessions = [];
   let schedules: readonly Offer[] = [];
@@ -82,10 +82,10 @@ export function openAround({ client }: Pick<ServerConnection, "client">, { link,
       agents = (await asked(client.call("agents", { query: { limit: 500 } })))?.items ?? agents;
     },
     waiting: () => waiting,
-    countWaiting,
+    refreshWaiting: countWaiting,
     halts: () => halts,
-    countHalts,
-    lookAgain,
+    refreshHalts: countHalts,
+    refreshNames: lookAgain,
     async detail(agent) {
       const there = known(agent);
       if (there !== null) return there;
@@ -95,8 +95,8 @@ export function openAround({ client }: Pick<ServerConnection, "client">, { link,
       changed();
       return found.value;
     },
-    known,
-    offersOf(taken, addressee) {
+    cachedDetail: known,
+    suggest(taken, addressee) {
       if (typeof taken !== "string") return taken.map((word) => ({ word, about: "" }));
       switch (taken) {
         case "agent":
@@ -124,7 +124,7 @@ export function openAround({ client }: Pick<ServerConnection, "client">, { link,
 }
 
 /** A halt in words, with how this shell lifts it. */
-export const haltWords = (halt: Halts[number]): string =>
+export const describeHalt = (halt: Halts[number]): string =>
   `${haltText(halt)}; \`/resume-work ${halt.scope.replace(":", " ")} REASON\` lifts it`;
 
 /** One at a time, and once more where something came meanwhile. */

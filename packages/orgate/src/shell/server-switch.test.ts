@@ -5,10 +5,10 @@ import { afterEach, expect, test } from "vitest";
 import { openGuarded } from "../server/fixtures/guarded.ts";
 import { plain } from "../terminal/paint.ts";
 import { quietScreen } from "./fixtures/screen.ts";
-import { givenFrom } from "./local-server/local-server-frames.ts";
-import { reached, takeSeat } from "./server-switch.ts";
-import type { Face } from "./shell.ts";
-import { openPlainFace } from "./ui/plain-ui.ts";
+import { fromGivenText } from "./local-server/local-server-frames.ts";
+import { connectToServer, openServerSwitch } from "./server-switch.ts";
+import type { ShellUi } from "./shell.ts";
+import { openPlainUi } from "./ui/plain-ui.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -22,7 +22,7 @@ test("S67 from one server to another under the same face; one that is not there,
   const keys = await Promise.all(servers.map((at) => at.give()));
   const lines: string[] = [];
   const asked: string[] = [];
-  const face: Face = {
+  const face: ShellUi = {
     look: () => ({ columns: 80, paint: plain, showThinking: false }),
     print: (more) => lines.push(...more),
     changed: () => {},
@@ -34,14 +34,14 @@ test("S67 from one server to another under the same face; one that is not there,
       asked.push(question);
       return keys.shift() ?? "";
     },
-    wear: () => {},
+    setTheme: () => {},
   };
   const begun: string[] = [];
-  const seat = takeSeat(givenFrom({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, (shell) =>
+  const seat = openServerSwitch(fromGivenText({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, (shell) =>
     begun.push(shell.addressee() ?? "nobody"),
   );
   closing.push(() => seat.close());
-  await seat.moveTo(first ?? "");
+  await seat.switchTo(first ?? "");
   await seat.shell()?.submit(`/attach ${second}`);
   expect(begun).toEqual(["clerk", "other"]);
   expect(asked).toEqual([expect.stringMatching(/^API key for 127\.0\.0\.1:/), expect.stringMatching(/^API key for/)]);
@@ -65,12 +65,12 @@ test.each([
   "ftp://127.0.0.1",
 ])("S175 no key goes to %s, and none is asked for", async (url) => {
   let asked = 0;
-  const given = givenFrom({ texts: {}, flags: [], project: null, cwd: ".", env: { ORGATE_API_KEY: "key" } });
+  const given = fromGivenText({ texts: {}, flags: [], project: null, cwd: ".", env: { ORGATE_API_KEY: "key" } });
   const ask = async (): Promise<string> => {
     asked += 1;
     return "key";
   };
-  await expect(reached(url, given, quietScreen(), ask)).rejects.toMatchObject({ fault: { kind: "usage" } });
+  await expect(connectToServer(url, given, quietScreen(), ask)).rejects.toMatchObject({ fault: { kind: "usage" } });
   expect(asked).toBe(0);
 });
 
@@ -86,7 +86,7 @@ test("S175 what a server says in refusing is shown, and obeyed by no terminal", 
   closing.push(() => server.stop());
   const lines: string[] = [];
   const own = await server.give();
-  const { face } = openPlainFace(Readable.from([]), (line) => lines.push(line), {
+  const { face } = openPlainUi(Readable.from([]), (line) => lines.push(line), {
     columns: 80,
     paint: plain,
     theme: "plain",
@@ -94,9 +94,9 @@ test("S175 what a server says in refusing is shown, and obeyed by no terminal", 
     cwd: ".",
     prompt: null,
   });
-  const seat = takeSeat(givenFrom({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, () => {});
+  const seat = openServerSwitch(fromGivenText({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, () => {});
   closing.push(() => seat.close());
-  await seat.moveTo(server.at.url);
+  await seat.switchTo(server.at.url);
   await seat.shell()?.submit(`/attach http://127.0.0.1:${typeof at === "object" ? at?.port : 0}`);
   expect(lines.join("\n")).toContain("\\e]52;c;");
   expect(lines.join("")).not.toMatch(/[\p{Cc}\p{Cf}]/u);

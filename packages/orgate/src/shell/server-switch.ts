@@ -10,27 +10,27 @@ import { SHELL } from "../project/shell-agent.ts";
 import type { Given } from "../terminal/command.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
-import { type Consented, carry, NO_AUTHOR, takenUp } from "./authors.ts";
+import { carryOver, describeReload, NO_AUTHOR, type UsedConsents } from "./auto-approve.ts";
 import type { ServerConnection } from "./connection.ts";
-import type { Face, Shell } from "./shell.ts";
+import type { Shell, ShellUi } from "./shell.ts";
 
-export type Seat = Readonly<{
+export type ServerSwitch = Readonly<{
   /** Null before the first server was reached. */
   shell(): Shell | null;
   /** In front of it, or of a server of one's own (null). */
-  moveTo(url: string | null): Promise<Shell>;
+  switchTo(url: string | null): Promise<Shell>;
   /** A server of one's own has ended by itself. */
   lost: Promise<FaultError>;
   close(): Promise<void>;
 }>;
 
-export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell: Shell) => void): Seat {
+export function openServerSwitch(given: Given, screen: Screen, face: ShellUi, begin: (shell: Shell) => void): ServerSwitch {
   const { promise: lost, resolve } = Promise.withResolvers<FaultError>();
   let current: Shell | null = null;
-  const consented: Consented | null = given.flag("yes") ? new Set() : null;
+  const consented: UsedConsents | null = given.flag("yes") ? new Set() : null;
 
   async function moveTo(url: string | null): Promise<Shell> {
-    const reach = await reached(url, given, screen, face.askHidden);
+    const reach = await connectToServer(url, given, screen, face.askHidden);
     const { openShell } = await import("./shell.ts");
     const next = await openShell(
       reach,
@@ -50,16 +50,16 @@ export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell
       if (current === next) resolve(fault);
     });
     const before = current;
-    const own = before?.reach.isLocal === true && reach.isLocal ? before : null;
-    if (own !== null) carry(own, next);
+    const own = before?.connection.isLocal === true && reach.isLocal ? before : null;
+    if (own !== null) carryOver(own, next);
     current = next;
     begin(next);
-    if (own !== null) next.say(takenUp(namesOf(own), namesOf(next)));
+    if (own !== null) next.say(describeReload(namesOf(own), namesOf(next)));
     else if (reach.isLocal && !namesOf(next).includes(SHELL)) next.say(`${NO_AUTHOR} (it authors agents, policies and tools with you)`);
     await before?.close();
     return next;
   }
-  return { shell: () => current, moveTo, lost, close: async () => current?.close() };
+  return { shell: () => current, switchTo: moveTo, lost, close: async () => current?.close() };
 }
 
 /** By what it is called: a name that leads here today may lead elsewhere tomorrow. */
@@ -67,8 +67,8 @@ const isLoopback = (host: string): boolean => host === "localhost" || host === "
 
 const namesOf = (shell: Shell): readonly string[] => shell.agents().map(({ name }) => name);
 
-export async function reached(url: string | null, given: Given, screen: Screen, ask: AskHidden): Promise<ServerConnection> {
-  if (url === null) return (await import("./local-server/local-server-thread.ts")).openHere(given, screen, ask);
+export async function connectToServer(url: string | null, given: Given, screen: Screen, ask: AskHidden): Promise<ServerConnection> {
+  if (url === null) return (await import("./local-server/local-server-thread.ts")).startLocalServerThread(given, screen, ask);
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || !/^https?:$/.test(address.protocol))
     throw new FaultError({ kind: "usage", detail: `\`${url}\` is no address of a server`, hint: "write one: http://127.0.0.1:4680" });
@@ -91,7 +91,7 @@ export async function reached(url: string | null, given: Given, screen: Screen, 
       detail: "$ORGATE_API_KEY is not set",
       hint: "set it to an API key of that server: `orgate keys create NAME --api` makes one",
     });
-  const { reachAt } = await import("./connection.ts");
+  const { connectTo: reachAt } = await import("./connection.ts");
   const reach = reachAt(address.href, token);
   const me = await reach.client.call("whoami", {}).catch((error: unknown) => {
     const why = error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : String(error);
@@ -99,5 +99,5 @@ export async function reached(url: string | null, given: Given, screen: Screen, 
   });
   if (me.kind === "problem")
     throw new FaultError({ kind: "usage", detail: `${address.host}: ${me.problem.detail}`, hint: me.problem.hint });
-  return { ...reach, name: address.host, isLocal: false, lost: null, twin: null, close: async () => {} };
+  return { ...reach, name: address.host, isLocal: false, lost: null, runCommand: null, close: async () => {} };
 }

@@ -3,17 +3,17 @@ import { afterEach, expect, test } from "vitest";
 import { type Guarded, openGuarded } from "../server/fixtures/guarded.ts";
 import { latch } from "../server/fixtures/stand.ts";
 import { plain } from "../terminal/paint.ts";
-import { takeNamed } from "./commands/session.ts";
-import { reachAt, type ServerConnection } from "./connection.ts";
+import { resumeNamed } from "./commands/session.ts";
+import { connectTo, type ServerConnection } from "./connection.ts";
 import { withOwnKey } from "./local-server/local-server.ts";
 import { openShell, type Shell } from "./shell.ts";
 import { NO_HISTORY } from "./ui/history.ts";
 import { keyReader } from "./ui/keys.ts";
 import { QUIET_MS } from "./ui/panel.ts";
-import { openPlainFace } from "./ui/plain-ui.ts";
-import { waitingWords } from "./ui/screen.ts";
+import { openPlainUi } from "./ui/plain-ui.ts";
+import { queuedTexts } from "./ui/screen.ts";
 import type { TerminalEvents } from "./ui/terminal.ts";
-import { openTerminalFace } from "./ui/terminal-ui.ts";
+import { openTerminalUi } from "./ui/terminal-ui.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -23,7 +23,10 @@ async function served(options: Parameters<typeof openGuarded>[0] = {}): Promise<
   const at = await openGuarded({ names: ["clerk", "other"], ...options });
   closing.push(() => at.stop());
   const token = await at.give();
-  return { at, reach: { ...reachAt(at.at.url, token), name: "test", isLocal: false, lost: null, twin: null, close: async () => {} } };
+  return {
+    at,
+    reach: { ...connectTo(at.at.url, token), name: "test", isLocal: false, lost: null, runCommand: null, close: async () => {} },
+  };
 }
 
 /** A terminal that remembers what was written, and a person at it. */
@@ -32,7 +35,7 @@ function person() {
   let events: TerminalEvents | null = null;
   let [now, text] = [0, ""];
   const waiting = new Set<() => void>();
-  const terminal = openTerminalFace({
+  const terminal = openTerminalUi({
     open: (given) => {
       events = given;
       return {
@@ -115,8 +118,8 @@ test("S189 schedules complete by name, also one that was made a moment ago", asy
   const { type, sees, shell } = await begun(reach);
   type('/cron add daily clerk "0 8 * * *" look\r');
   await sees("daily is active");
-  while (shell.choices().taking("cron", 1)?.length === 0) await new Promise((done) => setImmediate(done));
-  expect(shell.choices().taking("cron", 1)).toEqual([{ word: "daily", about: "clerk, active" }]);
+  while (shell.choices().argumentOffers("cron", 1)?.length === 0) await new Promise((done) => setImmediate(done));
+  expect(shell.choices().argumentOffers("cron", 1)).toEqual([{ word: "daily", about: "clerk, active" }]);
 });
 
 test("S190 while the lines before are searched nothing is offered: Esc, Enter and Tab are the search's", async () => {
@@ -139,10 +142,10 @@ test("S191 a session that is named to go on in is that one or none", async () =>
   await sees("You said: one");
   type("/snapshot here\r");
   await sees("here is");
-  await expect(takeNamed(shell, "nowhere")).rejects.toMatchObject({ fault: { kind: "session-unknown", session: "nowhere" } });
-  await expect(takeNamed(shell, "s_0000000000")).rejects.toMatchObject({ fault: { kind: "session-unknown" } });
-  await takeNamed(shell, "here");
-  expect(shell.current()?.session).not.toBe(shell.talks.all()[0]?.session);
+  await expect(resumeNamed(shell, "nowhere")).rejects.toMatchObject({ fault: { kind: "session-unknown", session: "nowhere" } });
+  await expect(resumeNamed(shell, "s_0000000000")).rejects.toMatchObject({ fault: { kind: "session-unknown" } });
+  await resumeNamed(shell, "here");
+  expect(shell.current()?.session).not.toBe(shell.conversations.all()[0]?.session);
 });
 
 test("S192 S480 a halt of what nobody knows is refused with the nearest name, unless it is meant; none goes without a reason", async () => {
@@ -187,7 +190,7 @@ test("S194 what was sent before there was anybody is done in its order", async (
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   await one.sees("You said: two");
-  expect(shell.talks.all().map(({ view }) => view.agent)).toEqual(["other", "clerk"]);
+  expect(shell.conversations.all().map(({ view }) => view.agent)).toEqual(["other", "clerk"]);
 });
 
 test("S31 each agent has its own conversation, and whoever is addressed hears what is said to nobody", async () => {
@@ -204,7 +207,7 @@ test("S31 each agent has its own conversation, and whoever is addressed hears wh
   await sees("You said: two");
   type("@other three\r");
   await sees("You said: three");
-  expect(shell.talks.all().map(({ view }) => [view.agent, view.turn])).toEqual([
+  expect(shell.conversations.all().map(({ view }) => [view.agent, view.turn])).toEqual([
     ["other", 2],
     ["clerk", 1],
   ]);
@@ -216,7 +219,7 @@ test("S40 an approval while the turn runs: what was being typed is no answer, a 
   type("@clerk pay\r");
   await sees("clerk asks");
   type("y"); // on its way when the question came
-  expect(shell.questions()).toHaveLength(1);
+  expect(shell.openApprovals()).toHaveLength(1);
   await sees("Tab answers it");
   await sees("› y"); // it went to the line
   expect(at.stand.runs.pay).toBe(0);
@@ -233,7 +236,7 @@ test("S683 a halt stands in the status bar and in `/status`, and whoever approve
   const { type, sees, shell } = await begun(reach);
   type("@clerk pay\r");
   await sees("clerk asks");
-  const [question] = shell.questions();
+  const [question] = shell.openApprovals();
   if (question === undefined) throw new Error("nothing waits");
   await shell.submit("/halt agent clerk look first");
   await sees("halted: agent clerk ·");
@@ -260,7 +263,7 @@ test("S177 a question that came while something else had the keys is answered by
   });
   await sees("the fleet");
   await shell.submit("@clerk pay");
-  while (shell.questions().length === 0) await new Promise((done) => setImmediate(done));
+  while (shell.openApprovals().length === 0) await new Promise((done) => setImmediate(done));
   terminal.face.changed();
   await new Promise((done) => setImmediate(done));
   later(QUIET_MS * 10); // it is long since it came, and nobody has seen it
@@ -269,7 +272,7 @@ test("S177 a question that came while something else had the keys is answered by
   expect(isLeft).toBe(true);
   await sees("clerk asks");
   await sees("› y"); // it went to the line
-  expect(shell.questions()).toHaveLength(1);
+  expect(shell.openApprovals()).toHaveLength(1);
   expect(at.stand.runs.pay).toBe(0);
   type("\u0015\t");
   later(QUIET_MS + 1);
@@ -320,7 +323,9 @@ test("S481 S484 a command that is refused does not stay in the line, and `!` run
   type("hello\r");
   await sees("You said: hello");
   expect(
-    shell.talks.all().map(({ view }) => view.items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [item.text] : []))),
+    shell.conversations
+      .all()
+      .map(({ view }) => view.items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [item.text] : []))),
   ).toEqual([["hello"]]);
 });
 
@@ -334,11 +339,11 @@ test("S482 the shell says once what it is and how to get help, and nothing of it
 test("S485 `/mcp` lists servers as `orgate mcp list` does; attached to a server elsewhere it says where to ask", async () => {
   const { reach } = await served();
   const asked: (readonly string[])[] = [];
-  const twin: ServerConnection["twin"] = async (argv) => {
+  const twin: ServerConnection["runCommand"] = async (argv) => {
     asked.push(argv);
     return { code: 0, text: "files  accepted" };
   };
-  const own = await begun({ ...reach, twin });
+  const own = await begun({ ...reach, runCommand: twin });
   own.type("/mcp\r");
   await own.sees("files  accepted");
   own.type("/mcp files\r");
@@ -374,7 +379,7 @@ test("S30 another shell takes the session up and shows all of it, each line once
   const first = await begun(reach);
   first.type("@clerk remember me\r");
   await first.sees("You said: remember me");
-  const [talk] = first.shell.talks.all();
+  const [talk] = first.shell.conversations.all();
   if (talk === undefined) throw new Error("there is none");
   const second = await begun(reach);
   second.type(`/resume ${talk.session}\r`);
@@ -388,7 +393,7 @@ test("S30 another shell takes the session up and shows all of it, each line once
 async function inLines(...given: readonly string[]) {
   const { reach } = await served();
   const lines: string[] = [];
-  const { face, begin, run } = openPlainFace(Readable.from(given.map((line) => `${line}\n`)), (line) => lines.push(line), {
+  const { face, begin, run } = openPlainUi(Readable.from(given.map((line) => `${line}\n`)), (line) => lines.push(line), {
     columns: 80,
     paint: plain,
     theme: "plain",
@@ -434,7 +439,7 @@ test("S207 typed in lines, a prompt says whose turn it is and to whom one talks:
     }
   };
   const look = { columns: 80, paint: plain, theme: "plain", ask: null, cwd: ".", prompt: add } as const;
-  const { face, begin, run, interrupt } = openPlainFace(input, (line) => add(`${line}\n`), look);
+  const { face, begin, run, interrupt } = openPlainUi(input, (line) => add(`${line}\n`), look);
   const shell = await openShell(reach, face, async () => {});
   closing.push(() => shell.close());
   begin(shell);
@@ -468,7 +473,7 @@ test("S28 what is said while a turn runs waits below, and stands in the scrollba
   await sees("and then (for later)");
   hold.open();
   await sees("You said: and then");
-  expect(shell.talks.all().map(({ view }) => waitingWords(view))).toEqual([[]]);
+  expect(shell.conversations.all().map(({ view }) => queuedTexts(view))).toEqual([[]]);
 });
 
 test("S2 the shell's own key lets its person in, and nothing that is not exactly it", async () => {

@@ -11,21 +11,21 @@ import { type Answer, isRefusal, type SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem } from "@orgate/core/wire";
 import type { AskHidden } from "../identity/secrets.ts";
 import { visible } from "../terminal/visible.ts";
-import { authorsOf, type Consented } from "./authors.ts";
-import { commandIn, SHELL_COMMANDS } from "./commands/commands.ts";
+import { openAutoApprove, type UsedConsents } from "./auto-approve.ts";
+import { parseLine, SHELL_COMMANDS } from "./commands/commands.ts";
 import type { ServerConnection } from "./connection.ts";
-import { type Conversation, type Conversations, openTalks } from "./conversations.ts";
-import { type AgentDetail, type Agents, haltWords, openAround, type Waiting } from "./server-state.ts";
+import { type Conversation, type Conversations, openConversations } from "./conversations.ts";
+import { type AgentDetail, type Agents, describeHalt, openServerSnapshot, type WaitingApprovals } from "./server-state.ts";
 import type { Choices, Offer } from "./ui/complete.ts";
 import type { Footer } from "./ui/frame.ts";
 import type { Key } from "./ui/keys.ts";
-import type { AskedApproval, Bound } from "./ui/panel.ts";
-import { type ScreenLook, wrappedLines } from "./ui/screen.ts";
+import type { ApprovalRef, ShownApproval } from "./ui/panel.ts";
+import { type ScreenLook, wrapText } from "./ui/screen.ts";
 import { openScrollback } from "./ui/scrollback.ts";
 import type { Theme } from "./ui/themes.ts";
 
 /** What a shell is shown on. */
-export type Face = Readonly<{
+export type ShellUi = Readonly<{
   look(): ScreenLook;
   /** Into the scrollback, at once. */
   print(lines: readonly string[]): void;
@@ -40,16 +40,16 @@ export type Face = Readonly<{
   show(modal: Modal | null): boolean;
   /** What is typed is neither shown nor kept; null: there is nobody to ask. */
   askHidden: AskHidden;
-  wear(theme: Theme): void;
+  setTheme(theme: Theme): void;
 }>;
 /** What takes the keys for a while. */
 export type Modal = Readonly<{ rows(look: ScreenLook, most: number): readonly string[]; pressed(key: Key): void }>;
 
 export type Shell = Readonly<{
-  reach: ServerConnection;
+  connection: ServerConnection;
   link: Link;
-  face: Face;
-  talks: Conversations;
+  ui: ShellUi;
+  conversations: Conversations;
   agents(): Agents;
   refreshAgents(): Promise<void>;
   addressee(): string | null;
@@ -57,39 +57,39 @@ export type Shell = Readonly<{
   /** The conversation with whom is addressed. */
   current(): Conversation | null;
   /** Goes on in it, and addresses its agent. */
-  take(session: SessionId, agent: string): Conversation;
+  continueIn(session: SessionId, agent: string): Conversation;
   /** The next message to the addressed agent opens a session. */
-  startAnew(): void;
+  startNew(): void;
   /** True when it was taken: there is nothing to give back. */
   submit(text: string): Promise<boolean>;
-  tell(agent: string, text: string): Promise<boolean>;
+  send(agent: string, text: string): Promise<boolean>;
   /** In a session of its own, which is shown here and is nobody's conversation. */
-  runApart(agent: string, text: string): Promise<SessionId | null>;
+  runInNewSession(agent: string, text: string): Promise<SessionId | null>;
   /** The session of the conversation with whom is addressed; opened where there is none. */
-  mustTalk(): Promise<Conversation | null>;
+  ensureConversation(): Promise<Conversation | null>;
   /** As the server defines it; asked for once. */
-  detail(agent: string): Promise<AgentDetail | null>;
+  agentDetail(agent: string): Promise<AgentDetail | null>;
   /** Questions of other sessions are shown in the panel too, one after the other, until there is none. */
-  review(): Promise<number>;
+  reviewApprovals(): Promise<number>;
   /** Items before those that were printed, oldest first. */
-  earlier(most: number): readonly string[];
+  earlierLines(most: number): readonly string[];
   cancel(reason: string): Promise<boolean>;
-  answer(bound: Bound, answer: Answer): Promise<boolean>;
-  questions(): readonly AskedApproval[];
-  settled(): readonly string[];
+  answer(bound: ApprovalRef, answer: Answer): Promise<boolean>;
+  openApprovals(): readonly ShownApproval[];
+  takeSettledLines(): readonly string[];
   /** Something is on its way that nobody has to be asked about: an answer that was given beforehand, a server that is begun anew. */
-  isSettling(): boolean;
+  hasPendingWork(): boolean;
   /** Whose shell it is, as principals are written; null where nobody has said. */
   me(): string | null;
   footer(): Footer;
   choices(): Choices;
-  problem(problem: Problem): void;
+  reportProblem(problem: Problem): void;
   say(text: string): void;
   /** What was asked for, or null when it was refused, which has been said then. */
-  asked<T>(called: Promise<Called<T>>): Promise<T | null>;
-  move(to: string | null): Promise<void>;
+  unwrap<T>(called: Promise<Called<T>>): Promise<T | null>;
+  switchServer(to: string | null): Promise<void>;
   /** What is said now is for the server that it moves to. */
-  isMoving(): boolean;
+  isSwitchingServer(): boolean;
   close(): Promise<void>;
 }>;
 
@@ -100,9 +100,9 @@ const NO_COMMANDS =
 /** `move`: to another server, or to one's own (null); what cannot be done is said. `consented`: saving what is authored was consented to beforehand (`--yes`), and in which conversations that was used up. */
 export async function openShell(
   reach: ServerConnection,
-  face: Face,
-  move: Shell["move"],
-  { consented }: Readonly<{ consented: Consented | null }> = { consented: null },
+  face: ShellUi,
+  move: Shell["switchServer"],
+  { consented }: Readonly<{ consented: UsedConsents | null }> = { consented: null },
 ): Promise<Shell> {
   let state: LinkState = { kind: "connecting", attempt: 1 };
   let wasOpen = false;
@@ -119,20 +119,20 @@ export async function openShell(
   });
   let opened: Shell | null = null;
   let me: string | null = null;
-  const authors = authorsOf(() => opened, { consented, me: () => me, changed: face.changed });
-  const talks = openTalks(link, () => {
+  const authors = openAutoApprove(() => opened, { consented, me: () => me, changed: face.changed });
+  const talks = openConversations(link, () => {
     authors.look();
     face.changed();
   });
 
   const scrollback = openScrollback(talks);
 
-  const say = (text: string): void => face.print(wrappedLines(text, face.look()));
+  const say = (text: string): void => face.print(wrapText(text, face.look()));
   function problem({ detail, hint, title }: Problem): void {
     const look = face.look();
     face.print([
-      ...wrappedLines(visible(detail === "" ? title : detail), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
-      ...(hint === "" ? [] : wrappedLines(visible(hint), look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
+      ...wrapText(visible(detail === "" ? title : detail), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
+      ...(hint === "" ? [] : wrapText(visible(hint), look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
     ]);
   }
   async function asked<T>(called: Promise<Called<T>>): Promise<T | null> {
@@ -144,13 +144,13 @@ export async function openShell(
       const look = face.look();
       const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
       face.print(
-        wrappedLines(visible(`the server cannot be reached: ${why}`), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
+        wrapText(visible(`the server cannot be reached: ${why}`), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
       );
     }
     return null;
   }
 
-  const around = openAround(reach, {
+  const around = openServerSnapshot(reach, {
     link,
     asked,
     changed: () => {
@@ -162,9 +162,9 @@ export async function openShell(
 
   const sessionOf = (agent: string | null): Conversation | null => {
     const session = agent === null ? undefined : sessions.get(agent);
-    return session === undefined ? null : talks.of(session);
+    return session === undefined ? null : talks.find(session);
   };
-  const isFollowed = (session: SessionId): boolean => [...talks.all(), ...talks.aside()].some((talk) => talk.session === session);
+  const isFollowed = (session: SessionId): boolean => [...talks.all(), ...talks.subAgents()].some((talk) => talk.session === session);
   const current = (): Conversation | null => sessionOf(addressee);
 
   function take(session: SessionId, agent: string): Conversation {
@@ -196,11 +196,11 @@ export async function openShell(
   /** Q683 what was approved under a halt waits, and whoever approved it is to know why. */
   async function tellHeld(session: SessionId): Promise<void> {
     const found = await reach.client.call("session", { params: { session } }).catch(() => null);
-    if (found?.kind === "ok" && found.value.halted !== null) say(`it has not run: ${visible(haltWords(found.value.halted))}`);
+    if (found?.kind === "ok" && found.value.halted !== null) say(`it has not run: ${visible(describeHalt(found.value.halted))}`);
   }
   /** What was said to an agent that is halted waits, and whoever said it is to know why. */
   async function tellHalt(agent: string): Promise<void> {
-    await around.countHalts();
+    await around.refreshHalts();
     const halt = around.halts().find(({ scope }) => scope === "all" || scope === `agent:${agent}`);
     if (halt === undefined) return;
     const what = halt.scope === "all" ? "all work" : visible(agent);
@@ -211,7 +211,7 @@ export async function openShell(
   }
 
   async function submit(text: string): Promise<boolean> {
-    const command = commandIn(text);
+    const command = parseLine(text);
     if (command.kind === "command") {
       await command.command.run(command.rest, shell);
       return true;
@@ -247,10 +247,10 @@ export async function openShell(
   const running = (): Conversation | null => [current(), ...talks.all()].find((talk) => talk !== null && isBusy(talk)) ?? null;
 
   const shell: Shell = {
-    reach,
+    connection: reach,
     link,
-    face,
-    talks,
+    ui: face,
+    conversations: talks,
     agents,
     refreshAgents: around.refreshAgents,
     addressee: () => addressee,
@@ -260,12 +260,12 @@ export async function openShell(
       face.changed();
     },
     current,
-    take,
-    startAnew: () => {
+    continueIn: take,
+    startNew: () => {
       if (addressee !== null) sessions.delete(addressee);
     },
     submit,
-    tell,
+    send: tell,
     async cancel(reason) {
       const talk = running();
       if (talk === null) return false;
@@ -279,8 +279,8 @@ export async function openShell(
       else if (!isRefusal(answer)) await tellHeld(session);
       return reply.kind !== "error";
     },
-    questions: () => [
-      ...[...talks.all(), ...talks.aside()].flatMap(({ session, view }) =>
+    openApprovals: () => [
+      ...[...talks.all(), ...talks.subAgents()].flatMap(({ session, view }) =>
         view.openQuestions.length === 0 // an old session has many items, and nobody is asked most of the time
           ? []
           : view.items.flatMap((item) =>
@@ -293,33 +293,33 @@ export async function openShell(
             .map(askedIn)
         : []),
     ],
-    async review() {
-      await around.countWaiting();
+    async reviewApprovals() {
+      await around.refreshWaiting();
       isReviewing = waiting().length > 0;
       face.changed();
       return waiting().length;
     },
-    async runApart(agent, text) {
+    async runInNewSession(agent, text) {
       const reply = await ask({ kind: "chat", agent, session: null, text });
       if (reply.kind === "error") problem(reply.problem);
       if (reply.kind !== "done") return null;
       talks.follow(reply.session);
       return reply.session;
     },
-    async mustTalk() {
+    async ensureConversation() {
       const here = current();
       if (here !== null || addressee === null) return here;
       const made = await asked(reach.client.call("openSession", { body: { agent: addressee } }));
       return made === null ? null : take(made.session, made.agent);
     },
-    detail,
-    earlier(most) {
+    agentDetail: detail,
+    earlierLines(most) {
       const talk = current();
       return talk === null ? [] : scrollback.earlier(talk, most, face.look());
     },
-    isSettling: authors.isSettling,
+    hasPendingWork: authors.isSettling,
     me: () => (me === null ? null : `user:${me}`),
-    settled: () => scrollback.settled(face.look()),
+    takeSettledLines: () => scrollback.settled(face.look()),
     footer() {
       const talk = current();
       const known = agents().find(({ name }) => name === addressee);
@@ -329,7 +329,7 @@ export async function openShell(
         addressee,
         model: talk?.chosenModel() ?? (talk?.view.model || known?.model || ""),
         contextTokens: talk?.contextTokens() ?? 0,
-        contextLimit: limitIn(around.known(addressee)),
+        contextLimit: limitIn(around.cachedDetail(addressee)),
         phase: phaseOf(running()),
         micros: talk?.view.totals.micros ?? null,
         waiting: waiting().length,
@@ -341,16 +341,16 @@ export async function openShell(
       commands: OFFERS,
       agents: agents().map(({ name, description }) => ({ word: name, about: description })),
       files: face.files,
-      taking: (command, at) => {
+      argumentOffers: (command, at) => {
         const { takes = [] } = SHELL_COMMANDS.find(({ name }) => name === command) ?? {};
         const taken = takes[Math.min(at, takes.length - 1)];
-        return taken === undefined ? null : taken === "command" ? OFFERS : around.offersOf(taken, addressee);
+        return taken === undefined ? null : taken === "command" ? OFFERS : around.suggest(taken, addressee);
       },
     }),
-    problem,
+    reportProblem: problem,
     say,
-    asked,
-    async move(to) {
+    unwrap: asked,
+    async switchServer(to) {
       moves += 1;
       try {
         await move(to);
@@ -359,15 +359,15 @@ export async function openShell(
         face.changed();
       }
     },
-    isMoving: () => moves > 0,
+    isSwitchingServer: () => moves > 0,
     async close() {
       link.close();
       await reach.close();
     },
   };
   me = (await asked(reach.client.call("whoami", {})))?.principal.id ?? null;
-  await Promise.all([around.refreshAgents(), around.countWaiting(), around.countHalts()]);
-  around.lookAgain();
+  await Promise.all([around.refreshAgents(), around.refreshWaiting(), around.refreshHalts()]);
+  around.refreshNames();
   const [only, ...others] = agents();
   addressee = agents().find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
   opened = shell;
@@ -376,14 +376,14 @@ export async function openShell(
 }
 
 /** What would change in a file, where that is what is asked about. */
-const editAsked = ({ items }: Conversation["view"], { call }: QuestionItem): AskedApproval["edit"] => {
+const editAsked = ({ items }: Conversation["view"], { call }: QuestionItem): ShownApproval["edit"] => {
   const card = call === null ? undefined : items.findLast((item) => item.kind === "call" && item.call === call);
   return card?.kind === "call" ? card.edit : null;
 };
 
 const OFFERS: readonly Offer[] = SHELL_COMMANDS.map(({ name, summary }) => ({ word: name, about: summary }));
 /** A question of a session that is not followed here. */
-function askedIn(question: Waiting[number]): AskedApproval {
+function askedIn(question: WaitingApprovals[number]): ShownApproval {
   const { approval, session, agent, tool, touches, digest, asks, quorum } = approvalRow(question);
   return { session, agent, item: { approval, digest, tool, summary: touches ?? "", asks, quorum }, edit: null };
 }

@@ -6,17 +6,17 @@ import { FaultError, type SessionId } from "@orgate/core/vocab";
 import { EXIT, type Given, type RunCommand } from "../terminal/command.ts";
 import { plain } from "../terminal/paint.ts";
 import type { Screen } from "../terminal/screen.ts";
-import { inProfile } from "./profile.ts";
-import { reached, type Seat, takeSeat } from "./server-switch.ts";
+import { withProfile } from "./profile.ts";
+import { connectToServer, openServerSwitch, type ServerSwitch } from "./server-switch.ts";
 import type { Shell } from "./shell.ts";
-import { foldLines } from "./ui/folding.ts";
-import { historyFile, openHistory } from "./ui/history.ts";
+import { historyPath, openHistory } from "./ui/history.ts";
 import { openTerminal } from "./ui/terminal.ts";
-import { openTerminalFace } from "./ui/terminal-ui.ts";
-import { type Theme, themeIn } from "./ui/themes.ts";
+import { openTerminalUi } from "./ui/terminal-ui.ts";
+import { parseTheme, type Theme } from "./ui/themes.ts";
+import { foldLines } from "./ui/wrap-lines.ts";
 
 export const shell: RunCommand = async (asGiven, screen) => {
-  const given = inProfile(asGiven);
+  const given = withProfile(asGiven);
   if (given.flag("list")) return listed(given, screen);
   const { stdin, stdout } = process;
   return given.flag("plain") || !stdin.isTTY || !stdout.isTTY || given.env.TERM === "dumb"
@@ -25,19 +25,19 @@ export const shell: RunCommand = async (asGiven, screen) => {
 };
 
 async function onTerminal(given: Given, screen: Screen): Promise<number> {
-  const terminal = openTerminalFace({
+  const terminal = openTerminalUi({
     open: (events) => openTerminal(process.stdin, process.stdout, events),
     paint: screen.paint,
     theme: themeOf(given),
     cwd: given.cwd,
-    history: openHistory(historyFile(given.cwd, given.env, given.text("profile"))),
+    history: openHistory(historyPath(given.cwd, given.env, given.text("profile"))),
     now: () => performance.now(),
     soon: (run) => void setTimeout(run, FRAME_MS),
     wait: (ms, run) => void setTimeout(run, ms).unref(),
   });
   // what is said beside goes into the scrollback: a line from elsewhere would tear the picture
   const aside: Screen = { ...screen, aside: (text) => terminal.face.print(text.split("\n")) };
-  const seat = takeSeat(given, aside, terminal.face, terminal.begin);
+  const seat = openServerSwitch(given, aside, terminal.face, terminal.begin);
   try {
     const leaving = Promise.race([terminal.left, seat.lost]);
     const fault = await Promise.race([begun(given, seat).then(() => leaving), leaving]);
@@ -54,16 +54,16 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
 }
 const FRAME_MS = 16;
 /** S213 the conversation with whom is addressed, else the last that was had: one that waits for an answer is not left without a word of where. */
-const lastOf = (shell: Shell | null): SessionId | null => (shell?.current() ?? shell?.talks.all().at(-1))?.session ?? null;
+const lastOf = (shell: Shell | null): SessionId | null => (shell?.current() ?? shell?.conversations.all().at(-1))?.session ?? null;
 
 async function inLines(given: Given, screen: Screen): Promise<number> {
-  const { openPlainFace } = await import("./ui/plain-ui.ts");
+  const { openPlainUi: openPlainFace } = await import("./ui/plain-ui.ts");
   const { hiddenPrompt } = await import("../terminal/hidden-prompt.ts");
   const isTyped = process.stdin.isTTY === true && process.stdout.isTTY === true;
   const prompt = isTyped ? screen.write : null;
   const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt(), cwd: given.cwd, prompt };
   const { face, begin, run, interrupt } = openPlainFace(process.stdin, screen.line, how);
-  const seat = takeSeat(given, screen, face, begin);
+  const seat = openServerSwitch(given, screen, face, begin);
   if (isTyped) process.on("SIGINT", interrupt);
   try {
     await begun(given, seat);
@@ -76,17 +76,17 @@ async function inLines(given: Given, screen: Screen): Promise<number> {
   }
 }
 
-async function begun(given: Given, seat: Seat): Promise<void> {
-  const opened = await seat.moveTo(given.text("attach"));
+async function begun(given: Given, seat: ServerSwitch): Promise<void> {
+  const opened = await seat.switchTo(given.text("attach"));
   const resume = given.text("resume");
   if (resume === null) return;
-  const { takeNamed } = await import("./commands/session.ts");
+  const { resumeNamed: takeNamed } = await import("./commands/session.ts");
   await takeNamed(opened, resume);
 }
 
 async function listed(given: Given, screen: Screen): Promise<number> {
   const { hiddenPrompt } = await import("../terminal/hidden-prompt.ts");
-  const reach = await reached(given.text("attach"), given, screen, hiddenPrompt());
+  const reach = await connectToServer(given.text("attach"), given, screen, hiddenPrompt());
   try {
     const found = await reach.client.call("sessions", { query: { limit: 50 } });
     if (found.kind === "problem") throw new FaultError({ kind: "usage", detail: found.problem.detail, hint: found.problem.hint });
@@ -99,4 +99,4 @@ async function listed(given: Given, screen: Screen): Promise<number> {
   }
 }
 
-const themeOf = (given: Given): Theme => themeIn(given.text("theme") ?? "") ?? "colour";
+const themeOf = (given: Given): Theme => parseTheme(given.text("theme") ?? "") ?? "colour";

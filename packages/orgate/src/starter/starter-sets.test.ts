@@ -6,7 +6,7 @@ import { type Agent, defineAgent, defineTool, type UserAct } from "@orgate/core"
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { readProject } from "../config/project-toml.ts";
-import { type PolicyOptions, tryFolder } from "../policies/policies.ts";
+import { type PolicyOptions, tryLoadFolder } from "../policies/policies.ts";
 import { loadProjectAgents } from "../project/project-agents.ts";
 import { starterSet } from "./policies.ts";
 import { PROFILE_FACTS, PROFILES, profileFiles } from "./profiles.ts";
@@ -26,7 +26,7 @@ function loaded(kind: string, agents: readonly Agent[], groups: PolicyOptions["g
     writeFileSync(join(root, path), text);
   }
   const place = { folder: join(root, "policies"), label: "policies", within: root };
-  const loading = tryFolder({ place, agents, groups, surface: "cli" });
+  const loading = tryLoadFolder({ place, agents, groups, surface: "cli" });
   return { kind: loading.kind, problems: loading.report.problems };
 }
 
@@ -40,7 +40,7 @@ function gateOfNew(files: readonly StarterFile[], set: string) {
   }
   const { groups } = readProject(root);
   const place = { folder: join(root, "policies"), label: "policies", within: root };
-  const loading = tryFolder({ place, agents: [], groups, surface: "cli" });
+  const loading = tryLoadFolder({ place, agents: [], groups, surface: "cli" });
   if (loading.kind !== "loaded") throw new Error(JSON.stringify(loading.report.problems));
   return loading.loaded.gateFor("cli");
 }

@@ -3,8 +3,8 @@ import { extname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import type { StreamId } from "@orgate/core";
 import { exportJournal, exportSession } from "@orgate/core/journal";
-import { inThread } from "../node/thread.ts";
-import { openLook, proof } from "./open-read-only.ts";
+import { runInThread } from "../node/thread.ts";
+import { openReadOnlyStore, PROOF_PORTS } from "./open-read-only.ts";
 
 /** Some hundred entries. */
 const PIECE = 256 * 1024;
@@ -12,10 +12,10 @@ const PIECE = 256 * 1024;
 type Asked = Readonly<{ export: string; session: StreamId | null }>;
 
 /** `directory`: where the journal lies; `session`: null for the whole journal. The next piece is made when the one before was taken. */
-export async function* exportAside(directory: string, session: StreamId | null, gone: AbortSignal): AsyncGenerator<string> {
+export async function* exportInWorker(directory: string, session: StreamId | null, gone: AbortSignal): AsyncGenerator<string> {
   // runs from source and compiled alike: the thread's file is this one
   const file = new URL(`./export-worker${extname(import.meta.url)}`, import.meta.url);
-  const { worker, messages } = inThread<string>(file, { export: directory, session } satisfies Asked, gone);
+  const { worker, messages } = runInThread<string>(file, { export: directory, session } satisfies Asked, gone);
   worker.postMessage("more");
   for await (const piece of messages) {
     yield piece;
@@ -24,8 +24,8 @@ export async function* exportAside(directory: string, session: StreamId | null, 
 }
 
 function serve({ export: directory, session }: Asked, port: NonNullable<typeof parentPort>): void {
-  const store = openLook(directory);
-  const lines = session === null ? exportJournal(store.records, proof) : exportSession(store.records, session, proof);
+  const store = openReadOnlyStore(directory);
+  const lines = session === null ? exportJournal(store.records, PROOF_PORTS) : exportSession(store.records, session, PROOF_PORTS);
   const make = (): void => {
     let piece = "";
     for (let next = lines.next(); ; next = lines.next()) {

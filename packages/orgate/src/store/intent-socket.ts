@@ -8,12 +8,14 @@
  * W3 the socket is its owner's alone (folder 0700), and goes when the process ends; one left by a process that was killed is replaced.
  * W4 where no socket can be had (too long a path, no rights), there is none: the row in the database is the second way in.
  */
+
 import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { type ReadIntent, readIntent } from "@orgate/core/inbox";
 import { canonical, type Intent, type Json, lowerFirst, readJson, type SessionId, type WriterId } from "@orgate/core/vocab";
 import * as z from "zod";
+import { errorMessage } from "../node/error-message.ts";
 
 export const MAX_LINE_BYTES = 1024 * 1024;
 /** `sun_path` holds 104 bytes where it is shortest, its closing zero included. */
@@ -102,9 +104,7 @@ function receive(socket: Socket, reception: Reception): void {
     socket.removeAllListeners("data");
     socket.resume();
     if (line === null) return reply({ kind: "refused", reason: `a line holds at most ${MAX_LINE_BYTES} bytes` });
-    void admit(line, reception).then(reply, (error: unknown) =>
-      reply({ kind: "refused", reason: error instanceof Error ? error.message : String(error) }),
-    );
+    void admit(line, reception).then(reply, (error: unknown) => reply({ kind: "refused", reason: errorMessage(error) }));
   });
 }
 

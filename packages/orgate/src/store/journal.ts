@@ -5,6 +5,7 @@
  * J6 a session is held by one process, for as long as that process lives; a new hold has a new epoch.
  * Appends are sealed here, and written by a writer in this thread or in one of its own.
  */
+
 import { createHmac, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
@@ -57,24 +58,25 @@ import {
   seq,
   type WriterId,
 } from "@orgate/core/vocab";
+import { errorMessage } from "../node/error-message.ts";
 import { type Inbox, openInbox } from "./inbox.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite/blobs.ts";
-import { claimsOf } from "./sqlite/claims.ts";
-import { wrongCounts } from "./sqlite/counts.ts";
+import { collectClaims } from "./sqlite/claims.ts";
+import { findWrongCounts } from "./sqlite/counts.ts";
 import { guardFiles } from "./sqlite/files.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
 import { type Bonds, GONE, openBonds } from "./sqlite/proof/bonds.ts";
-import { wrongTables } from "./sqlite/proof/compare.ts";
+import { findWrongTables } from "./sqlite/proof/compare.ts";
 import { NO_QUESTION_ROWS, type QuestionMacs, questionMacs } from "./sqlite/proof/question-proof.ts";
 import { openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
 import { type Moves, openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite/reader.ts";
-import { messageOf, openDatabase, placesIn, type Synchronous, strangeIn, writing } from "./sqlite/schema.ts";
+import { findStrangeSchema, openDatabase, placesIn, type Synchronous, writing } from "./sqlite/schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
-import { wrongKnown } from "./sqlite/trusted-values.ts";
+import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
-import { type Erased, noKey, type Owner, openWriter, type SealedAppend } from "./sqlite/writer.ts";
+import { type Erased, missingKey, type Owner, openWriter, type SealedAppend } from "./sqlite/writer.ts";
 
 export type StoreOptions = Readonly<{
   /** `journal.db`, `writers/` and `blobs/` lie in it. Made when it is not there. */
@@ -198,7 +200,7 @@ export function openStore(options: StoreOptions): Store {
     const seals = (records: Records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 });
     const reader = openReader(db, places, { seals, key: options.blobKey });
     const owner: Owner = { writer: taken.writer, incarnation: writing(() => nextIncarnation(db, taken.writer)), pid: process.pid };
-    const counting = { key: options.blobKey, start: reader.countProof?.partOf(owner.writer) ?? noKey() };
+    const counting = { key: options.blobKey, start: reader.countProof?.partOf(owner.writer) ?? missingKey() };
     const writer: AnyWriter = thread === "main" ? openWriter(db, places, counting) : openWriterThread({ places, open, counting });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
@@ -279,7 +281,7 @@ async function probeDisk(directory: string): Promise<void> {
   try {
     await writeFile(file, new Uint8Array(PROBE_BYTES), { flag: "wx", mode: 0o600, flush: true });
   } catch (error) {
-    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+    throw new FaultError({ kind: "journal-unwritable", detail: errorMessage(error) }, error);
   } finally {
     await rm(file, { force: true });
   }
@@ -420,7 +422,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       tells: [],
       unlessHalted,
       halts: haltsIn(events),
-      claims: claimsOf(events),
+      claims: collectClaims(events),
       counts: append.counts ?? null,
       known: events.flatMap(({ event }) => knownChanges(event)),
       summary: value === null ? null : { value, listed },
@@ -503,7 +505,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       await commit(batch);
     } catch (error) {
       doubtOwnChain();
-      const fault = error instanceof FaultError ? error.fault : ({ kind: "journal-unwritable", detail: messageOf(error) } as const);
+      const fault = error instanceof FaultError ? error.fault : ({ kind: "journal-unwritable", detail: errorMessage(error) } as const);
       // what is wrong with the journal is an alarm, and nothing was written: once that is over, so is this
       if (fault.kind !== "entry-bad" && fault.kind !== "commit-bad") stopped ??= fault;
       // Those that were told already do not hear this: a promise settles once.
@@ -600,7 +602,7 @@ function headsMet({ hashAt, seals }: Pick<SqliteReader, "hashAt" | "seals">) {
 
 /** A table that is gone, or a trigger or view that is not ours: what is made again or changed behind our back hides something. */
 function raiseStrange(db: DatabaseSync, alarms: Alarms): void {
-  for (const { what, detail } of strangeIn(db)) alarms.raise(what, detail);
+  for (const { what, detail } of findStrangeSchema(db)) alarms.raise(what, detail);
 }
 
 /** What is known to be wrong is told with what to do about it. */
@@ -664,9 +666,9 @@ function wrongRows(db: DatabaseSync, { records }: SqliteReader, now: number): re
   db.exec("BEGIN");
   try {
     return [
-      ...wrongTables(db, records),
-      ...wrongCounts(db, records, now).map((name) => `counter ${name}`),
-      ...wrongKnown(db, records).map((set) => `set ${set}`),
+      ...findWrongTables(db, records),
+      ...findWrongCounts(db, records, now).map((name) => `counter ${name}`),
+      ...findWrongTrustedSets(db, records).map((set) => `set ${set}`),
     ];
   } finally {
     if (db.isTransaction) db.exec("COMMIT");

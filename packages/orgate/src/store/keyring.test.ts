@@ -5,7 +5,7 @@ import { type Records, type SealPorts, verify } from "@orgate/core/journal";
 import { type MemoryDisk, memoryDisk, openMemory } from "@orgate/core/testing";
 import { FaultError, type Intent, intentId, KEYS, keyId, type Millis, millis, sessionId, type Wish, writerId } from "@orgate/core/vocab";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkSignature, ed25519, nameKey, salt, sha256 } from "../node/crypto.ts";
+import { checkSignature, ed25519, nameKey, newSalt, sha256 } from "../node/crypto.ts";
 import {
   createPerson,
   openKeyring,
@@ -40,7 +40,7 @@ const now = (): Millis => {
 /** One process: the writer's key sealing a journal in memory, and the keyring on it. */
 function processOn(disk: MemoryDisk, writer = W1, keys = open()) {
   const key = keys.writer(writer);
-  const ports: SealPorts = { writer, key: key.id, hash: sha256, sign: key.sign, salt };
+  const ports: SealPorts = { writer, key: key.id, hash: sha256, sign: key.sign, salt: newSalt };
   const store = openMemory(disk, ports);
   return { ...store, keys, keyring: openKeyring({ journal: store.journal, keys, checks, now }) };
 }

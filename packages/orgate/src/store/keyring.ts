@@ -47,7 +47,7 @@ import {
   type SystemEvent,
   type WriterId,
 } from "@orgate/core/vocab";
-import { mustFit, need, PERSON, text } from "../node/argument-checks.ts";
+import { assertArguments, need, PERSON, text } from "../node/argument-checks.ts";
 
 /** Makes and reads private keys; `ed25519` of `crypto.ts` is one. */
 export type KeyMaker = Readonly<{ create(): { readonly key: SigningKey; readonly text: string }; read(text: string): SigningKey | null }>;
@@ -138,14 +138,14 @@ export function personsIn(home: string): readonly string[] {
 
 function personFile(home: string, name: string): string {
   const hint = 'the folder of people\'s keys, then a name: (home, "ada", ed25519)';
-  mustFit("a person's key", { home: text(hint), name: need("a text", hint, (value) => typeof value === "string") }, home, name);
+  assertArguments("a person's key", { home: text(hint), name: need("a text", hint, (value) => typeof value === "string") }, home, name);
   if (!isPersonName(name)) throw keyBad(name, "this cannot name a person", "use at most 32 of a-z, 0-9, `_` and `-`, a letter first");
   return join(home, "keys", `${name}.key`);
 }
 
 /** As the CLI sends it: bound to id, session, time and wish. */
 export function signIntent(person: Person, intent: Omit<Intent, "by" | "key" | "signature">): Intent {
-  mustFit("signIntent", { person: PERSON }, person);
+  assertArguments("signIntent", { person: PERSON }, person);
   const by: Principal = { kind: "user", id: person.name };
   const open = { ...intent, by, key: person.key.id };
   return { ...open, signature: person.key.sign(intentText(open)) };

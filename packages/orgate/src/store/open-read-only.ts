@@ -13,15 +13,15 @@ import { createPerson, openPerson, orgateHome, type Person, personsIn, readBlobK
 export type ReadOnlyStore = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
 
 /** Throws `journal-unreadable` where there is no journal yet. */
-export function openLook(directory: string): ReadOnlyStore {
+export function openReadOnlyStore(directory: string): ReadOnlyStore {
   const root = readRootKey(join(directory, "keys"), ed25519);
-  const trust = root === null ? null : trustIn(root.publicKey, proof);
+  const trust = root === null ? null : trustIn(root.publicKey, PROOF_PORTS);
   const store = openReadStore({ directory, trust, blobKey: root === null ? null : readBlobKey(join(directory, "keys")) });
-  return { ...store, directory, keys: () => readKeys(store.records, proof) };
+  return { ...store, directory, keys: () => readKeys(store.records, PROOF_PORTS) };
 }
 
 /** Why this person's word does not count in this project; null when it does. */
-export function checkPerson(ring: Keyring, { name, key }: Person): string | null {
+export function findPersonProblem(ring: Keyring, { name, key }: Person): string | null {
   const known = ring.keys.get(key.id);
   const text = `orgate-acting-1\n${name}`;
   if (known === undefined || known.of.kind !== "person" || known.of.name !== name)
@@ -30,7 +30,7 @@ export function checkPerson(ring: Keyring, { name, key }: Person): string | null
   return checkSignature(known.publicKey, text, key.sign(text)) ? null : "the key is not theirs";
 }
 
-export const proof: ProofPorts = { hash: sha256, checkSignature, nameKey };
+export const PROOF_PORTS: ProofPorts = { hash: sha256, checkSignature, nameKey };
 
 /** The public key that this project's journal is verified with; throws when there is none. */
 export function rootPublicKey(directory: string): string {

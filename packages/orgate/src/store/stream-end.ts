@@ -3,7 +3,7 @@ import { isFault, type JournalEvent, type Millis, type Seq, type StreamId, seq }
 import type { Journal } from "@orgate/core/journal";
 
 /** 0 before its first entry. */
-export async function endOf(journal: Pick<Journal, "streams">, stream: StreamId): Promise<Seq> {
+export async function findStreamEnd(journal: Pick<Journal, "streams">, stream: StreamId): Promise<Seq> {
   const found = (await journal.streams(stream)).find((one) => one.stream === stream);
   return found?.seq ?? seq(0);
 }
@@ -11,13 +11,13 @@ export async function endOf(journal: Pick<Journal, "streams">, stream: StreamId)
 const TRIES = 100;
 
 /** Behind whatever is there, whoever else appends to it meanwhile. For streams that nobody holds, and whose entries do not hang on one another. */
-export async function appendBehind(
+export async function appendAtEnd(
   journal: Pick<Journal, "streams" | "append">,
   stream: StreamId,
   given: Readonly<{ at: Millis; event: JournalEvent }>,
 ): Promise<Seq> {
   for (let tries = 1; ; tries += 1) {
-    const after = await endOf(journal, stream);
+    const after = await findStreamEnd(journal, stream);
     try {
       return await journal.append({ stream, after, hold: null, events: [given], consumes: [], unlessHalted: [] });
     } catch (error) {

@@ -2,8 +2,8 @@
 import { extname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { headText, problemName, verify } from "@orgate/core/journal";
-import { inThread } from "../node/thread.ts";
-import { openLook, proof, rootPublicKey } from "./open-read-only.ts";
+import { runInThread } from "../node/thread.ts";
+import { openReadOnlyStore, PROOF_PORTS, rootPublicKey } from "./open-read-only.ts";
 
 export type Verified = Readonly<{
   ok: boolean;
@@ -21,14 +21,14 @@ export type Verified = Readonly<{
 const MOST_PROBLEMS = 100;
 
 /** `directory`: where the journal lies. `progress` is told how many of about how many entries are done. Ends when nobody waits (`gone`). */
-export async function verifyAside(
+export async function verifyInWorker(
   directory: string,
   progress: (entries: number, of: number) => void,
   gone: AbortSignal,
 ): Promise<Verified> {
   // runs from source and compiled alike: the thread's file is this one
   const file = new URL(`./verify-worker${extname(import.meta.url)}`, import.meta.url);
-  for await (const told of inThread<Told>(file, { verify: directory }, gone).messages) {
+  for await (const told of runInThread<Told>(file, { verify: directory }, gone).messages) {
     if (told.kind === "found") return told.found;
     progress(told.entries, told.of);
   }
@@ -38,13 +38,13 @@ export async function verifyAside(
 type Told = Readonly<{ kind: "progress"; entries: number; of: number } | { kind: "found"; found: Verified }>;
 
 async function look(directory: string, tell: (told: Told) => void): Promise<Verified> {
-  const store = openLook(directory);
+  const store = openReadOnlyStore(directory);
   try {
     const of = await store.journal.position();
     const found = verify({
       records: store.records,
       root: rootPublicKey(directory),
-      ports: proof,
+      ports: PROOF_PORTS,
       head: null,
       progress: (entries) => tell({ kind: "progress", entries, of }),
       torn: null,

@@ -2,18 +2,20 @@
  * Looking things up beside the journal (`views.db`), in a thread of its own: nobody who serves waits for it. Nothing is made before somebody asks, and
  * then only as far as it takes a moment; the answer says how much is missing, and whoever asks again is told more.
  */
+
 import { extname } from "node:path";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { type Entry, isSessionStream, type SessionId } from "@orgate/core";
 import { type FacetQuery, hasWords, type UsageRow } from "@orgate/core/journal/view";
-import { openLook, type ReadOnlyStore } from "./open-read-only.ts";
+import { errorMessage } from "../node/error-message.ts";
+import { openReadOnlyStore, type ReadOnlyStore } from "./open-read-only.ts";
 import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
 
 /** `behind`: so many entries are not in it yet. */
 export type FoundEntries = Readonly<{ positions: readonly number[]; behind: number }>;
 /** `cut`: there was more than is added up at once, and the sums are too small. */
 export type Used = Readonly<{ rows: readonly UsageRow[]; behind: number; cut: boolean }>;
-export type ViewsAside = Readonly<{
+export type ViewsWorker = Readonly<{
   find(sought: FacetQuery, before: number, most: number): Promise<FoundEntries>;
   usage(asked: UsageAsked): Promise<Used>;
   /** Sessions in whose newest inputs and answers, of all sessions, one has all of these words. What is erased is not looked at. */
@@ -41,7 +43,7 @@ const MOST_ROWS = 2_000_000;
 const MOST_SAID = 500;
 
 /** `directory`: where the journal lies. The thread starts with the first question. */
-export function viewsAside(directory: string): ViewsAside {
+export function openViewsWorker(directory: string): ViewsWorker {
   let worker: Worker | null = null;
   let next = 0;
   const waiting = new Map<number, Readonly<{ resolve: (answer: Answer) => void; reject: (error: Error) => void }>>();
@@ -98,7 +100,7 @@ export function viewsAside(directory: string): ViewsAside {
 }
 
 function serve(directory: string, port: NonNullable<typeof parentPort>): void {
-  const look = openLook(directory);
+  const look = openReadOnlyStore(directory);
   const views = openViews(directory);
   let queue: Promise<void> = Promise.resolve();
   const answerTo = async (question: Ask): Promise<Answer> => {
@@ -111,9 +113,7 @@ function serve(directory: string, port: NonNullable<typeof parentPort>): void {
   };
   port.on("message", ({ id, question }: Readonly<{ id: number; question: Ask }>) => {
     queue = queue.then(async () => {
-      const answer = await answerTo(question).catch(
-        (error: unknown): Answer => ({ kind: "failed", error: error instanceof Error ? error.message : String(error) }),
-      );
+      const answer = await answerTo(question).catch((error: unknown): Answer => ({ kind: "failed", error: errorMessage(error) }));
       port.postMessage({ id, answer });
     });
   });

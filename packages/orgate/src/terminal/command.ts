@@ -38,5 +38,5 @@ export type Given = Readonly<{
 
 /** A19 exit codes are part of the interface. */
 /** A74 of a fault: somebody left a question with Ctrl-C, and nothing was done. */
-export const LEFT = Symbol("left");
+export const INTERRUPTED = Symbol("left");
 export const EXIT = Object.freeze({ success: 0, failure: 1, usage: 2, waiting: 3, interrupted: 130 });

@@ -4,10 +4,10 @@
  */
 
 import { FaultError } from "@orgate/core";
-import { LEFT } from "./command.ts";
+import { INTERRUPTED } from "./command.ts";
 
 const unsaid = (isLeft: boolean): FaultError =>
-  new FaultError({ kind: "usage", detail: "it was not said: nothing was done", hint: "" }, isLeft ? LEFT : undefined);
+  new FaultError({ kind: "usage", detail: "it was not said: nothing was done", hint: "" }, isLeft ? INTERRUPTED : undefined);
 
 /** Typed ahead: the rest of what came at once, for the next question. */
 let ahead = "";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 /** `directory` is where the journal lies. */
-export function workplace(directory: string) {
+export function openCallFolders(directory: string) {
   return {
     open() {
       const folder = mkdtempSync(join(tmpdir(), "orgate-call-"));

@@ -4,6 +4,7 @@
  * T47 whatever is wrong is told with file, line and column; several things at once.
  * T172 what is wrong with one takes none of the others with it; without a scope that can be read, none that reaches hosts is used.
  */
+
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import {
@@ -17,10 +18,11 @@ import {
   NO_SCOPE,
   type Scope,
 } from "@orgate/core/contracts";
-import { type Draft, draftAt, draftedIn } from "../files/file-overlay.ts";
+import { type Draft, findDraft, matchDrafts } from "../files/file-overlay.ts";
 import { readTextFile } from "../files/text-file.ts";
-import { placeOf, readToml } from "../files/toml-text.ts";
-import { projectFilesIn } from "../guard/modules.ts";
+import { findTomlPosition, readToml } from "../files/toml-text.ts";
+import { matchProjectFiles } from "../guard/modules.ts";
+import { errorMessage } from "../node/error-message.ts";
 
 /** `tool`: whose manifest it is, as far as it could be read; else by the file's name. Null for what belongs to no single one. */
 export type FileProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string; tool: string | null }>;
@@ -47,9 +49,9 @@ export function readManifests(root: string, patterns: readonly string[], drafts:
   const [unscoped = null] = problems.slice(before);
   const custom = types?.kind === "types" ? types.types : {};
   const named = patterns.filter(isManifest);
-  const files = [...new Set([...projectFilesIn(folder, named, "tools"), ...draftedIn(folder, named, drafts)])].sort();
+  const files = [...new Set([...matchProjectFiles(folder, named, "tools"), ...matchDrafts(folder, named, drafts)])].sort();
   const manifests = files.flatMap((file): readonly ManifestFile[] => {
-    const read = readManifest(file, custom, draftAt(file, folder, drafts));
+    const read = readManifest(file, custom, findDraft(file, folder, drafts));
     problems.push(...read.problems);
     const { contract, text } = read;
     if (contract === null) return [];
@@ -111,7 +113,7 @@ function readOne<T extends Decoded>(
   try {
     text = draft ?? readTextFile(file, MAX_BYTES);
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     problems.push({ file, line: 1, column: 1, detail, hint: "it must be a readable text file", tool: null });
     return null;
   }
@@ -132,7 +134,7 @@ function readOne<T extends Decoded>(
   if ("issues" in read) {
     const placed = read.issues
       .slice(0, MAX_PROBLEMS)
-      .map(({ path, detail, hint }) => ({ file, ...placeOf(text, path), detail, hint, tool: null }));
+      .map(({ path, detail, hint }) => ({ file, ...findTomlPosition(text, path), detail, hint, tool: null }));
     problems.push(...placed.sort((a, b) => a.line - b.line || a.column - b.column));
   }
   return read;

@@ -2,6 +2,7 @@
  * A contract as a tool of the loop. What the model sent is checked by the contract before anything is decided; what runs is built from the
  * manifest once it is permitted; what it showed of itself goes into the evidence, secrets masked.
  */
+
 import {
   canonical,
   type Digest,
@@ -32,6 +33,7 @@ import {
 } from "@orgate/core/contracts";
 import type { SecretsPort } from "../identity/secrets.ts";
 import type { Secrets } from "../identity/secrets-file.ts";
+import { errorMessage } from "../node/error-message.ts";
 
 export type ManifestContext = Readonly<{
   folder: string;
@@ -42,7 +44,7 @@ export type ManifestContext = Readonly<{
 }>;
 
 /** Where a call may put what it writes: a folder that is its own, and is gone afterwards. */
-export type Workplace = Readonly<{
+export type CallFolders = Readonly<{
   /** Absolute, empty, writable; `close` removes it. */
   open(): ManifestContext;
   /** Keeps what was printed below the project's folder of evidence; its path there. */
@@ -53,7 +55,7 @@ export type ManifestTools = Readonly<{
   world: World;
   running: Running;
   secrets: SecretsPort;
-  work: Workplace;
+  work: CallFolders;
   hash: Hash;
   base64(text: string): string;
   env: Readonly<Record<string, string>>;
@@ -225,7 +227,7 @@ async function started(
     return await ground.running.run(invocation, { signal: context.signal, onOutput: progress(context, secrets) });
   } catch (error) {
     if (error instanceof FaultError || secrets.size === 0) throw error;
-    throw new Error(mask(error instanceof Error ? error.message : String(error)));
+    throw new Error(mask(errorMessage(error)));
   }
 }
 

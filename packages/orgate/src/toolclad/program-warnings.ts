@@ -3,7 +3,7 @@ import type { Agent } from "@orgate/core";
 import { hostRunning } from "./running/running.ts";
 
 /** Null where a sandbox works; otherwise what is missing and what to do. */
-export async function whyProgramsFail(): Promise<string | null> {
+export async function explainProgramFailure(): Promise<string | null> {
   const standing = await hostRunning().standing();
   return standing.kind === "usable" ? null : `tools cannot run programs on this machine: ${standing.reason}; ${standing.hint}`;
 }
@@ -11,6 +11,6 @@ export async function whyProgramsFail(): Promise<string | null> {
 /** Empty where no tool of these agents runs a program. */
 export async function programWarnings(agents: readonly Pick<Agent, "tools">[]): Promise<readonly string[]> {
   if (!agents.some(({ tools }) => tools.some(({ sandbox }) => sandbox !== null))) return [];
-  const why = await whyProgramsFail();
+  const why = await explainProgramFailure();
   return why === null ? [] : [why];
 }

@@ -2,10 +2,10 @@
 import { defineTool, type Tool } from "@orgate/core";
 
 const STAND_IN = Symbol("orgate.stand-in");
-export const isStandIn = (tool: Tool): boolean => STAND_IN in tool;
+export const isUnusableTool = (tool: Tool): boolean => STAND_IN in tool;
 
 /** For policies to speak of; an agent that has one is not run, and if it were, this would not. */
-export function standIn(name: string): Tool {
+export function unusableTool(name: string): Tool {
   const reason = "its manifest cannot be used: `orgate tools validate` tells why";
   const tool = defineTool({
     name,

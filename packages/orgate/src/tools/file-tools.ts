@@ -20,10 +20,10 @@ import {
   type WouldPermit,
 } from "@orgate/core";
 import * as z from "zod";
-import { type Located, type ProjectFiles, projectFiles } from "../files/project-files.ts";
+import { type LocatedPath, type ProjectFiles, projectFiles } from "../files/project-files.ts";
 import { pathGuard } from "../guard/path-guard.ts";
 import { NEVER_READ } from "../guard/protected-paths.ts";
-import { mustFit, objectWith, text } from "../node/argument-checks.ts";
+import { assertArguments, objectWith, text } from "../node/argument-checks.ts";
 
 export type FileToolsOptions = Readonly<{
   /** The project's folder. */
@@ -47,7 +47,7 @@ const SKIPPED = new Set([".git", "node_modules"]);
 
 export function fileTools(options: FileToolsOptions): readonly Tool[] {
   const hint = 'such as { root: "." }';
-  mustFit("fileTools", { options: objectWith({ root: text(hint) }, hint) }, options);
+  assertArguments("fileTools", { options: objectWith({ root: text(hint) }, hint) }, options);
   const { root, also = [], deciding = [], search: name = "search_files" } = options;
   const files = projectFiles({
     root,
@@ -77,7 +77,7 @@ function located(files: ProjectFiles, to: "read" | "write", tool: Tool): Tool {
 }
 
 /** T444 a path that the system refuses to look at (a name too long, a link exchanged meanwhile) is refused like any other. */
-function locatedSafely(files: ProjectFiles, path: string, to: "read" | "write"): Located {
+function locatedSafely(files: ProjectFiles, path: string, to: "read" | "write"): LocatedPath {
   try {
     return files.locate(path, to);
   } catch (error) {

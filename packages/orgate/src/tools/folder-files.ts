@@ -9,7 +9,7 @@
 import { type ProjectFiles, projectFiles } from "../files/project-files.ts";
 import { pathGuard } from "../guard/path-guard.ts";
 import { NEVER_READ } from "../guard/protected-paths.ts";
-import { aList, mustFit, objectWith, text } from "../node/argument-checks.ts";
+import { aList, assertArguments, objectWith, text } from "../node/argument-checks.ts";
 
 export type FolderFilesOptions = Readonly<{
   /** The project's folder. */
@@ -38,9 +38,9 @@ const MAX_BYTES = 8 * 1_048_576;
 
 export function folderFiles(options: FolderFilesOptions): FolderFiles {
   const hint = 'such as { root: ".", folder: "notes" }';
-  mustFit("folderFiles", { options: objectWith({ root: text(hint), folder: text(hint) }, hint) }, options);
+  assertArguments("folderFiles", { options: objectWith({ root: text(hint), folder: text(hint) }, hint) }, options);
   const { root, folder, also = [] } = options;
-  mustFit("folderFiles", { also: aList(hint) }, also);
+  assertArguments("folderFiles", { also: aList(hint) }, also);
   const files = projectFiles({ root, reading: pathGuard({ root, also, places: NEVER_READ }), writing: pathGuard({ root, also }) });
 
   const find = (name: string, to: "read" | "write"): string | null => findIn(files, folder, name, to);

@@ -4,36 +4,36 @@
  */
 import { approvalRow, settledApproval } from "@orgate/core/journal/view";
 import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { use, useEffect, useRef, useState } from "react";
-import { GlanceContext, QUESTION_TOPICS, UNKNOWN_TOPICS } from "../../app/glance.ts";
-import { haltOf } from "../../app/halting.ts";
-import { useShortcuts } from "../../app/shortcuts.ts";
-import { useCalled, useFeed, useMyName } from "../../link/use.ts";
+import { useFeed, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { Time, useNow } from "../../parts/Time.tsx";
-import { leftClock } from "../../parts/time.ts";
-import { approvalAt, chatOf } from "../../places.ts";
-import { go, goQuery } from "../../router.ts";
+import { Time, useNow } from "../../parts/time/Time.tsx";
+import { formatCountdown } from "../../parts/time/time.ts";
+import { approvalPath, chatPath } from "../../routing/addresses.ts";
+import { navigate, setQuery } from "../../routing/router.ts";
+import { useShortcuts } from "../../state/shortcuts.ts";
+import { haltFor } from "../halts.ts";
 import type { ScreenProps } from "../index.ts";
-import { Answering } from "./Answering.tsx";
+import { OverviewContext, QUESTION_TOPICS, UNKNOWN_TOPICS } from "../overview.ts";
+import { AnswerForm } from "./AnswerForm.tsx";
 import css from "./Approvals.module.css";
-import { Grants, SetAside, Unknowns } from "./Queues.tsx";
+import { FailedCalls, Grants, Unknowns } from "./Queues.tsx";
 
-type Listed = RouteOutput<"approvals">["items"][number];
+type Listed = OperationOutput<"approvals">["items"][number];
 const TABS = ["questions", "unknown", "aside", "grants"] as const;
 type Tab = (typeof TABS)[number];
 
 export default function Approvals({ params, query }: ScreenProps) {
-  const questions = useCalled("approvals", { query: { limit: 500 } }, QUESTION_TOPICS);
-  const unknowns = useCalled("unknowns", { query: { limit: 500 } }, UNKNOWN_TOPICS);
-  const aside = useCalled("deadLetters", { query: { limit: 500 } }, ["recovery.applied", "dead-letter.dismissed"]);
-  const grants = useCalled("grants", { query: { limit: 500 } }, ["grant.given", "grant.revoked", "approval.answered", "turn.ended"]);
+  const questions = useQuery("approvals", { query: { limit: 500 } }, QUESTION_TOPICS);
+  const unknowns = useQuery("unknowns", { query: { limit: 500 } }, UNKNOWN_TOPICS);
+  const aside = useQuery("deadLetters", { query: { limit: 500 } }, ["recovery.applied", "dead-letter.dismissed"]);
+  const grants = useQuery("grants", { query: { limit: 500 } }, ["grant.given", "grant.revoked", "approval.answered", "turn.ended"]);
   const chosen = params.approval === undefined ? null : approvalId(params.approval); // what it is not, the server says
   const tab: Tab = chosen !== null ? "questions" : (TABS.find((one) => one === query.get("tab")) ?? "questions");
   const counts: Readonly<Record<Tab, number>> = {
@@ -43,8 +43,8 @@ export default function Approvals({ params, query }: ScreenProps) {
     grants: grants.value?.items.length ?? 0,
   };
   const choose = (to: Tab): void => {
-    if (chosen !== null) go(to === "questions" ? "/approvals" : `/approvals?tab=${to}`);
-    else goQuery({ tab: to === "questions" ? null : to });
+    if (chosen !== null) navigate(to === "questions" ? "/approvals" : `/approvals?tab=${to}`);
+    else setQuery({ tab: to === "questions" ? null : to });
   };
   return (
     <Page title="Approvals" lead="What waits for a person, oldest first">
@@ -61,14 +61,14 @@ export default function Approvals({ params, query }: ScreenProps) {
       >
         {tab === "questions" ? <Questions asked={questions} chosen={chosen} /> : null}
         {tab === "unknown" ? <Unknowns asked={unknowns} /> : null}
-        {tab === "aside" ? <SetAside asked={aside} /> : null}
+        {tab === "aside" ? <FailedCalls asked={aside} /> : null}
         {tab === "grants" ? <Grants asked={grants} /> : null}
       </Tabs>
     </Page>
   );
 }
 
-type Asked = ReturnType<typeof useCalled<"approvals">>;
+type Asked = ReturnType<typeof useQuery<"approvals">>;
 /** So many are in the page at first: a heap of questions does not make it slow. */
 const FEW = 40;
 const isWide = (): boolean => window.matchMedia("(min-width: 62rem)").matches;
@@ -81,7 +81,7 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
   const seen = useRef(new Map<ApprovalId, SessionId>());
   const step = (by: number): void => {
     const next = items[Math.min(items.length - 1, Math.max(0, at === -1 ? 0 : at + by))];
-    if (next !== undefined) go(approvalAt(next.approval), { replace: chosen !== null });
+    if (next !== undefined) navigate(approvalPath(next.approval), { replace: chosen !== null });
   };
   useShortcuts([
     { keys: "j", says: "Next question", run: () => step(1), repeats: true },
@@ -91,7 +91,7 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
   ]);
   const first = items[0]?.approval ?? null;
   useEffect(() => {
-    if (chosen === null && first !== null && isWide()) go(approvalAt(first), { replace: true });
+    if (chosen === null && first !== null && isWide()) navigate(approvalPath(first), { replace: true });
   }, [chosen, first]);
   if (asked.value === null && asked.problem !== null) return <Failing problem={asked.problem} again={asked.reload} />;
   if (asked.value === null) return <Loading />;
@@ -128,14 +128,14 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
       {chosen === null ? null : (
         <section className={css.detail} aria-label="The question">
           <div className={css.back}>
-            <Button size="small" onClick={() => go("/approvals")}>
+            <Button size="small" onClick={() => navigate("/approvals")}>
               All questions
             </Button>
           </div>
           {here === null ? (
             <Done approval={chosen} session={seen.current.get(chosen) ?? null} left={items.length} next={first} />
           ) : (
-            <Answering key={chosen} approval={chosen} session={here.session} version={`${here.digest} ${here.votes.length}`} keys />
+            <AnswerForm key={chosen} approval={chosen} session={here.session} version={`${here.digest} ${here.votes.length}`} keys />
           )}
         </section>
       )}
@@ -146,9 +146,9 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
 type DoneProps = Readonly<{ approval: ApprovalId; session: SessionId | null; left: number; next: ApprovalId | null }>;
 function Done({ approval, session, left, next }: DoneProps) {
   const me = useMyName();
-  const { halts } = use(GlanceContext);
+  const { halts } = use(OverviewContext);
   const view = useFeed(session)?.view ?? null;
-  const settled = view === null ? null : settledApproval(view, approval, me, haltOf(halts, view.agent));
+  const settled = view === null ? null : settledApproval(view, approval, me, haltFor(halts, view.agent));
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (document.activeElement === document.body) box.current?.querySelector("button")?.focus(); // what had the focus has gone
@@ -164,14 +164,14 @@ function Done({ approval, session, left, next }: DoneProps) {
       )}
       {session === null ? null : (
         <p>
-          <Link to={chatOf(session)}>Its conversation</Link>
+          <Link to={chatPath(session)}>Its conversation</Link>
         </p>
       )}
       {next === null ? (
         <p>Nothing else waits.</p>
       ) : (
         <div ref={box}>
-          <Button onClick={() => go(approvalAt(next), { replace: true })}>
+          <Button onClick={() => navigate(approvalPath(next), { replace: true })}>
             {left === 1 ? "The one that waits" : `The next of ${left}`}
           </Button>
         </div>
@@ -188,7 +188,7 @@ function Row({ item, isHere }: Readonly<{ item: Listed; isHere: boolean }>) {
   }, [isHere]);
   return (
     <li ref={box}>
-      <Link to={approvalAt(item.approval)} className={css.row} aria-current={isHere ? "true" : undefined}>
+      <Link to={approvalPath(item.approval)} className={css.row} aria-current={isHere ? "true" : undefined}>
         <span className={css.top}>
           <strong>{row.tool}</strong>
           <Left expiresAt={row.expiresAt} />
@@ -209,5 +209,5 @@ function Left({ expiresAt }: Readonly<{ expiresAt: number | null }>) {
   const now = useNow("second");
   if (expiresAt === null) return null;
   const left = expiresAt - now;
-  return <Tag tone={left < 60_000 ? "bad" : "wait"}>{left <= 0 ? "time is up" : leftClock(left)}</Tag>;
+  return <Tag tone={left < 60_000 ? "bad" : "wait"}>{left <= 0 ? "time is up" : formatCountdown(left)}</Tag>;
 }

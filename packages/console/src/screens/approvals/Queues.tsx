@@ -3,24 +3,24 @@ import { policyRef, resourceText } from "@orgate/core/journal/view";
 import { type CallId, escapeHidden, type GrantId, type Resource, type SessionId } from "@orgate/core/vocab";
 import type { Problem } from "@orgate/core/wire";
 import { type ReactNode, useState } from "react";
-import { type Called, type useCalled, useHub } from "../../link/use.ts";
+import { type Query, useHub, type useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
+import { ReasonDialog } from "../../parts/forms/ReasonDialog.tsx";
 import type { IconName } from "../../parts/Icon.tsx";
 import { Link } from "../../parts/Link.tsx";
-import { without } from "../../parts/Listed.tsx";
-import { Reasoned } from "../../parts/Reasoned.tsx";
+import { queryFallback } from "../../parts/lists/PagedList.tsx";
 import { Empty } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { Time } from "../../parts/Time.tsx";
-import { toast, toastProblem } from "../../parts/toasts.ts";
+import { Time } from "../../parts/time/Time.tsx";
 import { Policies } from "../../parts/Verdict.tsx";
-import { chatOf } from "../../places.ts";
+import { chatPath } from "../../routing/addresses.ts";
+import { toast, toastProblem } from "../../state/toasts.ts";
 import css from "./Queues.module.css";
 
-type Asked<K extends "unknowns" | "deadLetters" | "grants"> = Readonly<{ asked: ReturnType<typeof useCalled<K>> }>;
+type Asked<K extends "unknowns" | "deadLetters" | "grants"> = Readonly<{ asked: ReturnType<typeof useQuery<K>> }>;
 
 type QueueProps<T> = Readonly<{
-  asked: Called<Readonly<{ items: readonly T[] }>>;
+  asked: Query<Readonly<{ items: readonly T[] }>>;
   empty: Readonly<{ icon: IconName; title: string; says: ReactNode }>;
   idOf(item: T): string;
   /** What it is, how it stands, what is to be known about it, and what can be done. */
@@ -28,7 +28,7 @@ type QueueProps<T> = Readonly<{
 }>;
 
 function Queue<T>({ asked, empty, idOf, card }: QueueProps<T>) {
-  const none = without(asked);
+  const none = queryFallback(asked);
   if (none !== null) return none;
   const items = asked.value?.items ?? [];
   if (items.length === 0)
@@ -81,7 +81,7 @@ export function Unknowns({ asked }: Asked<"unknowns">) {
         about: (
           <>
             {escapeHidden(agent)}, <Time at={at} />: {CAUSES[cause] ?? cause}. Did it take effect? Look where it would have, and say so.{" "}
-            <Link to={chatOf(session)}>Its conversation</Link>
+            <Link to={chatPath(session)}>Its conversation</Link>
           </>
         ),
         choices: <Resolving session={session} call={call} />,
@@ -102,7 +102,7 @@ function Resolving({ session, call }: Readonly<{ session: SessionId; call: CallI
   const [busy, setBusy] = useState<string | null>(null);
   const resolve = async (as: (typeof RESOLUTIONS)[number][0]): Promise<void> => {
     setBusy(as);
-    const reply = await hub.wish({ kind: "resolve", session, call, as });
+    const reply = await hub.send({ kind: "resolve", session, call, as });
     setBusy(null);
     const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
     if (reply.kind === "error") toastProblem("It was not resolved", reply.problem);
@@ -120,7 +120,7 @@ function Resolving({ session, call }: Readonly<{ session: SessionId; call: CallI
   );
 }
 
-export function SetAside({ asked }: Asked<"deadLetters">) {
+export function FailedCalls({ asked }: Asked<"deadLetters">) {
   const hub = useHub();
   const dismiss = async (session: SessionId, call: CallId): Promise<void> => {
     const came = await hub.call("dismiss", { params: { session, call }, body: {} });
@@ -142,7 +142,7 @@ export function SetAside({ asked }: Asked<"deadLetters">) {
         tag: <Tag tone="bad">failed</Tag>,
         about: (
           <>
-            {escapeHidden(agent)}, <Time at={at} />: {escapeHidden(error)} <Link to={chatOf(session)}>Its conversation</Link>
+            {escapeHidden(agent)}, <Time at={at} />: {escapeHidden(error)} <Link to={chatPath(session)}>Its conversation</Link>
           </>
         ),
         choices: (
@@ -202,9 +202,9 @@ function Revoking({ what, send }: Readonly<{ what: string; send(reason: string):
         Revoke
       </Button>
       {isOpen ? (
-        <Reasoned title="Revoke a remembered approval" does="Revoke it" tone="bad" send={send} close={() => setOpen(false)}>
+        <ReasonDialog title="Revoke a remembered approval" does="Revoke it" tone="bad" send={send} close={() => setOpen(false)}>
           <p>From now on {escapeHidden(what)} asks again.</p>
-        </Reasoned>
+        </ReasonDialog>
       ) : null}
     </>
   );

@@ -1,17 +1,17 @@
 import { actionText, approvalId, digest, hiddenAt, millis, policyId, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import {
+  approvedBy,
   coverage,
-  editable,
+  describeAnswer,
   grantFor,
+  parseEdited,
   type Question,
-  readEdited,
   scopesShown,
   scopesWithin,
-  taken,
+  toEditableJson,
   untilsWithin,
   type Widest,
-  yesOf,
 } from "./answers.ts";
 
 const widest = (scope: Widest["scope"], lifetime: Widest["lifetime"]): Widest => ({ scope, lifetime });
@@ -29,17 +29,17 @@ test("O14 a grant is offered no wider and no longer than the policy lets it be",
 });
 
 test("O14 edited arguments are a JSON object or they are not sent", () => {
-  expect(readEdited('{"cents": 5}')).toEqual({ kind: "args", args: { cents: 5 } });
-  for (const text of ["", "[]", "null", "3", "{"]) expect(readEdited(text).kind).toBe("wrong");
+  expect(parseEdited('{"cents": 5}')).toEqual({ kind: "args", args: { cents: 5 } });
+  for (const text of ["", "[]", "null", "3", "{"]) expect(parseEdited(text).kind).toBe("wrong");
 });
 
 test("O87 arguments to edit show what hides in them, and are the same when they are read back", () => {
   const args = { to: "bob\u202e\u200b", emoji: "👩‍👩‍👧 ok", tag: "\u{e0041}", lines: "a\nb\tc", "na\u00adme": [1, null, "é ß 中"] };
-  const text = editable(args);
+  const text = toEditableJson(args);
   expect(hiddenAt(text)).toBeNull();
   expect(text).toContain("bob\\u202e\\u200b");
   expect(text).toContain("é ß 中");
-  expect(readEdited(text)).toEqual({ kind: "args", args });
+  expect(parseEdited(text)).toEqual({ kind: "args", args });
 });
 
 const asked = (quorum: number, ...yes: readonly string[]): Question => ({
@@ -70,15 +70,15 @@ const asked = (quorum: number, ...yes: readonly string[]): Question => ({
 });
 
 test("O88 a yes that is not enough by itself is told as counted, with how many are missing; who said yes counts once", () => {
-  expect(taken({ kind: "approve" }, asked(1)).title).toBe("Approved once");
-  expect(taken({ kind: "approve" }, asked(3))).toMatchObject({
+  expect(describeAnswer({ kind: "approve" }, asked(1)).title).toBe("Approved once");
+  expect(describeAnswer({ kind: "approve" }, asked(3))).toMatchObject({
     title: "Your yes is counted",
     detail: expect.stringMatching(/2 more have/),
   });
-  expect(taken({ kind: "approve" }, asked(3, "user:bo")).detail).toMatch(/1 more has/);
-  expect(taken({ kind: "approve" }, asked(2, "user:bo")).title).toBe("Approved once");
-  expect(taken({ kind: "deny", reason: "" }, asked(2)).title).toBe("Denied");
-  expect(yesOf(asked(2, "user:bo", "user:bo"), policyId("p/a"))).toEqual(["bo"]);
+  expect(describeAnswer({ kind: "approve" }, asked(3, "user:bo")).detail).toMatch(/1 more has/);
+  expect(describeAnswer({ kind: "approve" }, asked(2, "user:bo")).title).toBe("Approved once");
+  expect(describeAnswer({ kind: "deny", reason: "" }, asked(2)).title).toBe("Denied");
+  expect(approvedBy(asked(2, "user:bo", "user:bo"), policyId("p/a"))).toEqual(["bo"]);
 });
 
 test("O12 Q365 what a grant would cover is told in words, hidden characters escaped; what is the same is offered once", () => {

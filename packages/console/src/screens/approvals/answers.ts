@@ -10,10 +10,10 @@ import {
   millis,
   type PolicyId,
 } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
-import { span } from "../../parts/time.ts";
+import type { OperationOutput } from "@orgate/core/wire";
+import { formatDuration } from "../../parts/time/time.ts";
 
-export type Question = RouteOutput<"approval">;
+export type Question = OperationOutput<"approval">;
 export type Widest = NonNullable<Question["widest"]>;
 type Lifetime = Widest["lifetime"];
 
@@ -51,7 +51,7 @@ export const untilText = (until: Until, lifetime: Lifetime): string => {
     case "hour":
       return "for an hour";
     case "longest":
-      return typeof lifetime === "object" ? `for ${span(lifetime.ms)}, the longest there is` : "";
+      return typeof lifetime === "object" ? `for ${formatDuration(lifetime.ms)}, the longest there is` : "";
   }
 };
 
@@ -62,8 +62,8 @@ export function grantFor(scope: GrantWish["scope"], until: Until, { lifetime }: 
   return { kind: "grant", grant: { scope, until: until === "turn" || until === "session" ? until : millis(Math.round(now + ms)) } };
 }
 
-export type Edited = Readonly<{ kind: "args"; args: JsonObject } | { kind: "wrong"; why: string }>;
-export function readEdited(text: string): Edited {
+export type EditedArguments = Readonly<{ kind: "args"; args: JsonObject } | { kind: "wrong"; why: string }>;
+export function parseEdited(text: string): EditedArguments {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return { kind: "wrong", why: "arguments are a JSON object" };
@@ -76,7 +76,7 @@ export function readEdited(text: string): Edited {
 /**
  * O87 what is put before somebody to be edited shows what hides in it too, in JSON's own escapes: read back, it is what was proposed.
  */
-export function editable(args: JsonObject): string {
+export function toEditableJson(args: JsonObject): string {
   const text = JSON.stringify(args, null, 2);
   return hiddenAt(text) === null ? text : text.replace(/[^\n -~]/gu, (c) => (hiddenAt(c) === null ? c : asUnits(c)));
 }
@@ -87,7 +87,7 @@ const asUnits = (c: string): string =>
     .join("");
 
 /** Who has said yes to the question of one policy, each once. */
-export const yesOf = ({ votes }: Pick<Question, "votes">, policy: PolicyId): readonly string[] => [
+export const approvedBy = ({ votes }: Pick<Question, "votes">, policy: PolicyId): readonly string[] => [
   ...new Set(votes.filter(({ counts }) => counts.includes(policy)).map(({ by }) => escapeHidden(by.replace(/^user:/, "")))),
 ];
 
@@ -100,9 +100,9 @@ const DONE: Readonly<Record<Answer["kind"], string>> = {
 };
 
 /** O88 a yes that is not enough by itself is not told as an approval. */
-export function taken({ kind }: Answer, question: Question): Readonly<{ title: string; detail: string }> {
+export function describeAnswer({ kind }: Answer, question: Question): Readonly<{ title: string; detail: string }> {
   const about = `\`${question.tool}\` of \`${question.agent}\``;
-  const missing = Math.max(...question.asks.map(({ policy, terms }) => terms.quorum - yesOf(question, policy).length)) - 1;
+  const missing = Math.max(...question.asks.map(({ policy, terms }) => terms.quorum - approvedBy(question, policy).length)) - 1;
   if (kind === "deny" || kind === "withdraw" || missing <= 0) return { title: DONE[kind], detail: about };
   return { title: "Your yes is counted", detail: `${about}: ${missing} more ${missing === 1 ? "has" : "have"} to say yes` };
 }

@@ -2,15 +2,15 @@
 import type { CallItem, CallStatus } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
 import { useState } from "react";
-import { Diff } from "../../parts/Diff.tsx";
+import { Diff } from "../../parts/code/Diff.tsx";
 import { Icon, type IconName } from "../../parts/Icon.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
-import { useNow } from "../../parts/Time.tsx";
-import { span } from "../../parts/time.ts";
+import { useNow } from "../../parts/time/Time.tsx";
+import { formatDuration } from "../../parts/time/time.ts";
 import tones from "../../parts/tones.module.css";
 import { Verdict } from "../../parts/Verdict.tsx";
-import { chatOf, sessionAt } from "../../places.ts";
+import { chatPath, sessionPath } from "../../routing/addresses.ts";
 import css from "./CallCard.module.css";
 
 const STATUS: Readonly<Record<CallStatus, Readonly<{ tone: Tone; icon: IconName; says: string }>>> = {
@@ -59,7 +59,7 @@ export function CallCard({ item, session }: Readonly<{ item: CallItem; session: 
       )}
       {item.child === null ? null : (
         <p className={css.aside}>
-          Handed to <Link to={chatOf(item.child.session)}>{item.child.agent}</Link>
+          Handed to <Link to={chatPath(item.child.session)}>{item.child.agent}</Link>
           {item.child.ending === null ? ", at work" : `: ${item.child.ending}`}
         </p>
       )}
@@ -91,7 +91,9 @@ function Details({ item, session }: Readonly<{ item: CallItem; session: SessionI
           </Tag>
         ))}
         {item.starts > 1 ? <span>started {item.starts} times</span> : null}
-        <Link to={sessionAt(session, item.evidence ?? item.seq)}>{item.evidence === null ? "The entry" : "Evidence, in the journal"}</Link>
+        <Link to={sessionPath(session, item.evidence ?? item.seq)}>
+          {item.evidence === null ? "The entry" : "Evidence, in the journal"}
+        </Link>
       </p>
     </div>
   );
@@ -111,10 +113,10 @@ function Text({ title, text, cut = 0 }: Readonly<{ title: string; text: string; 
 }
 
 function Duration({ item }: Readonly<{ item: CallItem }>) {
-  if (item.durationMs !== null) return <span className="figures">{span(item.durationMs)}</span>;
+  if (item.durationMs !== null) return <span className="figures">{formatDuration(item.durationMs)}</span>;
   return item.status === "running" && item.startedAt !== null ? <Running since={item.startedAt} /> : null;
 }
 function Running({ since }: Readonly<{ since: number }>) {
   const now = useNow("second");
-  return <span className="figures">{span(Math.max(0, now - since))}</span>;
+  return <span className="figures">{formatDuration(Math.max(0, now - since))}</span>;
 }

@@ -1,36 +1,36 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
 import type { ViewItem } from "@orgate/core/journal/view";
 import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { type ReactNode, use, useCallback, useState } from "react";
-import { figuresNow, GlanceContext, waitingOf } from "../../app/glance.ts";
-import { haltOf } from "../../app/halting.ts";
-import { useShortcuts } from "../../app/shortcuts.ts";
 import type { FeedState } from "../../link/feed.ts";
 import type { Hub } from "../../link/hub.ts";
-import { useCalled, useFeed, useHub } from "../../link/use.ts";
+import { useFeed, useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { Figures } from "../../parts/Figures.tsx";
+import { Figures } from "../../parts/charts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
+import { VirtualList } from "../../parts/lists/VirtualList.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { Time } from "../../parts/Time.tsx";
-import { toast, toastProblem } from "../../parts/toasts.ts";
-import { VirtualList } from "../../parts/VirtualList.tsx";
-import { chatOf, chatWith, sessionAt } from "../../places.ts";
-import { go } from "../../router.ts";
+import { Time } from "../../parts/time/Time.tsx";
+import { chatPath, chatWithPath, sessionPath } from "../../routing/addresses.ts";
+import { navigate } from "../../routing/router.ts";
+import { useShortcuts } from "../../state/shortcuts.ts";
+import { toast, toastProblem } from "../../state/toasts.ts";
+import { haltFor } from "../halts.ts";
 import type { ScreenProps } from "../index.ts";
+import { countWaiting, OverviewContext, overviewFigures } from "../overview.ts";
 import css from "./Chat.module.css";
 import { Composer, type Speaking } from "./Composer.tsx";
 import { EntriesContext } from "./Files.tsx";
 import { InProgress, Row } from "./Items.tsx";
 
-type Agent = RouteOutput<"agents">["items"][number];
+type Agent = OperationOutput<"agents">["items"][number];
 const COORDINATOR = "coordinator";
 
 export default function Chat({ params }: ScreenProps) {
-  const agents = useCalled("agents", { query: { limit: 500 } });
+  const agents = useQuery("agents", { query: { limit: 500 } });
   const session = params.session === undefined ? null : sessionId(params.session); // what it is not, the server says
   if (agents.problem !== null && agents.value === null)
     return (
@@ -82,7 +82,7 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
   const isRunning = feed !== null && (feed.view.state === "running" || feed.view.state === "waiting");
   useShortcuts([
     ...(isRunning ? [{ keys: "mod+.", says: "Cancel the turn", run: cancel }] : []),
-    { keys: "n", says: "New conversation", run: () => go("/chat") },
+    { keys: "n", says: "New conversation", run: () => navigate("/chat") },
   ]);
   if (feed?.ended?.problem != null)
     return (
@@ -99,7 +99,7 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
       title={view === null || view.agent === "" ? "…" : view.agent}
       lead={
         <>
-          <Link to={sessionAt(session)}>{session}</Link> {view === null ? null : <State state={view.state} agent={view.agent} />}
+          <Link to={sessionPath(session)}>{session}</Link> {view === null ? null : <State state={view.state} agent={view.agent} />}
           {view?.labels.map((label) => (
             <Tag key={label} tone="wait">
               {label}
@@ -171,7 +171,7 @@ function shownOf(items: readonly ViewItem[]): readonly ViewItem[] {
 
 /** As wide as the widest of them, so that nothing beside it moves. */
 function State({ state, agent }: Readonly<{ state: "idle" | "running" | "waiting" | "closed"; agent: string }>) {
-  const isHalted = haltOf(use(GlanceContext).halts, agent) !== null && state !== "closed";
+  const isHalted = haltFor(use(OverviewContext).halts, agent) !== null && state !== "closed";
   return (
     <span className={css.state}>
       <Tag tone={isHalted ? "bad" : state === "running" ? "act" : state === "waiting" ? "wait" : "plain"}>
@@ -187,7 +187,7 @@ const withFiles = (files: readonly Attachment[]) => (files.length === 0 ? {} : {
 type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: Speaking; files: readonly Attachment[] }>;
 async function spoken(hub: Hub, { session, agent, text, how, files }: Spoken): Promise<boolean> {
   const said = { text, ...withFiles(files) };
-  const reply = await hub.wish(how === "steer" ? { kind: "steer", session, ...said } : { kind: "chat", agent, session, ...said });
+  const reply = await hub.send(how === "steer" ? { kind: "steer", session, ...said } : { kind: "chat", agent, session, ...said });
   if (reply.kind === "error") toastProblem("It was not said", reply.problem);
   const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
   if (refused !== null) toast({ tone: "bad", title: "It was not said", detail: refused });
@@ -195,7 +195,7 @@ async function spoken(hub: Hub, { session, agent, text, how, files }: Spoken): P
 }
 
 async function cancelled(hub: Hub, session: SessionId): Promise<void> {
-  const reply = await hub.wish({ kind: "cancel", session, reason: "cancelled in the console" });
+  const reply = await hub.send({ kind: "cancel", session, reason: "cancelled in the console" });
   if (reply.kind === "error") toastProblem("The turn was not cancelled", reply.problem);
 }
 
@@ -205,9 +205,9 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
   const hub = useHub();
   const found = all.find(({ name }) => name === agent) ?? null;
   const send = async (text: string, files: readonly Attachment[] = []): Promise<boolean> => {
-    const reply = await hub.wish({ kind: "chat", agent, session: null, text, ...withFiles(files) });
+    const reply = await hub.send({ kind: "chat", agent, session: null, text, ...withFiles(files) });
     if (reply.kind === "error") toastProblem("It was not said", reply.problem);
-    if (reply.kind === "done") go(chatOf(reply.session), { replace: true });
+    if (reply.kind === "done") navigate(chatPath(reply.session), { replace: true });
     return reply.kind === "done";
   };
   return (
@@ -253,11 +253,11 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
 
 /** O71 what works, what waits, what is wrong, before anything is asked. */
 function Now() {
-  const running = useCalled("sessions", { query: { limit: 100, state: "running" } }, SESSION_TOPICS);
-  const glance = use(GlanceContext);
-  const { working, waiting, wrong } = figuresNow(
+  const running = useQuery("sessions", { query: { limit: 100, state: "running" } }, SESSION_TOPICS);
+  const glance = use(OverviewContext);
+  const { working, waiting, wrong } = overviewFigures(
     running.value?.items.filter(({ halted }) => halted === null).length ?? null,
-    waitingOf(glance),
+    countWaiting(glance),
     glance,
   );
   return <Figures label="Now" of={[working, waiting, wrong]} />;
@@ -293,14 +293,14 @@ function Others({ all, at }: Readonly<{ all: readonly Agent[]; at: string | null
     <>
       <label className={css.pick}>
         <span>With</span>
-        <select value={at ?? ""} onChange={({ target }) => go(chatWith(target.value))}>
+        <select value={at ?? ""} onChange={({ target }) => navigate(chatWithPath(target.value))}>
           {at !== null && all.some(({ name }) => name === at) ? null : <option value={at ?? ""}>{at ?? "…"}</option>}
           {all.map(({ name }) => (
             <option key={name}>{name}</option>
           ))}
         </select>
       </label>
-      <Button icon="plus" onClick={() => go(at === null ? "/chat" : chatWith(at))}>
+      <Button icon="plus" onClick={() => navigate(at === null ? "/chat" : chatWithPath(at))}>
         New
       </Button>
     </>
@@ -312,7 +312,7 @@ function Others({ all, at }: Readonly<{ all: readonly Agent[]; at: string | null
 const SESSION_TOPICS = ["session.opened", "turn.started", "turn.ended", "approval.asked", "approval.answered", "session.closed"] as const;
 
 function Conversations({ at }: Readonly<{ at: SessionId | null }>) {
-  const sessions = useCalled("sessions", { query: { limit: 16 } }, SESSION_TOPICS);
+  const sessions = useQuery("sessions", { query: { limit: 16 } }, SESSION_TOPICS);
   const items = sessions.value?.items ?? [];
   if (items.length === 0) return null;
   return (
@@ -321,7 +321,7 @@ function Conversations({ at }: Readonly<{ at: SessionId | null }>) {
       <ul>
         {items.map(({ session, agent, title, state, lastAt, turns }) => (
           <li key={session}>
-            <Link to={chatOf(session)} aria-current={session === at ? "page" : undefined}>
+            <Link to={chatPath(session)} aria-current={session === at ? "page" : undefined}>
               <span className={css.agent}>
                 <strong>{agent}</strong> {state === "idle" || state === "closed" ? null : <State state={state} agent={agent} />}
               </span>

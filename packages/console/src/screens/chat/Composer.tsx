@@ -4,9 +4,9 @@
  */
 import { type Attachment, fileBytes } from "@orgate/core/vocab";
 import { type FormEvent, type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
-import { useWords, words } from "../../app/words.ts";
 import { Button } from "../../parts/Button.tsx";
-import { attach } from "./attaching.ts";
+import { unsentTexts, useUnsentText } from "../../state/unsent.ts";
+import { attach } from "./attachments.ts";
 import css from "./Composer.module.css";
 import { Chosen } from "./Files.tsx";
 
@@ -24,10 +24,10 @@ type Props = Readonly<{
 }>;
 
 /** Files of messages that were begun: until the page is closed. */
-const begun = words.beside<readonly Attachment[]>();
+const begun = unsentTexts.beside<readonly Attachment[]>();
 
 export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Props) {
-  const [text, setText] = useWords(name);
+  const [text, setText] = useUnsentText(name);
   const [isBusy, setBusy] = useState(false);
   const { files, why, say, add, remove, clear, isOver } = useFiles(name);
   const typed = useRef(text);

@@ -8,8 +8,8 @@ import type { Attachment } from "@orgate/core/vocab";
 import type { Item } from "@orgate/core/wire";
 import { createContext, type RefObject, use, useEffect, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
-import { Exact } from "../../parts/Exact.tsx";
-import { blobOf, isImage, sizeText } from "./attaching.ts";
+import { ExactText } from "../../parts/text/ExactText.tsx";
+import { blobOf, isImage, sizeText } from "./attachments.ts";
 import css from "./Files.module.css";
 
 /** The entries of the session that is shown. */
@@ -66,7 +66,7 @@ function Shown({ line, file }: Readonly<{ line: string; file: Attachment | null 
       {file?.kind === "text" ? (
         <details className={css.text}>
           <summary>What it says</summary>
-          <Exact text={file.text} />
+          <ExactText text={file.text} />
         </details>
       ) : null}
     </>

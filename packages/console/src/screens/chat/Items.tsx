@@ -9,15 +9,15 @@ import {
   type ViewItem,
 } from "@orgate/core/journal/view";
 import { memo, use } from "react";
-import { GlanceContext } from "../../app/glance.ts";
-import { haltOf, haltWords } from "../../app/halting.ts";
 import { Icon } from "../../parts/Icon.tsx";
-import { Markdown, PlainText } from "../../parts/Markdown.tsx";
 import { Sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
-import { Time } from "../../parts/Time.tsx";
-import { countText, moneyText, span } from "../../parts/time.ts";
-import { QuestionCard } from "../approvals/QuestionCard.tsx";
+import { Markdown, PlainText } from "../../parts/text/Markdown.tsx";
+import { Time } from "../../parts/time/Time.tsx";
+import { countText, formatDuration, moneyText } from "../../parts/time/time.ts";
+import { RequestCard } from "../approvals/RequestCard.tsx";
+import { describeHalt, haltFor } from "../halts.ts";
+import { OverviewContext } from "../overview.ts";
 import { CallCard } from "./CallCard.tsx";
 import { Files } from "./Files.tsx";
 import css from "./Items.module.css";
@@ -53,7 +53,7 @@ function Item({ item, view }: Given) {
     case "call":
       return <CallCard item={item} session={view.session} />;
     case "question":
-      return <QuestionCard item={item} session={view.session} />;
+      return <RequestCard item={item} session={view.session} />;
     case "notice":
       return <Notice item={item} />;
     case "ended":
@@ -65,8 +65,8 @@ const HOW: Readonly<Record<SaidItem["how"], string | null>> = { turn: null, stee
 
 /** O482 what was said and waits says why. */
 function Said({ item, agent }: Readonly<{ item: SaidItem; agent: string }>) {
-  const halt = haltOf(use(GlanceContext).halts, agent);
-  const how = item.how === "queued" && halt !== null ? `waits: ${haltWords(halt)}` : HOW[item.how];
+  const halt = haltFor(use(OverviewContext).halts, agent);
+  const how = item.how === "queued" && halt !== null ? `waits: ${describeHalt(halt)}` : HOW[item.how];
   return (
     <>
       <p className={css.by}>
@@ -120,7 +120,7 @@ function Totals({ item }: Readonly<{ item: EndedItem }>) {
   return (
     <span className={`${css.totals} figures`}>
       {tokensText(item, countText)} · {item.micros === null ? "cost unknown" : moneyText(item.micros)} · {item.calls}{" "}
-      {item.calls === 1 ? "call" : "calls"} · {span(item.activeMs)} · <Time at={item.at} />
+      {item.calls === 1 ? "call" : "calls"} · {formatDuration(item.activeMs)} · <Time at={item.at} />
     </span>
   );
 }

@@ -5,17 +5,17 @@
 import { dayOf, HOUR_MS, hourOf, sumUsage, type UsageCounts, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
 import { useEffect, useMemo } from "react";
 import { serverNow } from "../../link/clock.ts";
-import { useCalled } from "../../link/use.ts";
-import { type BarRow, Bars, Share } from "../../parts/Bars.tsx";
-import { Fields, Select } from "../../parts/Fields.tsx";
-import { Figures } from "../../parts/Figures.tsx";
+import { useQuery } from "../../link/use.ts";
+import { type BarRow, Bars, Share } from "../../parts/charts/Bars.tsx";
+import { Figures } from "../../parts/charts/Figures.tsx";
+import { Fields, Select } from "../../parts/forms/Fields.tsx";
 import { Link } from "../../parts/Link.tsx";
+import table from "../../parts/lists/Table.module.css";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
-import table from "../../parts/Table.module.css";
 import { Tag } from "../../parts/Tag.tsx";
-import { costText, countText, moneyText } from "../../parts/time.ts";
-import { goQuery } from "../../router.ts";
+import { costText, countText, moneyText } from "../../parts/time/time.ts";
+import { setQuery } from "../../routing/router.ts";
 import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
 import css from "./Cost.module.css";
@@ -31,7 +31,7 @@ export default function Cost({ query }: ScreenProps) {
   const end = hourOf(serverNow()) + 1;
   const starts = useMemo(() => dayStarts(days), [days]);
   const [start = end] = starts;
-  const asked = useCalled("usage", { query: { from: start, to: end, days: starts.join(","), ...(agent === "" ? {} : { agent }) } }, [
+  const asked = useQuery("usage", { query: { from: start, to: end, days: starts.join(","), ...(agent === "" ? {} : { agent }) } }, [
     "turn.ended",
   ]);
   const behind = asked.value?.behind ?? 0;
@@ -46,13 +46,13 @@ export default function Cost({ query }: ScreenProps) {
         <Select
           label="Time"
           value={String(days)}
-          choose={(value) => goQuery({ days: value })}
+          choose={(value) => setQuery({ days: value })}
           choices={RANGES.map((n) => ({ value: String(n), text: n === 1 ? "Today" : `${n} days` }))}
         />
         <Select
           label="Bars by"
           value={by}
-          choose={(value) => goQuery({ by: value })}
+          choose={(value) => setQuery({ by: value })}
           choices={[
             { value: "agent", text: "agent" },
             { value: "model", text: "model" },

@@ -1,15 +1,15 @@
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 import type { Problem } from "@orgate/core/wire";
-import { useWords } from "../../app/words.ts";
-import { useCalled, useHub } from "../../link/use.ts";
-import { Dialog } from "../../parts/Dialog.tsx";
-import { Facts } from "../../parts/Figures.tsx";
-import { Field, Form } from "../../parts/Form.tsx";
-import { PlainText } from "../../parts/Markdown.tsx";
+import { useHub, useQuery } from "../../link/use.ts";
+import { Facts } from "../../parts/charts/Figures.tsx";
+import { Dialog } from "../../parts/forms/Dialog.tsx";
+import { Field, Form } from "../../parts/forms/Form.tsx";
 import { Failing, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { sessionAt } from "../../places.ts";
-import { go } from "../../router.ts";
+import { PlainText } from "../../parts/text/Markdown.tsx";
+import { sessionPath } from "../../routing/addresses.ts";
+import { navigate } from "../../routing/router.ts";
+import { useUnsentText } from "../../state/unsent.ts";
 import css from "./Fleet.module.css";
 
 type Props = Readonly<{ agent: string; open: boolean; onClose(): void }>;
@@ -24,13 +24,13 @@ export function RunDialog({ agent, open, onClose }: Props) {
 
 function RunForm({ agent, onClose }: Omit<Props, "open">) {
   const hub = useHub();
-  const [text, setText, drop] = useWords(`run.${agent}`);
+  const [text, setText, drop] = useUnsentText(`run.${agent}`);
   const send = async (): Promise<Problem | null> => {
-    const reply = await hub.wish({ kind: "chat", agent, session: null, text });
+    const reply = await hub.send({ kind: "chat", agent, session: null, text });
     if (reply.kind === "error") return reply.problem;
     drop();
     onClose();
-    if (reply.kind === "done") go(sessionAt(reply.session));
+    if (reply.kind === "done") navigate(sessionPath(reply.session));
     return null;
   };
   return (
@@ -52,7 +52,7 @@ export function DefinitionDialog({ agent, open, onClose }: Props) {
 }
 
 function Definition({ agent }: Readonly<{ agent: string }>) {
-  const asked = useCalled("agent", { params: { agent } });
+  const asked = useQuery("agent", { params: { agent } });
   if (asked.value === null) return asked.problem === null ? <Loading /> : <Failing problem={asked.problem} again={asked.reload} />;
   const { instructions, model, fallbacks, tools, delegates, limits, digest, warnings } = asked.value;
   return (

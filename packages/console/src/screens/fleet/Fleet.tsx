@@ -4,22 +4,22 @@
  */
 import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
 import { breakerSubject, millis } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { use, useEffect, useMemo, useState } from "react";
-import { BREAKER_TOPICS, figuresNow, GlanceContext, NOT_YET } from "../../app/glance.ts";
-import { type Halt, haltOf as standing } from "../../app/halting.ts";
 import { serverNow } from "../../link/clock.ts";
-import { useCalled, useHub } from "../../link/use.ts";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { type Figure, Figures } from "../../parts/Figures.tsx";
+import { type Figure, Figures } from "../../parts/charts/Figures.tsx";
+import { Sparkline } from "../../parts/charts/Sparkline.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Sparkline } from "../../parts/Sparkline.tsx";
 import { Empty, Failing, Loading, Sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
-import { useNow } from "../../parts/Time.tsx";
-import { costText, span } from "../../parts/time.ts";
-import { chatWith, sessionAt } from "../../places.ts";
+import { useNow } from "../../parts/time/Time.tsx";
+import { costText, formatDuration } from "../../parts/time/time.ts";
+import { chatWithPath, sessionPath } from "../../routing/addresses.ts";
+import { type Halt, haltFor as standing } from "../halts.ts";
+import { BREAKER_TOPICS, NOT_YET, OverviewContext, overviewFigures } from "../overview.ts";
 import { DefinitionDialog, RunDialog } from "./Dialogs.tsx";
 import css from "./Fleet.module.css";
 import { Breakers, HaltWork } from "./Switches.tsx";
@@ -33,19 +33,19 @@ const REFRESH_MS = 60_000;
 /** O104 what did not come is asked for sooner. */
 const AGAIN_MS = 2_500;
 type Standing = Readonly<{
-  agents: RouteOutput<"agents">;
-  running: RouteOutput<"sessions">;
-  waiting: RouteOutput<"sessions">;
-  usage: RouteOutput<"usage">;
+  agents: OperationOutput<"agents">;
+  running: OperationOutput<"sessions">;
+  waiting: OperationOutput<"sessions">;
+  usage: OperationOutput<"usage">;
   isCounted: boolean;
 }>;
 
 export default function Fleet() {
   const now = useNow();
-  const agents = useCalled("agents", { query: { limit: 500 } });
-  const { halts: halted, reloadHalts, halted: howMany } = use(GlanceContext);
-  const breakers = useCalled("breakers", { query: {} }, BREAKER_TOPICS);
-  const { stopped } = use(GlanceContext);
+  const agents = useQuery("agents", { query: { limit: 500 } });
+  const { halts: halted, reloadHalts, halted: howMany } = use(OverviewContext);
+  const breakers = useQuery("breakers", { query: {} }, BREAKER_TOPICS);
+  const { stopped } = use(OverviewContext);
   const { standing, problem, uncounted, reload } = useStanding(agents.value);
   const [most, setMost] = useState(FEW);
   const view = useFleet(standing, now, halted);
@@ -112,7 +112,7 @@ export default function Fleet() {
 const haltOf = (halts: readonly Halt[], agent: string): string | null => standing(halts, agent)?.reason ?? null;
 
 /** What lists say of now; from then on every entry that is told is folded in. */
-function useStanding(agents: RouteOutput<"agents"> | null) {
+function useStanding(agents: OperationOutput<"agents"> | null) {
   const hub = useHub();
   const [standing, setStanding] = useState<Standing | null>(null);
   const [problem, setProblem] = useState<Parameters<typeof Failing>[0]["problem"] | null>(null);
@@ -124,7 +124,7 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
     const hour = Math.floor(serverNow() / HOUR_MS);
     const inState = (state: "running" | "waiting") => hub.call("sessions", { query: { limit: 500, state } });
     let isWell = true;
-    const stand = async (usage: RouteOutput<"usage">, isCounted: boolean): Promise<void> => {
+    const stand = async (usage: OperationOutput<"usage">, isCounted: boolean): Promise<void> => {
       const [running, waiting] = await Promise.all([inState("running"), inState("waiting")]);
       if (isGone) return;
       isWell = running.kind === "ok" && waiting.kind === "ok";
@@ -170,7 +170,7 @@ function useFleet(standing: Standing | null, now: number, halts: readonly Halt[]
   useEffect(() => {
     if (fold === null) return;
     let due = 0;
-    const stop = hub.hear((items) => {
+    const stop = hub.listen((items) => {
       for (const item of items) if (item.kind === "entry") fold.add(item.entry);
       due ||= requestAnimationFrame(() => {
         due = 0;
@@ -186,11 +186,15 @@ function useFleet(standing: Standing | null, now: number, halts: readonly Halt[]
   return useMemo(() => fold?.view(millis(now), halts) ?? null, [fold, version, now, halts]);
 }
 
-function figures({ agents, running, waiting }: FleetView, wrong: Parameters<typeof figuresNow>[2], isCounted: boolean): readonly Figure[] {
+function figures(
+  { agents, running, waiting }: FleetView,
+  wrong: Parameters<typeof overviewFigures>[2],
+  isCounted: boolean,
+): readonly Figure[] {
   const sum = (of: (row: AgentRow) => number): number => agents.reduce((total, row) => total + of(row), 0);
   const counted = (text: string): string => (isCounted ? text : NOT_YET);
   const [turns, completed] = [sum((r) => r.counts.turns), sum((r) => r.counts.completed)];
-  const now = figuresNow(running, waiting, wrong);
+  const now = overviewFigures(running, waiting, wrong);
   return [
     now.working,
     now.waiting,
@@ -224,7 +228,7 @@ function byNeed(halted: (agent: string) => string | null): (a: AgentRow, b: Agen
 
 type Given = Readonly<{
   row: AgentRow;
-  of: RouteOutput<"agents">["items"][number] | null;
+  of: OperationOutput<"agents">["items"][number] | null;
   halted: string | null;
   broken: readonly string[];
   now: number;
@@ -256,7 +260,7 @@ function Agent({ row, of, halted, broken, now, isCounted }: Given) {
         <Trend name="Calls denied" value={counted(percent(denial))} series={series.denials} label="Denials by hour" tone="bad" />
         <Trend
           name="A turn takes"
-          value={counted(turnMs === null ? "–" : span(turnMs))}
+          value={counted(turnMs === null ? "–" : formatDuration(turnMs))}
           series={series.ms}
           label="How long turns took, by hour"
           tone="act"
@@ -270,7 +274,7 @@ function Agent({ row, of, halted, broken, now, isCounted }: Given) {
         <Button size="small" disabled={of === null} onClick={() => setDialog("definition")}>
           Definition
         </Button>
-        <Link to={chatWith(agent)}>Chat</Link>
+        <Link to={chatWithPath(agent)}>Chat</Link>
         <Link to={`/sessions?${new URLSearchParams({ agent })}`}>Sessions</Link>
         <Link to={`/policies?${new URLSearchParams({ agent })}`}>Policies</Link>
       </div>
@@ -299,8 +303,8 @@ function Turns({ turns, waiting, agent, now, halted }: TurnsProps) {
     <ul className={css.turns} aria-label={`What ${agent} is doing`}>
       {turns.slice(0, MOST_TURNS).map(({ session, turn, since, doing }) => (
         <li key={session}>
-          <Link to={sessionAt(session)}>turn {turn}</Link> <span>{doing}</span>{" "}
-          <span className={css.since}>{span(Math.max(0, now - since))}</span>
+          <Link to={sessionPath(session)}>turn {turn}</Link> <span>{doing}</span>{" "}
+          <span className={css.since}>{formatDuration(Math.max(0, now - since))}</span>
         </li>
       ))}
       {turns.length > MOST_TURNS ? <li>and {turns.length - MOST_TURNS} more</li> : null}

@@ -1,16 +1,16 @@
 /** The halt switch, and breakers: what stops work, and lets it go on. Both are asked for with a reason, and are on record. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { Problem, RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/core/wire";
 import { useState } from "react";
-import { haltChoices, haltName } from "../../app/halting.ts";
-import { useCalled, useHub } from "../../link/use.ts";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { Dialog } from "../../parts/Dialog.tsx";
-import { Field, Form } from "../../parts/Form.tsx";
-import { Reasoned } from "../../parts/Reasoned.tsx";
+import { Dialog } from "../../parts/forms/Dialog.tsx";
+import { Field, Form } from "../../parts/forms/Form.tsx";
+import { ReasonDialog } from "../../parts/forms/ReasonDialog.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { Time } from "../../parts/Time.tsx";
-import { toast } from "../../parts/toasts.ts";
+import { Time } from "../../parts/time/Time.tsx";
+import { toast } from "../../state/toasts.ts";
+import { haltChoices, haltName } from "../halts.ts";
 import css from "./Fleet.module.css";
 
 /** What is halted stands above every screen (O482); here it is asked for. */
@@ -39,7 +39,7 @@ function HaltForm({ done }: Readonly<{ done(): void }>) {
   const hub = useHub();
   const [scope, setScope] = useState("all");
   const [reason, setReason] = useState("");
-  const agents = useCalled("agents", { query: { limit: 500 } }).value?.items ?? [];
+  const agents = useQuery("agents", { query: { limit: 500 } }).value?.items ?? [];
   const halt = async (): Promise<Problem | null> => {
     const came = await hub.call("halt", { body: { scope, reason } });
     if (came.kind === "problem") return came.problem;
@@ -74,7 +74,7 @@ function HaltForm({ done }: Readonly<{ done(): void }>) {
   );
 }
 
-type BreakersProps = Readonly<{ breakers: RouteOutput<"breakers">["items"]; reload(): void }>;
+type BreakersProps = Readonly<{ breakers: OperationOutput<"breakers">["items"]; reload(): void }>;
 
 export function Breakers({ breakers, reload }: BreakersProps) {
   const hub = useHub();
@@ -109,7 +109,7 @@ export function Breakers({ breakers, reload }: BreakersProps) {
         ))}
       </ul>
       {setting === null ? null : (
-        <Reasoned
+        <ReasonDialog
           title={`${setting.to === "open" ? "Open" : "Close"} ${escapeHidden(setting.breaker)}`}
           does={setting.to === "open" ? "Open the breaker" : "Close the breaker"}
           tone={setting.to === "open" ? "bad" : "first"}
@@ -117,7 +117,7 @@ export function Breakers({ breakers, reload }: BreakersProps) {
           close={() => setSetting(null)}
         >
           <p>{setting.to === "open" ? "Every call to it is refused at once, until somebody closes it." : "Calls to it are made again."}</p>
-        </Reasoned>
+        </ReasonDialog>
       )}
     </section>
   );

@@ -7,15 +7,15 @@ import type { SessionView } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
 import { isSessionId, policyId } from "@orgate/core/vocab";
 import { type ReactNode, useMemo, useState } from "react";
-import { useWords } from "../../app/words.ts";
-import { useCalled, useFeed, useHub } from "../../link/use.ts";
+import { useFeed, useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { toastProblem } from "../../parts/toasts.ts";
-import { chatOf, policyAt } from "../../places.ts";
+import { chatPath, policyPath } from "../../routing/addresses.ts";
+import { toastProblem } from "../../state/toasts.ts";
+import { useUnsentText } from "../../state/unsent.ts";
 import { Row } from "../chat/Items.tsx";
 import css from "./Guide.module.css";
 
@@ -44,7 +44,7 @@ const STEPS: readonly Step[] = [
     after: (
       <>
         The call was decided <em>before</em> it ran, and the journal has who decided:{" "}
-        <Link to={policyAt(policyId("desk/find-charges"))}>desk/find-charges</Link>.
+        <Link to={policyPath(policyId("desk/find-charges"))}>desk/find-charges</Link>.
       </>
     ),
   },
@@ -69,8 +69,8 @@ const STEPS: readonly Step[] = [
 ];
 
 export default function Guide() {
-  const agents = useCalled("agents", { query: { limit: 500 } });
-  const [begun, setBegun] = useWords("guide");
+  const agents = useQuery("agents", { query: { limit: 500 } });
+  const [begun, setBegun] = useUnsentText("guide");
   const sessions = useMemo(() => begunIn(begun), [begun]);
   const begin = (step: string, session: SessionId | null): void =>
     setBegun(
@@ -133,7 +133,7 @@ function StepCard({ step, number, session, isDone, isOpen, begin, finished }: Ca
   const [isBusy, setBusy] = useState(false);
   const start = async (): Promise<void> => {
     setBusy(true);
-    const reply = await hub.wish({ kind: "chat", agent: AGENT, session: null, text: step.input });
+    const reply = await hub.send({ kind: "chat", agent: AGENT, session: null, text: step.input });
     setBusy(false);
     if (reply.kind === "error") toastProblem("The step did not start", reply.problem);
     if (reply.kind === "done") begin(reply.session);
@@ -175,7 +175,7 @@ function Ran({ session, step, finished, again }: RanProps) {
           <Row key={item.key} item={item} view={view} />
         ))}
       <p>
-        <Link to={chatOf(session)}>The conversation</Link>
+        <Link to={chatPath(session)}>The conversation</Link>
       </p>
     </div>
   );

@@ -4,19 +4,19 @@
  * O61 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
  */
 import { escapeHidden } from "@orgate/core/vocab";
-import { API, type Problem, problemSchema, ROUTES, type RouteOutput } from "@orgate/core/wire";
+import { API, OPERATIONS, type OperationOutput, type Problem, problemSchema } from "@orgate/core/wire";
 import { use, useEffect, useState } from "react";
-import { GlanceContext } from "../../app/glance.ts";
-import { haltWords } from "../../app/halting.ts";
 import { UNREACHABLE } from "../../link/browser.ts";
-import { useCell } from "../../link/cell.ts";
-import { useCalled, useHub } from "../../link/use.ts";
-import { Figures } from "../../parts/Figures.tsx";
+import { useHub, useQuery } from "../../link/use.ts";
+import { Figures } from "../../parts/charts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Failing, Loading, Sentence } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { countText, span } from "../../parts/time.ts";
+import { countText, formatDuration } from "../../parts/time/time.ts";
+import { useCell } from "../../state/cell.ts";
+import { describeHalt } from "../halts.ts";
+import { OverviewContext } from "../overview.ts";
 import css from "./Health.module.css";
 
 const EVERY_MS = 5_000;
@@ -26,14 +26,14 @@ const WELL: Readonly<Record<string, string>> = {
   policies: "a set of policies is in force",
   "taking-turns": "sessions are driven here",
 };
-type Checks = RouteOutput<"health">;
-type Metrics = RouteOutput<"metrics">["metrics"];
+type Checks = OperationOutput<"health">;
+type Metrics = OperationOutput<"metrics">["metrics"];
 
 export default function Health() {
   const hub = useHub();
   const connection = useCell(hub.connection);
   const { health, problem, reload } = useHealth();
-  const metrics = useCalled("metrics", {});
+  const metrics = useQuery("metrics", {});
   const { reload: again } = metrics;
   useEffect(() => {
     const timer = setInterval(() => {
@@ -47,12 +47,12 @@ export default function Health() {
       <Page title="Health">{problem === null ? <Loading what="Asking the server" /> : <Failing problem={problem} again={reload} />}</Page>
     );
   const checks = [...health.checks].sort((a, b) => Number(a.ok) - Number(b.ok));
-  const { halts } = use(GlanceContext);
+  const { halts } = use(OverviewContext);
   const isLive = connection.kind === "open";
   return (
     <Page
       title="Health"
-      lead={`Orgate ${health.version}, up for ${span(health.uptimeMs)}.`}
+      lead={`Orgate ${health.version}, up for ${formatDuration(health.uptimeMs)}.`}
       aside={<a href="/api/v1/metrics/prometheus">Prometheus</a>}
     >
       <p className={health.status === "ok" && halts.length === 0 ? css.ok : css.bad} role="status">
@@ -70,7 +70,7 @@ export default function Health() {
           <li key={halt.scope}>
             <Tag tone="bad">halted</Tag>
             <strong>work</strong>
-            <span>{haltWords(halt)}</span>
+            <span>{describeHalt(halt)}</span>
           </li>
         ))}
         {health.warnings.map((warning) => (
@@ -133,7 +133,7 @@ function useHealth() {
 
 type Answer = Readonly<{ kind: "checks"; checks: Checks } | { kind: "problem"; problem: Problem }>;
 async function asked(): Promise<Answer> {
-  const { answers } = ROUTES.health;
+  const { answers } = OPERATIONS.health;
   try {
     const answer = await fetch(`${API}/health`, { credentials: "same-origin" });
     const said: unknown = await answer.json();

@@ -3,17 +3,17 @@
  * O98 as it is stored, with its hash, at an address that can be sent to somebody.
  */
 import { escapeHidden, isSessionStream, type SessionId, type StreamId } from "@orgate/core/vocab";
-import { useCalled } from "../../link/use.ts";
+import { useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Failing, Loading } from "../../parts/States.tsx";
-import { Stored } from "../../parts/Stored.tsx";
-import { toast } from "../../parts/toasts.ts";
-import { entryAt, policySetAt, sessionAt } from "../../places.ts";
+import { StoredEntry } from "../../parts/StoredEntry.tsx";
+import { entryPath, policySetPath, sessionPath } from "../../routing/addresses.ts";
+import { toast } from "../../state/toasts.ts";
 
 export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number }>) {
-  const asked = useCalled("journalEntry", { params: { stream, seq } });
+  const asked = useQuery("journalEntry", { params: { stream, seq } });
   const stored = asked.value;
   return (
     <Page
@@ -21,9 +21,9 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
       lead={
         <>
           <Link to="/journal">All of the journal</Link>
-          {seq > 1 ? <Link to={entryAt(stream, seq - 1)}>The one before</Link> : null}
-          {stored !== null ? <Link to={entryAt(stream, seq + 1)}>The one after</Link> : null}
-          {isSessionStream(stream) && stored !== null ? <Link to={sessionAt(stream, stored.seq)}>In its session</Link> : null}
+          {seq > 1 ? <Link to={entryPath(stream, seq - 1)}>The one before</Link> : null}
+          {stored !== null ? <Link to={entryPath(stream, seq + 1)}>The one after</Link> : null}
+          {isSessionStream(stream) && stored !== null ? <Link to={sessionPath(stream, stored.seq)}>In its session</Link> : null}
         </>
       }
       aside={
@@ -38,7 +38,7 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
       {stored !== null ? (
         <>
           {isSessionStream(stream) && stored.kind.startsWith("gate.decided") ? <PoliciesThen session={stream} seq={seq} /> : null}
-          <Stored of={stored} />
+          <StoredEntry of={stored} />
         </>
       ) : asked.problem !== null ? (
         <Failing problem={asked.problem} again={asked.reload} />
@@ -51,10 +51,10 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
 
 /** The policies that a decision was made under, as they stood then. */
 function PoliciesThen({ session, seq }: Readonly<{ session: SessionId; seq: number }>) {
-  const { digest = null, files = null } = useCalled("entryPolicies", { params: { session, seq } }).value ?? {};
+  const { digest = null, files = null } = useQuery("entryPolicies", { params: { session, seq } }).value ?? {};
   return digest === null ? null : (
     <p>
-      Decided under the policies <Link to={policySetAt(files ?? digest)}>{digest.slice(0, 12)}</Link>: their texts as they stood then, and
+      Decided under the policies <Link to={policySetPath(files ?? digest)}>{digest.slice(0, 12)}</Link>: their texts as they stood then, and
       how they differ from now.
     </p>
   );

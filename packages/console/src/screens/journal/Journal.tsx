@@ -6,20 +6,20 @@
  */
 import { narrator, phaseOf } from "@orgate/core/journal/view";
 import { EVENT_KINDS, isSessionStream, streamId } from "@orgate/core/vocab";
-import { type RouteOutput, shapes } from "@orgate/core/wire";
+import { type OperationOutput, shapes } from "@orgate/core/wire";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
-import { useCalled, useHub } from "../../link/use.ts";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { Fields, Select, Text } from "../../parts/Fields.tsx";
+import { Fields, Select, Text } from "../../parts/forms/Fields.tsx";
 import { Link } from "../../parts/Link.tsx";
-import { Listed } from "../../parts/Listed.tsx";
+import { PagedList } from "../../parts/lists/PagedList.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty } from "../../parts/States.tsx";
-import { Time } from "../../parts/Time.tsx";
+import { Time } from "../../parts/time/Time.tsx";
 import tones from "../../parts/tones.module.css";
-import { entryAt, sessionAt } from "../../places.ts";
-import { goQuery } from "../../router.ts";
+import { entryPath, sessionPath } from "../../routing/addresses.ts";
+import { setQuery } from "../../routing/router.ts";
 import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
 import { Entry } from "./Entry.tsx";
@@ -43,7 +43,7 @@ type Query = Readonly<{
   person?: string;
   kind?: string;
 }>;
-type Found = RouteOutput<"journalEntries">["items"][number];
+type Found = OperationOutput<"journalEntries">["items"][number];
 const PAGE = 200;
 
 function queryOf(query: URLSearchParams): Query {
@@ -58,7 +58,7 @@ export default function Journal({ params, query }: ScreenProps) {
 
 function All({ query }: Pick<ScreenProps, "query">) {
   const asked = queryOf(query);
-  const first = useCalled("journalEntries", { query: asked });
+  const first = useQuery("journalEntries", { query: asked });
   const hub = useHub();
   const pages = usePages({
     first: first.value,
@@ -73,7 +73,7 @@ function All({ query }: Pick<ScreenProps, "query">) {
     const timer = setTimeout(first.reload, 700);
     return () => clearTimeout(timer);
   }, [behind, first.reload]);
-  const agents = useCalled("agents", { query: { limit: 500 } });
+  const agents = useQuery("agents", { query: { limit: 500 } });
   const isFiltered = Object.keys(asked).length > 1;
   const tools = [...new Set((agents.value?.items ?? []).flatMap((one) => one.tools))].sort();
   return (
@@ -93,27 +93,27 @@ function All({ query }: Pick<ScreenProps, "query">) {
         <Select
           label="Verdict"
           value={query.get("verdict") ?? ""}
-          choose={(verdict) => goQuery({ verdict })}
+          choose={(verdict) => setQuery({ verdict })}
           choices={[{ value: "", text: "Any" }, ...VERDICTS.map((value) => ({ value, text: value }))]}
         />
-        <Text label="Tool" value={query.get("tool") ?? ""} set={(tool) => goQuery({ tool })} suggestions={tools} />
-        <Text label="Policy" value={query.get("policy") ?? ""} set={(policy) => goQuery({ policy })} placeholder="base/write" />
+        <Text label="Tool" value={query.get("tool") ?? ""} set={(tool) => setQuery({ tool })} suggestions={tools} />
+        <Text label="Policy" value={query.get("policy") ?? ""} set={(policy) => setQuery({ policy })} placeholder="base/write" />
         <Text
           label="Label"
           value={query.get("label") ?? ""}
-          set={(label) => goQuery({ label })}
+          set={(label) => setQuery({ label })}
           suggestions={["untrusted", "secret", "pii"]}
         />
-        <Text label="Person" value={query.get("person") ?? ""} set={(person) => goQuery({ person })} />
-        <Select label="Kind" value={query.get("kind") ?? ""} choose={(kind) => goQuery({ kind })} choices={KINDS} />
-        {isFiltered ? <Button onClick={() => goQuery(Object.fromEntries(FACETS.map((name) => [name, null])))}>Show all</Button> : null}
+        <Text label="Person" value={query.get("person") ?? ""} set={(person) => setQuery({ person })} />
+        <Select label="Kind" value={query.get("kind") ?? ""} choose={(kind) => setQuery({ kind })} choices={KINDS} />
+        {isFiltered ? <Button onClick={() => setQuery(Object.fromEntries(FACETS.map((name) => [name, null])))}>Show all</Button> : null}
       </Fields>
       {behind > 0 ? (
         <p className={css.behind} role="status">
           {behind} newer entries are being looked through…
         </p>
       ) : null}
-      <Listed
+      <PagedList
         label="Entries"
         asked={first}
         pages={pages}
@@ -130,7 +130,7 @@ function All({ query }: Pick<ScreenProps, "query">) {
               : "It begins with the first thing that an agent does."}
           </p>
         </Empty>
-      </Listed>
+      </PagedList>
     </Page>
   );
 }
@@ -147,11 +147,11 @@ const Row = memo(function Row({ of }: Readonly<{ of: Found }>) {
       </span>
       <span className={css.where}>
         {isSessionStream(of.stream) ? (
-          <Link to={sessionAt(of.stream, of.seq)}>
+          <Link to={sessionPath(of.stream, of.seq)}>
             {of.stream} · {of.seq}
           </Link>
         ) : (
-          <Link to={entryAt(of.stream, of.seq)}>
+          <Link to={entryPath(of.stream, of.seq)}>
             {of.stream} · {of.seq}
           </Link>
         )}

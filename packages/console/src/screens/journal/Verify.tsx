@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import css from "./Journal.module.css";
-import { verifying } from "./verifying.ts";
+import { readVerification } from "./verify-stream.ts";
 
 type State =
   | Readonly<{ kind: "before" } | { kind: "running"; entries: number; of: number }>
@@ -15,7 +15,7 @@ export function Verify() {
   const [state, setState] = useState<State>({ kind: "before" });
   const begin = async (): Promise<void> => {
     setState({ kind: "running", entries: 0, of: 0 });
-    for await (const line of verifying()) setState(line.kind === "progress" ? { ...line, kind: "running" } : line);
+    for await (const line of readVerification()) setState(line.kind === "progress" ? { ...line, kind: "running" } : line);
   };
   return (
     <section className={css.verify} aria-label="Verification">

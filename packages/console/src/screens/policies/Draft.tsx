@@ -1,27 +1,27 @@
 import { count, diffLines, withContext } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { CodeView } from "../../parts/CodeView.tsx";
-import { Diff } from "../../parts/Diff.tsx";
+import { CodeView } from "../../parts/code/CodeView.tsx";
+import { Diff } from "../../parts/code/Diff.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { toast, toastProblem } from "../../parts/toasts.ts";
+import { toast, toastProblem } from "../../state/toasts.ts";
 import { drafts } from "./drafts.ts";
 import css from "./Policies.module.css";
-import type { File } from "./Policies.tsx";
+import type { PolicyFile } from "./policy-sets.ts";
 
 const below = (path: string): string => path.replace(/^policies\//, "");
 
-type Props = Readonly<{ file: File; files: readonly File[]; done(): void }>;
+type Props = Readonly<{ file: PolicyFile; files: readonly PolicyFile[]; done(): void }>;
 
 /** A text that is nobody's yet: checked with all the other files, and put in their place only as a whole. */
 export function Draft({ file, files, done }: Props) {
   const hub = useHub();
   const [begun] = useState(() => drafts.of(file.path) ?? { text: file.text, base: file.text });
   const [text, setText] = useState(begun.text);
-  const [checked, setChecked] = useState<Readonly<{ text: string; report: RouteOutput<"checkPolicies"> }> | null>(null);
+  const [checked, setChecked] = useState<Readonly<{ text: string; report: OperationOutput<"checkPolicies"> }> | null>(null);
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState<"check" | "apply" | null>(null);
   const all = files.map((one) => ({ path: below(one.path), text: one.path === file.path ? text : one.text }));

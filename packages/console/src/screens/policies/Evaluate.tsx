@@ -1,11 +1,11 @@
 /** One action, and what would be decided about it. Nothing is done, and nothing is recorded. */
 import { policyRef } from "@orgate/core/journal/view";
 import { escapeHiddenLines, type Json, type JsonObject, policyId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { type FormEvent, useId, useState } from "react";
-import { useCalled, useHub } from "../../link/use.ts";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { CodeView } from "../../parts/CodeView.tsx";
+import { CodeView } from "../../parts/code/CodeView.tsx";
 import { sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { Policies } from "../../parts/Verdict.tsx";
@@ -13,11 +13,11 @@ import css from "./Policies.module.css";
 
 const TONES: Readonly<Record<string, Tone>> = { allow: "ok", deny: "bad", ask: "wait", defer: "wait", modify: "note" };
 const SURFACES = ["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"] as const;
-type Found = Readonly<{ kind: "decided"; told: RouteOutput<"evaluatePolicies"> } | { kind: "wrong"; text: string }>;
+type Found = Readonly<{ kind: "decided"; told: OperationOutput<"evaluatePolicies"> } | { kind: "wrong"; text: string }>;
 
 export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   const hub = useHub();
-  const agents = useCalled("agents", { query: { limit: 500 } });
+  const agents = useQuery("agents", { query: { limit: 500 } });
   const [agent, setAgent] = useState(given);
   const [action, setAction] = useState("");
   const [typed, setArgs] = useState<string | null>(null);
@@ -29,7 +29,7 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   const chosen = agents.value?.items.find(({ name }) => name === agent) ?? agents.value?.items[0];
   const actions = [...(chosen?.tools ?? []).map((tool) => `tool:${tool}`), "respond", "model"];
   const wanted = action === "" ? (actions[0] ?? "respond") : action;
-  const definition = useCalled(chosen === undefined ? null : "agent", { params: { agent: chosen?.name ?? "" } });
+  const definition = useQuery(chosen === undefined ? null : "agent", { params: { agent: chosen?.name ?? "" } });
   /** Not before what belongs in there is known: it would come under the hands of whoever types. */
   const takesArgs = wanted.startsWith("tool:") && !definition.isLoading;
   const args = typed ?? skeleton(definition.value?.tools.find(({ name }) => `tool:${name}` === wanted)?.input ?? {});
@@ -127,7 +127,7 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   );
 }
 
-function Decided({ told: { verdict, read } }: Readonly<{ told: RouteOutput<"evaluatePolicies"> }>) {
+function Decided({ told: { verdict, read } }: Readonly<{ told: OperationOutput<"evaluatePolicies"> }>) {
   const kind = String(verdict["kind"]);
   const because = Array.isArray(verdict["because"]) ? verdict["because"].map((one) => policyRef(policyId(String(one)))) : [];
   const reason = typeof verdict["reason"] === "string" ? verdict["reason"] : null;

@@ -4,30 +4,29 @@
  */
 import { countSet, setText } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { Problem, RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
-import { useCalled, useHub } from "../../link/use.ts";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { CodeView } from "../../parts/CodeView.tsx";
-import { Dialog } from "../../parts/Dialog.tsx";
-import { Diff } from "../../parts/Diff.tsx";
-import { Field, Form } from "../../parts/Form.tsx";
+import { CodeView } from "../../parts/code/CodeView.tsx";
+import { Diff } from "../../parts/code/Diff.tsx";
+import { Dialog } from "../../parts/forms/Dialog.tsx";
+import { Field, Form } from "../../parts/forms/Form.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { Time } from "../../parts/Time.tsx";
-import { toast } from "../../parts/toasts.ts";
-import { goQuery } from "../../router.ts";
+import { Time } from "../../parts/time/Time.tsx";
+import { setQuery } from "../../routing/router.ts";
+import { toast } from "../../state/toasts.ts";
 import css from "./Policies.module.css";
-import type { PolicyFiles } from "./Policies.tsx";
-import { appliable, editsBetween, type PolicyText } from "./sets.ts";
+import { appliable, editsBetween, type PolicyFiles, type PolicyText } from "./policy-sets.ts";
 
-type Row = RouteOutput<"policyHistory">["rows"][number];
-type KnownSet = RouteOutput<"policySet">;
+type Row = OperationOutput<"policyHistory">["rows"][number];
+type KnownSet = OperationOutput<"policySet">;
 const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
 
 /** `set`: the one that is looked at. `before`: older entries than this one. */
 export function History({ files, set, before }: Readonly<{ files: PolicyFiles; set: string | null; before: string | null }>) {
-  const asked = useCalled("policyHistory", { query: before === null ? { limit: 50 } : { limit: 50, before: Number(before) } }, TOPICS);
+  const asked = useQuery("policyHistory", { query: before === null ? { limit: 50 } : { limit: 50, before: Number(before) } }, TOPICS);
   if (set !== null) return <OneSet digest={set} files={files} />;
   if (asked.value === null)
     return asked.problem === null ? <Loading what="Reading the history" /> : <Failing problem={asked.problem} again={asked.reload} />;
@@ -47,12 +46,12 @@ export function History({ files, set, before }: Readonly<{ files: PolicyFiles; s
       </ol>
       <div className={css.doing}>
         {before === null ? null : (
-          <Button size="small" onClick={() => goQuery({ before: null })}>
+          <Button size="small" onClick={() => setQuery({ before: null })}>
             Newest
           </Button>
         )}
         {next === null ? null : (
-          <Button size="small" onClick={() => goQuery({ before: String(next) })}>
+          <Button size="small" onClick={() => setQuery({ before: String(next) })}>
             Older
           </Button>
         )}
@@ -71,7 +70,7 @@ function HistoryRow({ row }: Readonly<{ row: Row }>) {
       <Tag tone={TONES[kind]}>{kind}</Tag>
       <Time at={at} />
       {name === null || kind === "refused" ? null : stored ? (
-        <button type="button" className={css.go} onClick={() => goQuery({ set })}>
+        <button type="button" className={css.go} onClick={() => setQuery({ set })}>
           {name.slice(0, 12)}
         </button>
       ) : (
@@ -101,10 +100,10 @@ const below = ({ files }: PolicyFiles): readonly PolicyText[] =>
   files.map(({ path, text }) => ({ path: path.replace(/^policies\//, ""), text }));
 
 function OneSet({ digest, files }: Readonly<{ digest: string; files: PolicyFiles }>) {
-  const asked = useCalled("policySet", { params: { digest } });
+  const asked = useQuery("policySet", { params: { digest } });
   const [isApplying, setApplying] = useState(false);
   const back = (
-    <Button size="small" onClick={() => goQuery({ set: null })}>
+    <Button size="small" onClick={() => setQuery({ set: null })}>
       All sets
     </Button>
   );
@@ -154,7 +153,7 @@ function ApplyDialog({ set, files, open, onClose }: ApplyProps) {
     if (came.kind === "problem") return came.problem;
     toast({ tone: "ok", title: "Applied", detail: came.value.changes.map(({ path, change }) => `${path} ${change}`).join(", ") });
     onClose();
-    goQuery({ set: null });
+    setQuery({ set: null });
     return null;
   };
   return (

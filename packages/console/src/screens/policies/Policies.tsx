@@ -4,30 +4,29 @@
  */
 import { count, countSet, policyRef, setText } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
-import { useCalled } from "../../link/use.ts";
+import { useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { CodeView } from "../../parts/CodeView.tsx";
+import { CodeView } from "../../parts/code/CodeView.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { goQuery } from "../../router.ts";
+import { setQuery } from "../../routing/router.ts";
 import type { ScreenProps } from "../index.ts";
 import { Draft } from "./Draft.tsx";
 import { drafts, useDraft } from "./drafts.ts";
 import { Evaluate } from "./Evaluate.tsx";
 import { History } from "./History.tsx";
 import css from "./Policies.module.css";
+import type { PolicyFile, PolicyFiles } from "./policy-sets.ts";
 
-export type PolicyFiles = RouteOutput<"policyFiles">;
-export type File = PolicyFiles["files"][number];
 const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
 
 export default function Policies({ query }: ScreenProps) {
-  const files = useCalled("policyFiles", {}, TOPICS);
-  const inForce = useCalled("policies", {}, TOPICS);
+  const files = useQuery("policyFiles", {}, TOPICS);
+  const inForce = useQuery("policies", {}, TOPICS);
   const show = query.get("show");
   const tab = show === "evaluate" || show === "cases" || show === "history" ? show : "files";
   if (files.value === null)
@@ -44,7 +43,7 @@ export default function Policies({ query }: ScreenProps) {
       <Tabs
         label="Policies"
         at={tab}
-        choose={(to) => goQuery({ show: to === "files" ? null : to, set: null, before: null })}
+        choose={(to) => setQuery({ show: to === "files" ? null : to, set: null, before: null })}
         tabs={[
           { id: "files", title: "Files", count: problems.length + warnings.length },
           { id: "cases", title: "Decision tables", count: failed },
@@ -73,7 +72,7 @@ export default function Policies({ query }: ScreenProps) {
   );
 }
 
-function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyFiles; inForce: RouteOutput<"policies"> | null }>) {
+function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyFiles; inForce: OperationOutput<"policies"> | null }>) {
   const digest = inForce?.digest ?? null;
   const below = new Set(files.map(({ path }) => path));
   const own = (inForce?.policies ?? []).flatMap(({ file, agents }) => (below.has(file) ? [] : agents.map((agent) => `${file}#${agent}`)));
@@ -90,7 +89,7 @@ function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyF
   );
 }
 
-type InForce = RouteOutput<"policies">["policies"];
+type InForce = OperationOutput<"policies">["policies"];
 type PaneProps = Readonly<{
   files: PolicyFiles;
   inForce: InForce;
@@ -104,7 +103,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
   const found = policy === null ? undefined : inForce.find(({ id }) => id === policy);
   const wanted = at ?? found?.file ?? (policy === null ? null : policyRef(policyId(policy)).file);
   const about = agent === null ? inForce : inForce.filter(({ agents }) => agents.includes(agent));
-  const isAbout = ({ path }: File): boolean => agent === null || about.some((one) => one.file === path);
+  const isAbout = ({ path }: PolicyFile): boolean => agent === null || about.some((one) => one.file === path);
   const file =
     files.files.find(({ path }) => path === wanted) ??
     files.files.find((one) => !one.table && isAbout(one)) ??
@@ -130,7 +129,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
         at={file.path}
         choose={(path) => {
           setEditing(false);
-          goQuery({ file: path, policy: null });
+          setQuery({ file: path, policy: null });
         }}
       />
       <div className={css.file}>
@@ -176,7 +175,7 @@ function OwnRule({ of: { id, file, line, agents, effect, shadow } }: Readonly<{ 
         <code>{id}</code> is a rule of the file of <strong>{agents.join(", ")}</strong>.{" "}
         <code>orgate agents explain {agents[0] ?? ""}</code> shows it as the Cedar that it is.
       </p>
-      <Button size="small" onClick={() => goQuery({ policy: null })}>
+      <Button size="small" onClick={() => setQuery({ policy: null })}>
         Show all policies
       </Button>
     </div>
@@ -198,17 +197,17 @@ function About({ agent, policies, files }: Readonly<{ agent: string; policies: n
           </>
         )}
       </span>
-      <Button size="small" onClick={() => goQuery({ show: "evaluate" })}>
+      <Button size="small" onClick={() => setQuery({ show: "evaluate" })}>
         What would be decided
       </Button>
-      <Button size="small" onClick={() => goQuery({ agent: null })}>
+      <Button size="small" onClick={() => setQuery({ agent: null })}>
         Show all policies
       </Button>
     </div>
   );
 }
 
-function Reading({ file, files, line }: Readonly<{ file: File; files: PolicyFiles; line: number | null }>) {
+function Reading({ file, files, line }: Readonly<{ file: PolicyFile; files: PolicyFiles; line: number | null }>) {
   const marks = useMemo(
     () =>
       [...files.problems, ...files.warnings]
@@ -263,7 +262,7 @@ function InFile({ inForce, policy, agent }: Readonly<{ inForce: InForce; policy:
         {inForce.map(({ id, effect, line, annotations }) => (
           <li key={id} aria-current={id === policy}>
             <Tag tone={effect === "permit" ? "ok" : "bad"}>{effect}</Tag>
-            <button type="button" className={css.go} onClick={() => goQuery({ policy: id, file: null })}>
+            <button type="button" className={css.go} onClick={() => setQuery({ policy: id, file: null })}>
               {id}
             </button>
             <span>line {line}</span>
@@ -320,7 +319,7 @@ function Cases({ cases }: Readonly<{ cases: PolicyFiles["cases"] }>) {
         {rows.map(({ name, passed, detail, line }) => (
           <li key={`${line}:${name}`}>
             <Tag tone={passed ? "ok" : "bad"}>{passed ? "holds" : "fails"}</Tag>
-            <button type="button" className={css.go} onClick={() => goQuery({ show: null, file, policy: null })}>
+            <button type="button" className={css.go} onClick={() => setQuery({ show: null, file, policy: null })}>
               {escapeHidden(name)}
             </button>
             {passed ? null : <span>{escapeHidden(detail)}</span>}

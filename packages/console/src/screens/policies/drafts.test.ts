@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { wordsIn } from "../../app/words.ts";
-import { draftsAmong } from "./drafts.ts";
+import { openUnsentTexts } from "../../state/unsent.ts";
+import { openDrafts } from "./drafts.ts";
 
 const nowhere = () =>
-  wordsIn(() => {
+  openUnsentTexts(() => {
     throw new Error("nothing is kept here");
   });
 
 test("O99 a draft is there again with what it was begun from, until it is thrown away or says what the file says", () => {
   const words = nowhere();
-  draftsAmong(words).keep("policies/a.cedar", { text: "new", base: "old" });
-  const later = draftsAmong(words);
+  openDrafts(words).keep("policies/a.cedar", { text: "new", base: "old" });
+  const later = openDrafts(words);
   expect([later.of("policies/a.cedar"), later.of("policies/b.cedar")]).toEqual([{ text: "new", base: "old" }, null]);
   later.keep("policies/a.cedar", { text: "old", base: "old" });
   expect(later.of("policies/a.cedar")).toBeNull();
@@ -21,7 +21,7 @@ test("O99 a draft is there again with what it was begun from, until it is thrown
 
 test("O99 whoever signs out leaves no draft behind, and what is no draft is none", () => {
   const words = nowhere();
-  const drafts = draftsAmong(words);
+  const drafts = openDrafts(words);
   drafts.keep("a", { text: "new", base: "old" });
   words.clear();
   words.keep("policy.b", "{nonsense");

@@ -4,32 +4,32 @@
  *     do is not offered.
  */
 import { memo, useEffect, useState } from "react";
-import { useCell } from "../../link/cell.ts";
 import { usePages } from "../../link/pages.ts";
-import { useCalled, useHub } from "../../link/use.ts";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { Fields, Select, Text } from "../../parts/Fields.tsx";
+import { Fields, Select, Text } from "../../parts/forms/Fields.tsx";
 import { Link } from "../../parts/Link.tsx";
-import { Listed } from "../../parts/Listed.tsx";
+import { PagedList } from "../../parts/lists/PagedList.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty } from "../../parts/States.tsx";
 import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { Due, Time, useNow } from "../../parts/Time.tsx";
-import { scheduleAt, sessionAt } from "../../places.ts";
-import { goQuery } from "../../router.ts";
+import { Due, Time, useNow } from "../../parts/time/Time.tsx";
+import { schedulePath, sessionPath } from "../../routing/addresses.ts";
+import { setQuery } from "../../routing/router.ts";
+import { useCell } from "../../state/cell.ts";
 import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
 import { endingTone } from "../sessions/states.ts";
-import { AddDialog } from "./Add.tsx";
-import { One } from "./One.tsx";
+import { AddDialog } from "./AddSchedule.tsx";
+import { describeState, describeWhen, type ListedSchedule as Schedule, TOPICS, whyNotPlanned, zoneOf } from "./describe.ts";
+import { ScheduleDetail } from "./ScheduleDetail.tsx";
 import css from "./Schedules.module.css";
 import { Webhooks } from "./Webhooks.tsx";
-import { type ListedSchedule as Schedule, stateOf, TOPICS, unplanned, whenWords, zoneOf } from "./words.ts";
 
 export default function Schedules({ params, query }: ScreenProps) {
   const { schedule } = params;
-  return schedule === undefined ? <All query={query} /> : <One key={schedule} schedule={schedule} />;
+  return schedule === undefined ? <All query={query} /> : <ScheduleDetail key={schedule} schedule={schedule} />;
 }
 
 function All({ query }: Readonly<{ query: URLSearchParams }>) {
@@ -55,7 +55,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
       <Tabs
         label="What begins by itself"
         at={tab}
-        choose={(to) => goQuery({ tab: to === "schedules" ? null : to, state: null, agent: null, text: null })}
+        choose={(to) => setQuery({ tab: to === "schedules" ? null : to, state: null, agent: null, text: null })}
         tabs={[
           { id: "schedules", title: "Schedules" },
           { id: "webhooks", title: "Webhooks" },
@@ -84,7 +84,7 @@ function List({ query }: Readonly<{ query: URLSearchParams }>) {
     ...(agent === "" ? {} : { agent }),
     ...(text === "" ? {} : { text }),
   };
-  const first = useCalled("schedules", { query: asked }, TOPICS);
+  const first = useQuery("schedules", { query: asked }, TOPICS);
   useAgainWhenDue(first.value?.items ?? [], first.reload);
   const pages = usePages({
     first: first.value,
@@ -99,13 +99,13 @@ function List({ query }: Readonly<{ query: URLSearchParams }>) {
         <Select
           label="State"
           value={state ?? ""}
-          choose={(value) => goQuery({ state: value })}
+          choose={(value) => setQuery({ state: value })}
           choices={[{ value: "", text: "Any" }, ...STATES.map((value) => ({ value, text: value }))]}
         />
         <AgentSelect agent={agent} />
-        <Text label="Name" value={text} set={(value) => goQuery({ text: value })} />
+        <Text label="Name" value={text} set={(value) => setQuery({ text: value })} />
       </Fields>
-      <Listed
+      <PagedList
         label="Schedules"
         asked={first}
         pages={pages}
@@ -115,7 +115,7 @@ function List({ query }: Readonly<{ query: URLSearchParams }>) {
         more="Load more"
       >
         <None isFiltered={isFiltered} />
-      </Listed>
+      </PagedList>
     </>
   );
 }
@@ -134,7 +134,7 @@ function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
   return isFiltered ? (
     <Empty icon="search" title="No schedule fits">
       <p>Take a filter away to see more.</p>
-      <Button onClick={() => goQuery({ state: null, agent: null, text: null })}>Show all</Button>
+      <Button onClick={() => setQuery({ state: null, agent: null, text: null })}>Show all</Button>
     </Empty>
   ) : (
     <Empty icon="schedules" title="Nothing fires by itself">
@@ -147,7 +147,7 @@ function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
 }
 
 const Row = memo(function Row({ of }: Readonly<{ of: Schedule }>) {
-  const { tone, word } = stateOf(of);
+  const { tone, word } = describeState(of);
   const [next, ...later] = of.upcoming;
   const zone = zoneOf(of.spec);
   return (
@@ -156,17 +156,17 @@ const Row = memo(function Row({ of }: Readonly<{ of: Schedule }>) {
         <Tag tone={tone}>{word}</Tag>
       </span>
       <span className={css.name}>
-        <Link to={scheduleAt(of.schedule)}>{of.schedule}</Link>
+        <Link to={schedulePath(of.schedule)}>{of.schedule}</Link>
         <span className={css.small}>
           {of.spec.agent} for {of.spec.owner}
         </span>
       </span>
       <span className={css.when}>
-        {whenWords(of.spec)}
+        {describeWhen(of.spec)}
         <span className={css.small}>{of.spec.when.kind === "cron" ? `${of.spec.when.cron} · ${of.spec.when.timezone}` : ""}</span>
       </span>
       <span className={css.next}>
-        <span className={css.label}>Next</span> {next === undefined ? unplanned(of) : <Due at={next} zone={zone} />}
+        <span className={css.label}>Next</span> {next === undefined ? whyNotPlanned(of) : <Due at={next} zone={zone} />}
         <span className={css.small}>
           {later.map((at, i) => (
             <span key={at}>
@@ -193,7 +193,7 @@ function Last({ of: { last } }: Readonly<{ of: Schedule }>) {
   return (
     <>
       <span className={css.label}>Last</span>{" "}
-      <Link to={sessionAt(last.session)}>
+      <Link to={sessionPath(last.session)}>
         <Time at={last.at} />
       </Link>{" "}
       {last.ending === null ? <Tag tone="act">not over</Tag> : <Tag tone={endingTone(last.ending)}>{last.ending}</Tag>}

@@ -2,25 +2,25 @@
  * Where other systems reach agents. The question it answers: did it arrive, and what became of it?
  * O67 a delivery that was taken leads to its session; what was not says why; somebody who cannot sign shows as a number.
  */
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
-import { useCalled, useHub } from "../../link/use.ts";
-import { Exact } from "../../parts/Exact.tsx";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Link } from "../../parts/Link.tsx";
-import { Listed } from "../../parts/Listed.tsx";
+import { PagedList } from "../../parts/lists/PagedList.tsx";
 import { Empty, Sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
-import { Time, useNow } from "../../parts/Time.tsx";
-import { chatWith, sessionAt } from "../../places.ts";
+import { ExactText } from "../../parts/text/ExactText.tsx";
+import { Time, useNow } from "../../parts/time/Time.tsx";
+import { chatWithPath, sessionPath } from "../../routing/addresses.ts";
 import css from "./Schedules.module.css";
 
-type Hook = RouteOutput<"webhooks">["items"][number];
-type Delivery = RouteOutput<"deliveries">["items"][number];
+type Hook = OperationOutput<"webhooks">["items"][number];
+type Delivery = OperationOutput<"deliveries">["items"][number];
 
 export function Webhooks() {
   const hub = useHub();
-  const first = useCalled("webhooks", { query: { limit: 100 } }, ["session.opened"]);
+  const first = useQuery("webhooks", { query: { limit: 100 } }, ["session.opened"]);
   useEachTick(first.reload);
   const pages = usePages({
     first: first.value,
@@ -30,7 +30,7 @@ export function Webhooks() {
     failed: "More webhooks could not be read",
   });
   return (
-    <Listed
+    <PagedList
       label="Webhooks"
       asked={first}
       pages={pages}
@@ -45,7 +45,7 @@ export function Webhooks() {
           path, who sends, and the secret they sign with. Each delivery opens one session, labelled <code>untrusted</code>.
         </p>
       </Empty>
-    </Listed>
+    </PagedList>
   );
 }
 
@@ -64,11 +64,11 @@ const Card = memo(function Card({ of }: Readonly<{ of: Hook }>) {
         <strong>{webhook}</strong> <Tag>{provider}</Tag> <code>{`POST ${location.origin}${path}`}</code>
       </p>
       <p className={css.small}>
-        To <Link to={chatWith(agent)}>{agent}</Link> on behalf of {owner}; declared in <code>{from}</code>.
+        To <Link to={chatWithPath(agent)}>{agent}</Link> on behalf of {owner}; declared in <code>{from}</code>.
         {filter.length === 0 ? null : (
           <>
             {" "}
-            Only where <Exact text={filter.join(", ")} />.
+            Only where <ExactText text={filter.join(", ")} />.
           </>
         )}
       </p>
@@ -104,7 +104,7 @@ const WHAT: Readonly<Record<Delivery["what"], readonly [Tone, string]>> = {
 };
 
 function Deliveries({ of: { agent, webhook, told } }: Readonly<{ of: Hook }>) {
-  const asked = useCalled("deliveries", { params: { agent, webhook }, query: { limit: 5 } }, ["session.opened"]);
+  const asked = useQuery("deliveries", { params: { agent, webhook }, query: { limit: 5 } }, ["session.opened"]);
   const count = told.accepted + told.known + told.ignored + told.refused;
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever something else came
   useEffect(asked.reload, [count, asked.reload]);
@@ -125,8 +125,8 @@ function Deliveries({ of: { agent, webhook, told } }: Readonly<{ of: Hook }>) {
             <Time at={one.at} />
           </span>
           <span>
-            <Tag tone={WHAT[one.what][0]}>{WHAT[one.what][1]}</Tag> {one.delivery === null ? null : <Exact text={one.delivery} />}{" "}
-            {one.session === null ? null : <Link to={sessionAt(one.session)}>{one.session}</Link>}
+            <Tag tone={WHAT[one.what][0]}>{WHAT[one.what][1]}</Tag> {one.delivery === null ? null : <ExactText text={one.delivery} />}{" "}
+            {one.session === null ? null : <Link to={sessionPath(one.session)}>{one.session}</Link>}
             {one.detail === "" ? null : <Sentence text={one.detail} />}
           </span>
         </li>

@@ -3,15 +3,15 @@ import { type SessionView, tokensText } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
 import type { Item } from "@orgate/core/wire";
 import { useDeferredValue, useMemo } from "react";
-import { useCalled } from "../../link/use.ts";
-import { Facts } from "../../parts/Figures.tsx";
+import { useQuery } from "../../link/use.ts";
+import { Facts } from "../../parts/charts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Failing, Loading } from "../../parts/States.tsx";
-import { Stored } from "../../parts/Stored.tsx";
+import { StoredEntry } from "../../parts/StoredEntry.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { countText, moneyText, span } from "../../parts/time.ts";
-import { approvalAt } from "../../places.ts";
-import { type EntryRow, stepper } from "./account.ts";
+import { countText, formatDuration, moneyText } from "../../parts/time/time.ts";
+import { approvalPath } from "../../routing/addresses.ts";
+import { type EntryRow, stepper } from "./entry-rows.ts";
 import css from "./Session.module.css";
 import { endingTone, STATE_TONES } from "./states.ts";
 
@@ -85,7 +85,7 @@ function Questions({ view }: Readonly<{ view: SessionView }>) {
   return (
     <span className={css.tags}>
       {view.openQuestions.map((approval) => (
-        <Link key={approval} to={approvalAt(approval)}>
+        <Link key={approval} to={approvalPath(approval)}>
           {approval}
         </Link>
       ))}
@@ -102,7 +102,7 @@ function lately(item: SessionView["items"][number]): string {
     case "thinking":
       return `thought: ${item.text.slice(0, 80)}`;
     case "call":
-      return `${item.tool} (${item.summary}): ${item.status}${item.durationMs === null ? "" : `, ${span(item.durationMs)}`}`;
+      return `${item.tool} (${item.summary}): ${item.status}${item.durationMs === null ? "" : `, ${formatDuration(item.durationMs)}`}`;
     case "question":
       return `asked: ${item.asks.map(({ question }) => question).join(" ")} (${item.state})`;
     case "notice":
@@ -113,7 +113,7 @@ function lately(item: SessionView["items"][number]): string {
 }
 
 export function EntryPane({ session, row }: Readonly<{ session: SessionId; row: EntryRow }>) {
-  const asked = useCalled("storedEntry", { params: { session, seq: row.seq } });
+  const asked = useQuery("storedEntry", { params: { session, seq: row.seq } });
   if (asked.problem !== null && asked.value === null) return <Failing problem={asked.problem} again={asked.reload} />;
-  return asked.value === null ? <Loading /> : <Stored of={asked.value} />;
+  return asked.value === null ? <Loading /> : <StoredEntry of={asked.value} />;
 }

@@ -6,22 +6,22 @@
 import { type SessionView, sessionTitle, tokensText } from "@orgate/core/journal/view";
 import { isSessionId, type Seq, type SessionId, seq as toSeq } from "@orgate/core/vocab";
 import { memo, useCallback, useState } from "react";
-import { useShortcuts } from "../../app/shortcuts.ts";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
+import { VirtualList } from "../../parts/lists/VirtualList.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { Time } from "../../parts/Time.tsx";
-import { countText, exactTime, moneyText } from "../../parts/time.ts";
-import { toast, toastProblem } from "../../parts/toasts.ts";
+import { Time } from "../../parts/time/Time.tsx";
+import { countText, exactTime, moneyText } from "../../parts/time/time.ts";
 import tones from "../../parts/tones.module.css";
-import { VirtualList } from "../../parts/VirtualList.tsx";
-import { chatOf, sessionAt } from "../../places.ts";
-import { go, goQuery } from "../../router.ts";
-import { type EntryRow, useAccount } from "./account.ts";
+import { chatPath, sessionPath } from "../../routing/addresses.ts";
+import { navigate, setQuery } from "../../routing/router.ts";
+import { useShortcuts } from "../../state/shortcuts.ts";
+import { toast, toastProblem } from "../../state/toasts.ts";
+import { type EntryRow, useEntryRows } from "./entry-rows.ts";
 import { EntryPane, StatePane } from "./Panes.tsx";
 import css from "./Session.module.css";
 import { STATE_TONES } from "./states.ts";
@@ -44,14 +44,14 @@ export function SessionScreen({ session, query }: Readonly<{ session: string; qu
 type Given = Readonly<{ session: SessionId; wanted: number; tab: "state" | "entry" }>;
 
 function Told({ session, wanted, tab }: Given) {
-  const { account, feed } = useAccount(session);
+  const { account, feed } = useEntryRows(session);
   const { rows, timeline } = account;
   const [goTo, setGoTo] = useState<number | null>(null);
   const last = rows.length;
   const at = Number.isSafeInteger(wanted) && wanted >= 1 && wanted <= last ? wanted : last;
   const row = rows[at - 1] ?? null;
   const step = useCallback((to: number, scroll = true) => {
-    goQuery({ at: String(to) });
+    setQuery({ at: String(to) });
     if (scroll) setGoTo(to - 1);
   }, []);
   const choose = useCallback((seq: Seq) => step(seq), [step]);
@@ -67,7 +67,7 @@ function Told({ session, wanted, tab }: Given) {
     { keys: "k", says: "Entry before", run: () => by(-1), repeats: true },
     { keys: "n", says: "Next turn", run: () => toTurn(1), repeats: true },
     { keys: "p", says: "Turn before", run: () => toTurn(-1), repeats: true },
-    { keys: "e", says: "State or raw entry", run: () => goQuery({ show: tab === "entry" ? null : "entry" }) },
+    { keys: "e", says: "State or raw entry", run: () => setQuery({ show: tab === "entry" ? null : "entry" }) },
   ]);
 
   if (feed === null || last === 0) return <Nothing problem={feed?.ended?.problem ?? null} isThere={feed?.caughtUp === true} />;
@@ -101,7 +101,7 @@ function Told({ session, wanted, tab }: Given) {
             <Tabs
               label="What is shown of the entry"
               at={tab}
-              choose={(to) => goQuery({ show: to === "entry" ? "entry" : null })}
+              choose={(to) => setQuery({ show: to === "entry" ? "entry" : null })}
               tabs={[
                 { id: "state", title: `State at ${at}` },
                 { id: "entry", title: "Raw entry" },
@@ -155,8 +155,8 @@ function Lead({ view }: Readonly<{ view: SessionView }>) {
           opened <Time at={view.openedAt} />
         </span>
       )}
-      {view.parent === null ? null : <Link to={sessionAt(view.parent)}>works for another</Link>}
-      {view.forkedFrom === null ? null : <Link to={sessionAt(view.forkedFrom.session, view.forkedFrom.at)}>forked from another</Link>}
+      {view.parent === null ? null : <Link to={sessionPath(view.parent)}>works for another</Link>}
+      {view.forkedFrom === null ? null : <Link to={sessionPath(view.forkedFrom.session, view.forkedFrom.at)}>forked from another</Link>}
       {view.labels.map((label) => (
         <Tag key={label} tone="bad">
           {label}
@@ -180,14 +180,14 @@ function Doing({ session, at }: Readonly<{ session: SessionId; at: EntryRow | nu
       title: "Forked",
       detail: `what was said up to entry ${at.seq} goes on in a session of its own; this one is as it was`,
     });
-    go(chatOf(came.value.session));
+    navigate(chatPath(came.value.session));
   };
   return (
     <>
       <Button size="small" icon="undo" busy={busy} disabled={at === null} onClick={() => void fork()}>
         Fork from here
       </Button>
-      <Link to={chatOf(session)}>Open as a chat</Link>
+      <Link to={chatPath(session)}>Open as a chat</Link>
       <a href={`/api/v1/journal/export?session=${encodeURIComponent(session)}`} download={`${session}.jsonl`}>
         Export with proof
       </a>

@@ -1,20 +1,20 @@
 /** All sessions, newest first; and one of them, at an address of its own. */
 import { escapeHidden, type SessionId } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { memo } from "react";
 import { usePages } from "../../link/pages.ts";
-import { useCalled, useHub } from "../../link/use.ts";
+import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
-import { Fields, Select, Text } from "../../parts/Fields.tsx";
+import { Fields, Select, Text } from "../../parts/forms/Fields.tsx";
 import { Link } from "../../parts/Link.tsx";
-import { Listed } from "../../parts/Listed.tsx";
+import { PagedList } from "../../parts/lists/PagedList.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { Time } from "../../parts/Time.tsx";
-import { countText } from "../../parts/time.ts";
-import { sessionAt } from "../../places.ts";
-import { goQuery } from "../../router.ts";
+import { Time } from "../../parts/time/Time.tsx";
+import { countText } from "../../parts/time/time.ts";
+import { sessionPath } from "../../routing/addresses.ts";
+import { setQuery } from "../../routing/router.ts";
 import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
 import { SessionScreen } from "./Session.tsx";
@@ -26,7 +26,7 @@ export default function Sessions({ params, query }: ScreenProps) {
   return session === undefined ? <All query={query} /> : <SessionScreen key={session} session={session} query={query} />;
 }
 
-type Summary = RouteOutput<"sessions">["items"][number];
+type Summary = OperationOutput<"sessions">["items"][number];
 const STATES = ["running", "waiting", "idle", "closed"] as const;
 const TOPICS = ["session.opened", "turn.started", "turn.ended", "approval.asked", "approval.answered", "session.closed"] as const;
 const PAGE = 100;
@@ -37,7 +37,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
   const agent = query.get("agent") ?? "";
   const text = query.get("text") ?? "";
   const asked = { limit: PAGE, ...(state === null ? {} : { state }), ...(agent === "" ? {} : { agent }) };
-  const first = useCalled("sessions", { query: asked }, TOPICS);
+  const first = useQuery("sessions", { query: asked }, TOPICS);
   const pages = usePages({
     first: first.value,
     key: JSON.stringify(asked),
@@ -60,13 +60,13 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
         <Select
           label="State"
           value={state ?? ""}
-          choose={(value) => goQuery({ state: value })}
+          choose={(value) => setQuery({ state: value })}
           choices={[{ value: "", text: "Any" }, ...STATES.map((value) => ({ value, text: value }))]}
         />
         <AgentSelect agent={agent} />
-        <Text label="Title, person or id" value={text} set={(value) => goQuery({ text: value })} placeholder="refund, ana, s_…" />
+        <Text label="Title, person or id" value={text} set={(value) => setQuery({ text: value })} placeholder="refund, ana, s_…" />
       </Fields>
-      <Listed
+      <PagedList
         label="Sessions"
         asked={first}
         pages={pages}
@@ -77,7 +77,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
         more="Load older ones"
       >
         <None isFiltered={state !== null || agent !== "" || text !== ""} />
-      </Listed>
+      </PagedList>
     </Page>
   );
 }
@@ -86,7 +86,7 @@ function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
   return isFiltered ? (
     <Empty icon="search" title="No session fits">
       <p>Take a filter away, or load older ones.</p>
-      <Button onClick={() => goQuery({ state: null, agent: null, text: null })}>Show all</Button>
+      <Button onClick={() => setQuery({ state: null, agent: null, text: null })}>Show all</Button>
     </Empty>
   ) : (
     <Empty icon="sessions" title="No sessions yet">
@@ -103,7 +103,7 @@ const MADE = /^key-[0-9a-f]{32,}$/;
 
 const SessionRow = memo(function SessionRow({ of }: Readonly<{ of: Summary }>) {
   return (
-    <Link className={css.row} to={sessionAt(of.session as SessionId)}>
+    <Link className={css.row} to={sessionPath(of.session as SessionId)}>
       <span className={css.state}>
         {of.halted !== null && of.state === "running" ? (
           <Tag tone="bad">halted</Tag>

@@ -2,11 +2,11 @@
 import type { Span, TimelineView } from "@orgate/core/journal/view";
 import { count, type Seq } from "@orgate/core/vocab";
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { theme } from "../../app/kept.ts";
-import { useCell } from "../../link/cell.ts";
 import { Button } from "../../parts/Button.tsx";
-import { span as spanText } from "../../parts/time.ts";
+import { formatDuration as spanText } from "../../parts/time/time.ts";
 import tones from "../../parts/tones.module.css";
+import { useCell } from "../../state/cell.ts";
+import { theme } from "../../state/preferences.ts";
 import { coloursOf, draw } from "./draw.ts";
 import { type Layout, layOut, scaled, showing, spanAt, type Window, windowOf, zoomed } from "./layout.ts";
 import css from "./Timeline.module.css";

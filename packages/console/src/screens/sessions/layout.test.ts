@@ -1,7 +1,7 @@
 import { timelineOf } from "@orgate/core/journal/view";
 import { VIEW_CASES } from "@orgate/core/testing";
 import { expect, test } from "vitest";
-import { openAccount, stepper } from "./account.ts";
+import { openEntryRows, stepper } from "./entry-rows.ts";
 import { layOut, showing, spanAt, windowOf, zoomed } from "./layout.ts";
 
 const laid = VIEW_CASES.map(({ name, entries }) => {
@@ -51,7 +51,7 @@ test("O62 a span is found where it is drawn; a window holds what is looked at, h
 test("O55 every entry has its row, in order, folded once; the state at an entry is that of its fold, forward and back", () => {
   for (const { entries } of VIEW_CASES) {
     const items = entries.map((entry) => ({ kind: "entry", position: null, entry }) as const);
-    const account = openAccount();
+    const account = openEntryRows();
     for (let n = 1; n <= items.length; n += 1) account.grow(items, n);
     account.grow(items, items.length);
     expect(account.rows.map(({ seq }) => seq)).toEqual(entries.map(({ seq }) => seq));

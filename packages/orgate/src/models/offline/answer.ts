@@ -9,7 +9,7 @@ import type { Json, JsonObject } from "@orgate/core";
 /** What may be taken, each once. */
 export type AnswerSources = { texts: string[]; numbers: number[]; said: ReadonlySet<string>; results: readonly Json[] };
 
-export const answerBy = (schema: JsonObject, sources: AnswerSources): Json =>
+export const answerFromSources = (schema: JsonObject, sources: AnswerSources): Json =>
   valueBy(schema, { root: schema, sources, name: null, depth: 0 });
 
 type At = Readonly<{ root: JsonObject; sources: AnswerSources; name: string | null; depth: number }>;

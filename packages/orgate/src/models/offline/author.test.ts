@@ -1,7 +1,7 @@
 import { formatSymbi } from "@orgate/core/symbi";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { authored } from "./author.ts";
+import { writeAgentDraft } from "./author.ts";
 
 const saved = z.object({ content: z.string() });
 const TOOLS = JSON.stringify({
@@ -9,7 +9,7 @@ const TOOLS = JSON.stringify({
 });
 /** What it says and proposes once its calls have come to what `validated` says. */
 const asked = (input: string, validated?: string) =>
-  authored({
+  writeAgentDraft({
     input,
     results: [
       { tool: "list_tools", text: TOOLS, isError: false },

@@ -34,7 +34,7 @@ const KNOWS = `I am the offline author: fixed rules, no language. I can write
 and show it first, saving nothing: how would you write an agent NAME that reads notes?
 For anything else name a model in agents/shell.symbi.`;
 
-export function authored(turn: AuthorTurn): AuthorDraft {
+export function writeAgentDraft(turn: AuthorTurn): AuthorDraft {
   const isQuestion = QUESTION.test(turn.input);
   const input = isQuestion ? turn.input.replace(QUESTION, "write ").replace(/[\s?]+$/, "") : turn.input;
   const { what: said = "", rest = "" } = REQUEST.exec(input)?.groups ?? {};

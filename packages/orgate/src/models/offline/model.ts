@@ -27,9 +27,9 @@ import {
 } from "@orgate/core";
 import type { Clock } from "@orgate/core/loop";
 import * as z from "zod";
-import { answerBy } from "./answer.ts";
-import { authored } from "./author.ts";
-import { asText, fillJson, flawIn, isList, within } from "./template.ts";
+import { answerFromSources } from "./answer.ts";
+import { writeAgentDraft } from "./author.ts";
+import { asText, fillJson, findTemplateFlaw, isList, within } from "./template.ts";
 
 const regularExpression = z.string().refine(isPattern, "is no regular expression");
 
@@ -51,7 +51,7 @@ const ruleSchema = z.strictObject({
   say: z
     .string()
     .superRefine((text, refused) => {
-      const flaw = flawIn(text);
+      const flaw = findTemplateFlaw(text);
       if (flaw !== null) refused.addIssue({ code: "custom", message: flaw });
     })
     .optional(),
@@ -100,7 +100,7 @@ function following(id: string, options: unknown, clock: Clock): Model {
     if (log !== undefined) appendFileSync(log, requestLine(request));
     const turn = turnOf(request.messages);
     const rule = firstFitting(rules, turn);
-    const draft = rule !== null ? filled(rule, turn) : isAuthor ? authored(turn) : obvious(id, turn, request);
+    const draft = rule !== null ? filled(rule, turn) : isAuthor ? writeAgentDraft(turn) : obvious(id, turn, request);
     const { parts, cut } = partsOf(draft, request);
     await stream(parts, preview, { clock, delayMs, signal });
     const calls = parts.some((part) => part.kind === "call");
@@ -246,7 +246,7 @@ function obvious(id: string, turn: Turn, { tools, answer }: ModelRequest): Draft
 
 const structured = (schema: JsonObject, { input, results }: Turn): string =>
   JSON.stringify(
-    answerBy(schema, { ...saidIn(input), results: results.filter(({ isError }) => !isError).map(({ text }) => parsed(text)) }),
+    answerFromSources(schema, { ...saidIn(input), results: results.filter(({ isError }) => !isError).map(({ text }) => parsed(text)) }),
   );
 
 const saying = (say: string): Draft => ({ think: null, say, calls: [] });

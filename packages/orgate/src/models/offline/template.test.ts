@@ -1,6 +1,6 @@
 import type { Json } from "@orgate/core";
 import { expect, test } from "vitest";
-import { fillJson, flawIn, within } from "./template.ts";
+import { fillJson, findTemplateFlaw, within } from "./template.ts";
 
 const TURN: Json = {
   agents: [
@@ -25,9 +25,9 @@ test("W140 a place alone is the value itself, within words it is text, and brace
 });
 
 test("W140 a text whose places do not fit together is refused", () => {
-  expect(flawIn("{{#each a}}{{item}}{{else}}{{/each}}{{b}}")).toBeNull();
-  expect(flawIn("{{#each a}}")).toContain("no `{{/each}}`");
-  expect(flawIn("{{/each}}")).toContain("behind no");
-  expect(flawIn("{{else}}")).toContain("behind no");
-  expect(flawIn("{{#if a}}")).toContain("is no place");
+  expect(findTemplateFlaw("{{#each a}}{{item}}{{else}}{{/each}}{{b}}")).toBeNull();
+  expect(findTemplateFlaw("{{#each a}}")).toContain("no `{{/each}}`");
+  expect(findTemplateFlaw("{{/each}}")).toContain("behind no");
+  expect(findTemplateFlaw("{{else}}")).toContain("behind no");
+  expect(findTemplateFlaw("{{#if a}}")).toContain("is no place");
 });

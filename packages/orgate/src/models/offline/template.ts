@@ -24,7 +24,7 @@ export function fillJson(template: Json, look: TemplateLookup): Json {
 }
 
 /** What is wrong with the places of a text; null: nothing. */
-export function flawIn(template: string): string | null {
+export function findTemplateFlaw(template: string): string | null {
   let depth = 0;
   for (const [, key = ""] of template.matchAll(PLACE)) {
     if (EACH.test(key)) depth += 1;

@@ -4,7 +4,7 @@
  */
 import { type Agent, type Equipment, equipAgent, NO_EQUIPMENT, type Skill, type Tool } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
-import { mustFit, objectWith, text } from "../../node/argument-checks.ts";
+import { assertArguments, objectWith, text } from "../../node/argument-checks.ts";
 import { mustHaveSkills } from "../agent-settings.ts";
 import { finishAgent, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
 import { buildAgent, readSymbiFiles, refuseAll, type SymbiSource, problemAt as symbiProblemAt } from "./symbi-files.ts";
@@ -30,7 +30,7 @@ const FILES = ["agents/*.symbi", "agents/*.dsl"];
 
 /** The agents of the files, each with all that it says. Throws `file-bad` with line and column. Give them to `cedarPolicies` too: what they say of policies is decided there. */
 export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly Agent[]> {
-  mustFit("symbiAgents", { options: objectWith({ root: text(ROOT_HINT) }, ROOT_HINT) }, options);
+  assertArguments("symbiAgents", { options: objectWith({ root: text(ROOT_HINT) }, ROOT_HINT) }, options);
   const { root, files = FILES, tools = [], skills = [], groups = {}, prices = {} } = options;
   const sources = (await readSymbiFiles(root, files)).map((read) => {
     if (read.kind === "problems") throw refuseAll(read.path, read.problems);

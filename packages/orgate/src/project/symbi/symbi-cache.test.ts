@@ -5,7 +5,7 @@ import { type Agent, isFault, type Tool } from "@orgate/core";
 import { compilePolicies, readSymbi, type SymbiFile } from "@orgate/core/symbi";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openProject } from "../../config/project-toml.ts";
-import { type Remembered, rememberedIn } from "../../files/file-cache.ts";
+import { type FileCache, openFileCache } from "../../files/file-cache.ts";
 import { sha256 } from "../../node/crypto.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import { agentMemory, projectMemory } from "./symbi-cache.ts";
@@ -32,9 +32,9 @@ const agent = (name: string, rule: string): string =>
   `metadata { description = "It says things." }\nagent ${name} {\n  capabilities = [echo]\n  policy p {\n    ${rule}\n  }\n}\n`;
 
 /** How often something was found, and how often it had to be made. */
-function counted(memory: Remembered) {
+function counted(memory: FileCache) {
   const met = { found: 0, made: 0 };
-  const counting: Remembered = {
+  const counting: FileCache = {
     ...memory,
     find(digest) {
       const json = memory.find(digest);
@@ -102,7 +102,7 @@ test("R19 every piece of the guide, and our own agent, come back as they were an
   const repository = join(import.meta.dirname, "../../../../..");
   const pages = ["docs/guide/symbi.md", "docs/guide/agents.md"].map((page) => readFileSync(join(repository, page), "utf8"));
   const snippets = pages.flatMap((page) => [...page.matchAll(/```symbi\n([\s\S]*?)```/g)].map(([, code = ""]) => code));
-  const memory = agentMemory(rememberedIn({ home: root, root, stamp: "", hash: sha256 }));
+  const memory = agentMemory(openFileCache({ home: root, root, stamp: "", hash: sha256 }));
   let agents = 0;
   for (const text of [...snippets, readFileSync(join(repository, "agents/shell.symbi"), "utf8")]) {
     const read = readSymbi(text, "agents/x.symbi");

@@ -1,5 +1,5 @@
 /**
- * What `.symbi` files were found to say, remembered: the file as it was read, and its rules as Cedar (decision 0066). Both are made from text, tools and groups alone,
+ * What `.symbi` files were found to say, remembered: the file as it was read, and its rules as Cedar (decision 0051). Both are made from text, tools and groups alone,
  * which is what they are known by; what was wrong is never kept, so it is looked at, and refused, every time.
  *
  * R19 an agent's file that has not changed, with tools, groups and code that have not changed, is neither read nor compiled again by the commands that run agents; it
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import type { Compiled, SymbiFile } from "@orgate/core/symbi";
 import type { Config } from "../../config/config.ts";
-import { NOTHING_REMEMBERED, type Remembered, rememberedIn } from "../../files/file-cache.ts";
+import { type FileCache, NO_FILE_CACHE, openFileCache } from "../../files/file-cache.ts";
 import { codeFiles } from "../../node/code-files.ts";
 import { sha256 } from "../../node/crypto.ts";
 import type { Env } from "../../node/env.ts";
@@ -33,15 +33,15 @@ const ROOMS = ["vocab", "agents", "agents/symbi", "gate"];
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 /** What is remembered of this project by the person who runs it. */
-export const projectMemory = (config: Pick<Config, "root">, env: Env): Remembered =>
-  rememberedIn({
+export const projectMemory = (config: Pick<Config, "root">, env: Env): FileCache =>
+  openFileCache({
     home: orgateHome(env),
     root: config.root,
     stamp: [version(), process.version, codeFiles(ROOMS, [HERE, join(HERE, "chunks")])].join("\n"),
     hash: sha256,
   });
 
-export function agentMemory(remembered: Remembered = NOTHING_REMEMBERED): AgentMemory {
+export function agentMemory(remembered: FileCache = NO_FILE_CACHE): AgentMemory {
   const digests = new WeakMap<SeenTool, string>();
   const digestOf = (tool: SeenTool): string => {
     const known = digests.get(tool) ?? sha256(JSON.stringify(tool));

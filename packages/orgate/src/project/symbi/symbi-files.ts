@@ -3,6 +3,7 @@
  *
  * Y6 an agent in a `.symbi` file is an agent like any other; what is wrong is refused with file, line and column, and how much more there is.
  */
+
 import { realpathSync } from "node:fs";
 import {
   type Agent,
@@ -17,11 +18,12 @@ import {
   type Tool,
 } from "@orgate/core";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
-import { type Draft, draftAt, draftedIn } from "../../files/file-overlay.ts";
+import { type Draft, findDraft, matchDrafts } from "../../files/file-overlay.ts";
 import { readTextFile } from "../../files/text-file.ts";
-import { fileBad, labelled, projectFilesIn } from "../../guard/modules.ts";
-import { type PriceList, pricesFor } from "../../models/agent-prices.ts";
-import { standIn } from "../../toolclad/unusable-tool.ts";
+import { fileBad, matchProjectFiles, toProjectPath } from "../../guard/modules.ts";
+import { findAgentPrices, type PriceList } from "../../models/agent-prices.ts";
+import { errorMessage } from "../../node/error-message.ts";
+import { unusableTool } from "../../toolclad/unusable-tool.ts";
 import { defineTelling } from "../agent-settings.ts";
 
 const MAX_BYTES = 1024 * 1024;
@@ -49,7 +51,7 @@ export async function readSymbiFiles(
   memory: CachedSymbi = NEVER_READ,
 ): Promise<readonly ReadSource[]> {
   const folder = realpathSync(root);
-  const files = [...new Set([...projectFilesIn(folder, patterns, "agents"), ...draftedIn(folder, patterns, drafts)])].sort();
+  const files = [...new Set([...matchProjectFiles(folder, patterns, "agents"), ...matchDrafts(folder, patterns, drafts)])].sort();
   const reads: ReadSource[] = [];
   for (const path of files) reads.push(await readOne(folder, path, drafts, memory));
   return reads;
@@ -60,7 +62,7 @@ export type CachedSymbi = Readonly<{ read(text: string, file: string): SymbiFile
 const NEVER_READ: CachedSymbi = { read: () => null, keepRead: () => {} };
 
 async function readOne(root: string, path: string, drafts: readonly Draft[], memory: CachedSymbi): Promise<ReadSource> {
-  const file = labelled(root, path);
+  const file = toProjectPath(root, path);
   const trouble = (detail: string, hint: string): ReadSource => ({
     kind: "problems",
     path,
@@ -71,7 +73,7 @@ async function readOne(root: string, path: string, drafts: readonly Draft[], mem
   if (!/^[\p{L}\p{N}][\p{L}\p{N}._/-]*$/u.test(file))
     return trouble("its name cannot stand in a policy's", "use letters, digits, `.`, `_` and `-`");
   try {
-    const text = draftAt(path, root, drafts) ?? readTextFile(path, MAX_BYTES);
+    const text = findDraft(path, root, drafts) ?? readTextFile(path, MAX_BYTES);
     const known = memory.read(text, file);
     if (known !== null) return { kind: "source", source: { symbi: known, path } };
     const read = (await import("@orgate/core/symbi")).readSymbi(text, file);
@@ -79,7 +81,7 @@ async function readOne(root: string, path: string, drafts: readonly Draft[], mem
     memory.keepRead(text, read.symbi);
     return { kind: "source", source: { symbi: read.symbi, path } };
   } catch (error) {
-    return trouble(error instanceof Error ? error.message : String(error), "it must be a readable text file");
+    return trouble(errorMessage(error), "it must be a readable text file");
   }
 }
 
@@ -122,14 +124,14 @@ export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, bro
     if (found !== undefined) return [found.tool];
     if (wrong === undefined) {
       if (!lacks) problems.push(problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box)));
-      return /^[\w-]{1,64}$/.test(name) ? [standIn(name)] : [];
+      return /^[\w-]{1,64}$/.test(name) ? [unusableTool(name)] : [];
     }
     const { file, line, column, detail, hint } = wrong;
     unfit.push({ tool: name, at, file, line, column, detail, hint });
-    return [standIn(name)];
+    return [unusableTool(name)];
   });
   const { definition } = draft;
-  const known = pricesFor([definition.model ?? DEFAULT_MODEL, ...(definition.fallbacks ?? [])], definition.prices, prices);
+  const known = findAgentPrices([definition.model ?? DEFAULT_MODEL, ...(definition.fallbacks ?? [])], definition.prices, prices);
   let cause: unknown;
   const agent = defineTelling(
     {

@@ -6,7 +6,7 @@ import { type Case, caseSchema, cedarGate, loadPolicies, runCase } from "@orgate
 import { expect, test } from "vitest";
 import { sha256 } from "../../node/crypto.ts";
 import { cedarEngine } from "../../policies/cedar-engine.ts";
-import { castOf, NO_GROUPS, tryFolder } from "../../policies/policies.ts";
+import { NO_GROUPS, toCast, tryLoadFolder } from "../../policies/policies.ts";
 import { GROUPS, deciderOf as gateOf, made, tools } from "./fixtures/symbi-stand.ts";
 
 const agentText = (rules: string, more = "") => `agent worker {
@@ -495,7 +495,7 @@ test("Y32 what is audited is recorded as it would be refused, and nothing else c
   if (found.kind === "problems") throw new Error(found.text);
   const loaded = loadPolicies(
     found.agents.flatMap((a) => a.policies),
-    castOf(found.agents, GROUPS),
+    toCast(found.agents, GROUPS),
     cedarEngine(),
   );
   if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
@@ -662,7 +662,7 @@ agent second { capabilities = [look] policy p { allow: look } with instructions 
     const files = found.agents.flatMap((a) =>
       a.policies.map((file) => (file.agent === idle ? { ...file, idle: { agent: file.agent, pieces: file.pieces } } : file)),
     );
-    const loaded = loadPolicies(files, castOf(found.agents, GROUPS), cedarEngine());
+    const loaded = loadPolicies(files, toCast(found.agents, GROUPS), cedarEngine());
     if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
     return cedarGate(loaded.set, cedarEngine(), sha256);
   };
@@ -688,7 +688,7 @@ agent second { capabilities = [look] policy p { allow: look } with instructions 
     const load = (...cases: readonly object[]) => {
       writeFileSync(join(folder, "base.cases.json"), JSON.stringify(cases));
       const place = { folder, label: "policies", within: folder };
-      return tryFolder({ place, agents: found.agents, groups: NO_GROUPS, surface: "cli", only: new Set(["worker"]) });
+      return tryLoadFolder({ place, agents: found.agents, groups: NO_GROUPS, surface: "cli", only: new Set(["worker"]) });
     };
     expect(load({ name: "it looks", ...look, agent: "second", verdict: "allow" })).toMatchObject({ kind: "loaded" });
     expect(load({ name: "it looks", ...look, agent: "second", verdict: "deny" })).toMatchObject({

@@ -5,9 +5,10 @@ import { callId, defineAgent, defineTool, digest, isFault, type Row, type Sessio
 import { afterEach, expect, test } from "vitest";
 import { ed25519, sha256 } from "../../node/crypto.ts";
 import { createPerson, type Person, signIntent } from "../../store/keyring.ts";
-import { NODE } from "../compose.ts";
+import type { Runtime } from "../api.ts";
 import type { Notice } from "../notices.ts";
-import { createRuntime, type Runtime } from "../runtime.ts";
+import { NODE } from "../ports/outside.ts";
+import { createRuntime } from "../runtime.ts";
 import { spanText, widestText } from "./approvals.ts";
 
 const folders: string[] = [];

@@ -47,8 +47,8 @@ import {
 import { readGrant, refusalFor, survivesAll, tooWide, type WidestGrant } from "@orgate/core/gate";
 import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import type { Person } from "../../store/keyring.ts";
-import { checkPerson } from "../../store/open-read-only.ts";
-import type { OpenProjectStore } from "../compose.ts";
+import { findPersonProblem } from "../../store/open-read-only.ts";
+import type { OpenProjectStore } from "../ports/project-store.ts";
 import { resolvedSince } from "./resolved-since.ts";
 
 export type QuestionView = Readonly<{
@@ -233,7 +233,7 @@ export type Acting = Readonly<{ place: Pick<OpenProjectStore, "keyring" | "order
 
 /** Their key counts in this project, and they have it. */
 export async function known({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
-  const doubt = checkPerson(await place.keyring.refresh(), person);
+  const doubt = findPersonProblem(await place.keyring.refresh(), person);
   if (doubt !== null) throw notPermitted(person, what, doubt);
   return { kind: "user", id: person.name };
 }

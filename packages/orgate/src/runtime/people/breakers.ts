@@ -6,7 +6,7 @@
 import { type Agent, breakerSubject, FaultError, type Millis, millis, seq, toolsOf } from "@orgate/core";
 import { BREAKER, BREAKERS, type BreakerState, foldBreaker, type Journal, type StandingBreaker } from "@orgate/core/journal";
 import { nearestWord } from "@orgate/core/vocab";
-import type { OpenProjectStore } from "../compose.ts";
+import type { OpenProjectStore } from "../ports/project-store.ts";
 import { type Acting, demandReason, known, mayAct } from "./approvals.ts";
 
 /** `state` as it is now: an open one whose time is up lets calls try, whether or not anybody has written that down. */

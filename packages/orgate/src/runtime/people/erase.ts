@@ -5,8 +5,9 @@ import { count, ERASURES, FaultError, type Principal, type Seq, type SessionId }
 import type { SessionSummary } from "@orgate/core/journal";
 import { eraseAnswers } from "../../store/idempotency-keys.ts";
 import type { Erased } from "../../store/journal.ts";
-import { appendBehind } from "../../store/stream-end.ts";
-import { NODE, type OpenProjectStore } from "../compose.ts";
+import { appendAtEnd } from "../../store/stream-end.ts";
+import { NODE } from "../ports/outside.ts";
+import type { OpenProjectStore } from "../ports/project-store.ts";
 
 export type Erasure = Readonly<{ session: SessionId; first: Seq; last: Seq; by: Principal; reason: string }> &
   Readonly<{ /** Also while an approval request in it is open: the request goes with it. */ anyway?: boolean }>;
@@ -17,7 +18,7 @@ export async function eraseEntries(place: OpenProjectStore, { session, anyway = 
   const hold = await journal.take(session); // refused while its holder lives; nobody takes it meanwhile
   try {
     mayBeErased(await journal.session(session), anyway);
-    await appendBehind(journal, ERASURES, { at: NODE.clock.now(), event: { kind: "content.erased", stream: session, ...of } });
+    await appendAtEnd(journal, ERASURES, { at: NODE.clock.now(), event: { kind: "content.erased", stream: session, ...of } });
     const erased = await place.store.erase(session, of.first, of.last);
     const isGone = eraseAnswers(dirname(place.keys.dir), session);
     return { ...erased, truncated: erased.truncated && isGone };

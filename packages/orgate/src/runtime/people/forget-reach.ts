@@ -18,7 +18,7 @@ import {
   seq,
 } from "@orgate/core";
 import type { Journal, SessionSummary } from "@orgate/core/journal";
-import { endOf } from "../../store/stream-end.ts";
+import { findStreamEnd } from "../../store/stream-end.ts";
 
 type Reading = Pick<Journal, "sessions" | "read" | "streams">;
 
@@ -70,7 +70,7 @@ async function forgottenBefore(
       reasons.add(run.key);
     }
   };
-  for await (const { event } of readable(journal, KNOWLEDGE, await endOf(journal, KNOWLEDGE))) {
+  for await (const { event } of readable(journal, KNOWLEDGE, await findStreamEnd(journal, KNOWLEDGE))) {
     const isOne = event.kind === "knowledge.forgotten" && event.erased;
     const key = isOne ? keyOf(event.by, erasureReason(event.reason)) : "";
     if (key !== run.key) {
@@ -82,7 +82,7 @@ async function forgottenBefore(
   end();
   const erased = new Set<string>();
   if (reasons.size > 0)
-    for await (const { event } of readable(journal, ERASURES, await endOf(journal, ERASURES)))
+    for await (const { event } of readable(journal, ERASURES, await findStreamEnd(journal, ERASURES)))
       if (event.kind === "content.erased" && reasons.has(keyOf(event.by, event.reason))) erased.add(event.stream);
   return { ids, erased };
 }

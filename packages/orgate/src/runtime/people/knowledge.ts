@@ -25,8 +25,8 @@ import {
 } from "@orgate/core";
 import { documentKind, idFrom, itemText, LONGEST_EMBEDDED, piecesOf, readLine } from "@orgate/core/knowledge";
 import { sha256 } from "../../node/crypto.ts";
-import { appendBehind } from "../../store/stream-end.ts";
-import type { OpenProjectStore } from "../compose.ts";
+import { appendAtEnd } from "../../store/stream-end.ts";
+import type { OpenProjectStore } from "../ports/project-store.ts";
 import { type Acting, known, mayAct } from "./approvals.ts";
 import { eraseEntries } from "./erase.ts";
 import { type Affected, erasureReason, reachOf } from "./forget-reach.ts";
@@ -238,4 +238,4 @@ async function permitted(editor: KnowledgeEditor, scope: Scope, what: string): P
 }
 
 const append = ({ place, now }: KnowledgeEditor, event: JournalEvent): Promise<Seq> =>
-  appendBehind(place.store.journal, KNOWLEDGE, { at: now(), event });
+  appendAtEnd(place.store.journal, KNOWLEDGE, { at: now(), event });

@@ -17,7 +17,7 @@ import {
 import { afterEach, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
 import { sha256 } from "../../node/crypto.ts";
-import { desksOf } from "../../server/coordinator/coordinator-tools.ts";
+import { desksOf } from "../../server/coordinator-tools.ts";
 import { membersOf } from "../members.ts";
 import { createRuntime } from "../runtime.ts";
 

@@ -8,7 +8,7 @@ import { cedarGate, loadPolicies } from "@orgate/core/gate";
 import type { Config } from "../../config/config.ts";
 import { sha256 } from "../../node/crypto.ts";
 import { cedarEngine } from "../../policies/cedar-engine.ts";
-import { castOf, policyPlace } from "../../policies/policies.ts";
+import { policyPlace, toCast } from "../../policies/policies.ts";
 import { readPolicyFolder } from "../../policies/policy-files.ts";
 
 /** Throws `policies-missing` or `policies-refused`. */
@@ -18,7 +18,7 @@ export function openPeopleGate(config: Pick<Config, "root" | "policies" | "group
   if (read.kind === "refused") throw new FaultError({ kind: "policies-refused", problems: read.problems });
   const files = read.folder.policies.filter(({ surface }) => surface === null || surface === "cli");
   if (!files.some(({ shadow }) => !shadow)) throw new FaultError({ kind: "policies-missing", folder: place.label });
-  const cast = castOf([], config.groups, { agents: true, tools: { more: true, named: [] } });
+  const cast = toCast([], config.groups, { agents: true, tools: { more: true, named: [] } });
   const engine = cedarEngine();
   const load = loadPolicies(files, cast, engine);
   if (load.kind === "refused") throw new FaultError({ kind: "policies-refused", problems: load.problems });

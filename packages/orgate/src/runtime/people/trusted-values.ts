@@ -5,7 +5,7 @@
  */
 import { FaultError, isFault, KNOWN, type Millis, SET_NAME, seq } from "@orgate/core";
 import { plainValue } from "@orgate/core/gate";
-import type { OpenProjectStore } from "../compose.ts";
+import type { OpenProjectStore } from "../ports/project-store.ts";
 import { type Acting, known, mayAct } from "./approvals.ts";
 
 export type KnownEntry = Readonly<{ set: string; value: string; why: string }>;

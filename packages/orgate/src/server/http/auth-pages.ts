@@ -5,8 +5,8 @@
  */
 import type { Millis } from "@orgate/core";
 import { PROBLEM_MEDIA_TYPE, type Problem, wireProblem } from "@orgate/core/wire";
-import type { Asking } from "../identity/access.ts";
 import type { Identity } from "../identity/auth.ts";
+import type { Asking } from "../identity/authentication.ts";
 import { cookiesFor, crossSite } from "./auth-site.ts";
 import { pageText, STYLE, sourceOf } from "./page-style.ts";
 

@@ -1,5 +1,5 @@
 /** `/docs`: the one table of routes as a page. No script, nothing from elsewhere. */
-import { API, ROUTE_NAMES, ROUTES, type Route } from "@orgate/core/wire";
+import { API, OPERATION_NAMES, OPERATIONS, type Operation } from "@orgate/core/wire";
 import { pageText, STYLE, sourceOf } from "./page-style.ts";
 import type { ServedPage } from "./server.ts";
 
@@ -21,7 +21,7 @@ export function docsPage(version: string): ServedPage {
 }
 
 function docsText(version: string): string {
-  const routes = ROUTE_NAMES.map((name) => ({ name, route: ROUTES[name] as Route }));
+  const routes = OPERATION_NAMES.map((name) => ({ name, route: OPERATIONS[name] as Operation }));
   const tags = [...new Set(routes.map(({ route }) => route.tag))];
   const sections = tags.map((tag) => {
     const rows = routes.filter(({ route }) => route.tag === tag).map(({ route }) => row(route));
@@ -31,8 +31,8 @@ function docsText(version: string): string {
   return pageText("Orgate API", `<main><h1>Orgate API ${escaped(version)}</h1>${about}${sections.join("")}</main>`);
 }
 
-function row({ method, path, says, act, idempotencyKey }: Route): string {
-  const decided = typeof act === "string" ? (act === "open" ? "for anybody" : "for whoever is signed in") : `${act.kind} (${act.on})`;
+function row({ method, path, summary, act, idempotencyKey }: Operation): string {
+  const decided = typeof act === "string" ? (act === "open" ? "for anybody" : "for any signed-in caller") : `${act.kind} (${act.on})`;
   const key = idempotencyKey ? " Needs <code>Idempotency-Key</code>." : "";
-  return `<tr><td><code>${method} ${escaped(`${API}${path}`)}</code></td><td>${shown(says)}${key}</td><td>${escaped(decided)}</td></tr>`;
+  return `<tr><td><code>${method} ${escaped(`${API}${path}`)}</code></td><td>${shown(summary)}${key}</td><td>${escaped(decided)}</td></tr>`;
 }

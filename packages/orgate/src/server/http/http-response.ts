@@ -6,8 +6,8 @@
  */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { PROBLEM_MEDIA_TYPE, type Problem, problemFrom, wireProblem } from "@orgate/core/wire";
-import { isDiskFull } from "../../store/disk-full.ts";
+import { PROBLEM_MEDIA_TYPE, type Problem } from "@orgate/core/wire";
+import type { OperationResult, Sink } from "../../operations/result.ts";
 
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -20,17 +20,16 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze(
   "cache-control": "no-store",
 });
 
-/** Resolves when there is room for more, and when the reader has gone; never rejects. */
-export type Sink = Readonly<{ write(text: string): Promise<void> }>;
-
 export type HttpAnswer = Readonly<
-  /** `passing`: what stands now, and will be told otherwise later: under an idempotency key it is not kept. */
-  | { kind: "json"; value: unknown; status?: number; headers?: Readonly<Record<string, string>>; passing?: boolean }
+  | { kind: "json"; value: unknown; status?: number; headers?: Readonly<Record<string, string>> }
   | { kind: "text"; mediaType: string; text: string; headers?: Readonly<Record<string, string | readonly string[]>> }
   | { kind: "bytes"; mediaType: string; bytes: Uint8Array; headers?: Readonly<Record<string, string>> }
   /** `write` is called once the headers are out. */
-  | { kind: "stream"; mediaType: string; headers?: Readonly<Record<string, string>>; write(sink: Sink, gone: AbortSignal): Promise<void> }
+  | Extract<OperationResult, { kind: "stream" }>
 >;
+
+export const toHttpAnswer = (result: OperationResult): HttpAnswer =>
+  result.kind === "json" ? { kind: "json", value: result.value, ...(result.isFailing === true ? { status: 503 } : {}) } : result;
 
 type To = Readonly<{ response: ServerResponse; request: string }>;
 
@@ -104,18 +103,3 @@ const STATUS: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
   507: "Insufficient Storage",
 };
-
-/** What is wrong with a request, thrown from wherever it is found. */
-export type Refusal = Error & Readonly<{ problem: Problem; headers: Readonly<Record<string, string>> }>;
-export const refusal = (problem: Problem, headers: Readonly<Record<string, string>> = {}): Refusal =>
-  Object.assign(new Error(problem.detail), { problem, headers });
-/** Of whatever was thrown on the way. */
-export const problemIn = (error: unknown): Problem =>
-  isRefusal(error) ? error.problem : isDiskFull(error) ? DISK_FULL : problemFrom(error);
-/** W687 */
-const DISK_FULL = wireProblem(
-  "disk-full",
-  "the server's disk is full: nothing was written, and nothing was done",
-  "make room on it and send the request again with the same key; restart the server if `/readyz` still fails then",
-);
-export const isRefusal = (error: unknown): error is Refusal => error instanceof Error && "problem" in error && "headers" in error;

@@ -1,19 +1,19 @@
 /** From a method and a path to the route of the one table, and its parameters as text. */
-import { API, type Method, ROUTE_NAMES, ROUTES, type Route, type RouteName } from "@orgate/core/wire";
+import { API, type Method, OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from "@orgate/core/wire";
 
 export type FoundRoute = Readonly<
-  | { kind: "route"; name: RouteName; route: Route; params: Readonly<Record<string, string>> }
+  | { kind: "route"; name: OperationName; route: Operation; params: Readonly<Record<string, string>> }
   /** The path is there, and not with this method. */
   | { kind: "other-method"; allow: readonly Method[] }
   | { kind: "none" }
 >;
 
-type Compiled = Readonly<{ name: RouteName; route: Route; parts: readonly string[] }>;
+type Compiled = Readonly<{ name: OperationName; route: Operation; parts: readonly string[] }>;
 
 export function routerOf(): (method: string, path: string) => FoundRoute {
   const bySize = new Map<number, Compiled[]>();
-  for (const name of ROUTE_NAMES) {
-    const route: Route = ROUTES[name];
+  for (const name of OPERATION_NAMES) {
+    const route: Operation = OPERATIONS[name];
     const parts = partsOf(`${API}${route.path}`);
     bySize.set(parts.length, [...(bySize.get(parts.length) ?? []), { name, route, parts }]);
   }

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { isFault } from "@orgate/core";
-import { problemSchema, ROUTE_NAMES, ROUTES, type Route, readChatMessage, readClientFrame } from "@orgate/core/wire";
+import { OPERATION_NAMES, OPERATIONS, type Operation, problemSchema, readChatMessage, readClientFrame } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { raw, type Serving, type ServingOptions, serving } from "../fixtures/serving.ts";
@@ -133,8 +133,8 @@ test("W71 live and ready tell of the journal, without saying where it lies; a jo
   const at = await serve();
   expect(await (await at.get("/readyz", null)).json()).toMatchObject({ status: "ok" });
   await at.runtime.place.store.close();
-  const { openHealthChecks: probesOf } = await import("./health-checks.ts");
-  const { NO_LOG } = await import("./logs.ts");
+  const { openHealthChecks: probesOf } = await import("../../operations/health-checks.ts");
+  const { NO_LOG } = await import("../../operations/logs.ts");
   const fresh = probesOf({ runtime: at.runtime, isLeaving: () => false, log: NO_LOG });
   const checks = await fresh.ready();
   expect(checks.find(({ name }) => name === "journal-write")).toMatchObject({ ok: false, detail: "journal-unwritable" });
@@ -182,8 +182,8 @@ test("W75 who is not known learns nothing of a request's form, and who may not d
 
 test("W75 no route of the table answers anybody who is not known, but those that are for anybody", async () => {
   const at = await serve({ serve: { bounds: { strangersBurst: 1_000 } } });
-  for (const name of ROUTE_NAMES) {
-    const route: Route = ROUTES[name];
+  for (const name of OPERATION_NAMES) {
+    const route: Operation = OPERATIONS[name];
     const path = `/api/v1${route.path.replaceAll(/\{\w+\}/g, "s_000000000000")}`;
     const response = route.method === "GET" ? await at.get(path, null) : await at.post(path, {}, {}, null);
     await response.text();

@@ -12,13 +12,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
-import { API, CLOSE, MOST_FRAME_BYTES, type Problem, type RouteName, wireProblem } from "@orgate/core/wire";
+import { API, CLOSE, MOST_FRAME_BYTES, type OperationName, type Problem, wireProblem } from "@orgate/core/wire";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Access, type Asking, type Caller, isChatKey, isProblem, strict } from "../identity/access.ts";
-import type { Check, HealthChecks } from "./health-checks.ts";
-import { give, type HttpAnswer, isRefusal, problemIn, rawProblem, refusal, refuse } from "./http-response.ts";
+import type { Caller } from "../../operations/access.ts";
+import type { Check, HealthChecks } from "../../operations/health-checks.ts";
+import { errorText, type Log } from "../../operations/logs.ts";
+import { isRefusal, problemIn, refusal } from "../../operations/refusal.ts";
+import { type Access, type Asking, isChatKey, isProblem, strict } from "../identity/authentication.ts";
+import { give, type HttpAnswer, rawProblem, refuse } from "./http-response.ts";
 import { doorOf, rateOf, type ServerLimits, sourceBehind } from "./limits.ts";
-import { errorText, type Log } from "./logs.ts";
 
 /** Answers what the one table of routes knows. */
 export type Api = (asked: AskedRequest) => Promise<HandledRequest>;
@@ -30,7 +32,7 @@ export type AskedRequest = Readonly<{
   gone: AbortSignal;
 }>;
 /** `route` is what logs and metrics count it under. Throws refusals and faults. */
-export type HandledRequest = Readonly<{ route: RouteName; status: number; answer: HttpAnswer; caller: Caller | null }>;
+export type HandledRequest = Readonly<{ route: OperationName; status: number; answer: HttpAnswer; caller: Caller | null }>;
 
 /** A page beside the API: the description, sign-in, the console. */
 export type ServedPage = Readonly<{

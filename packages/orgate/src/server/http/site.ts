@@ -1,12 +1,12 @@
 /** What a server has beside its API: the description as a page, signing in and out, tickets. With each page the ways in that it answers (W194). */
 import { millis } from "@orgate/core";
+import type { OperationHandlers } from "../../operations/execute.ts";
+import { refusal } from "../../operations/refusal.ts";
+import { json } from "../../operations/result.ts";
 import type { Identity } from "../identity/auth.ts";
-import { json } from "../routes/paging.ts";
-import type { Handlers } from "./api.ts";
 import { pagesOf, SIGN_IN_PATH, SIGN_OUT_PATH } from "./auth-pages.ts";
 import { consolePage } from "./console-page.ts";
 import { docsPage } from "./docs-page.ts";
-import { refusal } from "./http-response.ts";
 import { readBody } from "./limits.ts";
 import type { ServedPage } from "./server.ts";
 
@@ -34,10 +34,10 @@ function signingPage(identity: Identity, origins: () => readonly string[]): Serv
   };
 }
 
-/** Routes of the table that are identity's own. */
-export const identityHandlers = (identity: Pick<Identity, "ticket">): Pick<Handlers, "ticket"> => ({
-  ticket: async ({ caller, header }) => {
-    const ticket = identity.ticket(caller, header("origin"));
+/** Handlers of the operations that belong to identity. */
+export const identityHandlers = (identity: Pick<Identity, "ticket">): Pick<OperationHandlers, "ticket"> => ({
+  ticket: async ({ caller, connection }) => {
+    const ticket = identity.ticket(caller, connection.origin);
     if ("status" in ticket) throw refusal(ticket);
     return json(ticket);
   },

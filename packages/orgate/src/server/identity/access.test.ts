@@ -1,7 +1,8 @@
 import { wireProblem } from "@orgate/core/wire";
 import { expect, test } from "vitest";
+import { act, type Caller } from "../../operations/access.ts";
 import { openStand } from "../fixtures/stand.ts";
-import { type Access, type Asking, act, type Caller, isProblem, NOBODY, strict } from "./access.ts";
+import { type Access, type Asking, isProblem, NOBODY, strict } from "./authentication.ts";
 
 const asking: Asking = {
   via: "http",

@@ -1,14 +1,14 @@
 /** What somebody with little access tries in order to learn or reach more: over a real server, by every way in. */
 import { approvalId, callId, defineAgent, digest, grantId, type SessionId, sessionId } from "@orgate/core";
-import { frameText, ROUTE_NAMES, ROUTES, type RouteName } from "@orgate/core/wire";
+import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
-import { desksOf } from "../coordinator/coordinator-tools.ts";
+import { requesterOf } from "../../operations/access.ts";
+import { desksOf } from "../coordinator-tools.ts";
 import { type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
 import { conversationOf } from "../live/chat.ts";
-import { requesterOf } from "./access.ts";
 
 type Things = Readonly<{ session: SessionId; approval: string; grant: string; stuck: SessionId; call: string }>;
 let one: Guarded;
@@ -49,7 +49,7 @@ async function thingsOf(agent: string, user: string): Promise<Things> {
 
 // ── what is there and what is not ──
 
-const BODIES: Partial<Record<RouteName, unknown>> = {
+const BODIES: Partial<Record<OperationName, unknown>> = {
   say: { text: "look" },
   steer: { text: "look" },
   chooseModel: { model: "offline/echo" },
@@ -57,8 +57,8 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   resolve: { as: "happened" },
   revoke: { reason: "no longer wanted" },
 };
-const HIDING = ROUTE_NAMES.filter((name) => {
-  const { act } = ROUTES[name];
+const HIDING = OPERATION_NAMES.filter((name) => {
+  const { act } = OPERATIONS[name];
   return typeof act === "object" && ["session", "approval", "grant", "call"].includes(act.on);
 });
 /** Of the same form, and of nobody. */
@@ -70,8 +70,8 @@ const MADE_UP: Things = {
   call: callId("1.0"),
 };
 
-async function asked(name: RouteName, of: Things, token: string): Promise<string> {
-  const { method, path } = ROUTES[name];
+async function asked(name: OperationName, of: Things, token: string): Promise<string> {
+  const { method, path } = OPERATIONS[name];
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
     key === "seq" ? "1" : of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
   );

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { millis } from "@orgate/core";
 import { CLOSE, frameText } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
-import { accessBook, readToken } from "../../identity/access-book.ts";
-import { type OpenProjectStore, openPlace, secretPort } from "../../runtime/compose.ts";
+import { openAccessBook, readToken } from "../../identity/access-book.ts";
+import { secretPort } from "../../identity/secret-hash.ts";
+import { type OpenProjectStore, openPlace } from "../../runtime/ports/project-store.ts";
 import { withKey } from "../fixtures/door.ts";
 import { type Dialled, type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { isProblem } from "./access.ts";
+import { isProblem } from "./authentication.ts";
 
 const open: Guarded[] = [];
 afterEach(async () => {
@@ -106,7 +107,9 @@ test("W185 a key whose time is up is cut off without anybody saying anything; so
   const sockets = [...(await quiet(one, { authorization: `Bearer ${key}` })), byTicket];
   const body = bodyOf(await one.get("/api/v1/stream", key));
   one.clock.ahead = 3_600_001;
-  await elsewhere(one, ({ store }) => accessBook({ journal: store.journal, secrets: secretPort, now: () => millis(0) }).give(SOMETHING));
+  await elsewhere(one, ({ store }) =>
+    openAccessBook({ journal: store.journal, secrets: secretPort, now: () => millis(0) }).give(SOMETHING),
+  );
   for (const { closed } of sockets) expect(await closed).toBe(CLOSE.policy);
   expect(await body).toBe("broken");
 

@@ -2,11 +2,12 @@
 import { join } from "node:path";
 import { millis, type StreamId, sessionId } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
+import { act } from "../../operations/access.ts";
+import { sightOf } from "../../operations/visibility.ts";
 import { ALLOW, asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
 import { crossSite } from "../http/auth-site.ts";
-import { sightOf } from "../live/visibility.ts";
-import { act, isProblem } from "./access.ts";
 import { openIdentity } from "./auth.ts";
+import { isProblem } from "./authentication.ts";
 
 const open: Door[] = [];
 afterEach(async () => {

@@ -6,28 +6,28 @@ import {
   type ClientFrame,
   type ClientFrameInput,
   frameText,
-  ROUTE_NAMES,
-  ROUTES,
-  type RouteName,
+  OPERATION_NAMES,
+  OPERATIONS,
+  type OperationName,
   type ServerFrame,
 } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { projectSchedule } from "../../config/schedule-schema.ts";
+import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { sha256 } from "../../node/crypto.ts";
+import type { OperationHandlers } from "../../operations/execute.ts";
+import { agentHandlers } from "../../operations/handlers/agents.ts";
+import { sessionHandlers } from "../../operations/handlers/sessions.ts";
+import { openOwners } from "../../operations/visibility.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { specOf } from "../../schedules/declaring.ts";
 import { FRAME_ROWS, ROUTE_ROWS } from "../fixtures/matrix.ts";
 import { latch, openStand, type Stand } from "../fixtures/stand.ts";
-import type { Handlers } from "../http/api.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
 import { type ConnectionPorts, openConnection } from "../live/connection.ts";
 import { openFanout } from "../live/fanout.ts";
-import { whoseOf } from "../live/visibility.ts";
-import { agentHandlers } from "../routes/agents.ts";
-import { sessionHandlers } from "../routes/sessions.ts";
 import { type Coordinator, openCoordinator } from "../start.ts";
-import type { Asking } from "./access.ts";
 import { type Identity, openIdentity } from "./auth.ts";
+import type { Asking } from "./authentication.ts";
 
 /** `call` is one of which nobody can tell what became of it, in a session of its own. */
 type Things = Readonly<{ agent: string; session: string; approval: string; grant: string; call: string; stuck: string; schedule: string }>;
@@ -36,7 +36,7 @@ let identity: Identity;
 let at: Coordinator;
 const things: Record<string, Things> = {};
 const tokens: Record<string, string> = {};
-const reached: RouteName[] = [];
+const reached: OperationName[] = [];
 
 const asks = { id: "asks", action: "tool:pay", verdict: "ask", terms: { grant: "session" } } as const;
 const gate = tableGate([asks, { id: "all", action: "*", verdict: "allow" }], sha256);
@@ -50,7 +50,7 @@ const decideFor: Gate["decideFor"] = (user, act) => {
 const nightly = (agent: string) => ({
   name: `nightly-${agent}`,
   from: "orgate.toml",
-  spec: specOf(projectSchedule.parse({ agent, cron: "0 2 * * *", input: "look" }), "ann", openCalendar()),
+  spec: specOf(projectScheduleSchema.parse({ agent, cron: "0 2 * * *", input: "look" }), "ann", openCalendar()),
 });
 
 beforeAll(async () => {
@@ -67,14 +67,14 @@ beforeAll(async () => {
     desks: [],
   });
   const handlers = Object.fromEntries(
-    ROUTE_NAMES.map((name) => [
+    OPERATION_NAMES.map((name) => [
       name,
       async () => {
         reached.push(name);
         return { kind: "json", value: {} } as const;
       },
     ]),
-  ) as Handlers;
+  ) as OperationHandlers;
   const keys = { find: () => null, begin: (_: string, digest: string) => digest, keep: () => {}, close: () => {} };
   const serve = { runtime, access: identity, keys, host: "127.0.0.1", port: 0, version: "0.0.0-test", describe: () => ({}) };
   at = await openCoordinator({
@@ -131,7 +131,7 @@ afterAll(async () => {
   await stand.close();
 });
 
-const BODIES: Partial<Record<RouteName, (of: Things) => unknown>> = {
+const BODIES: Partial<Record<OperationName, (of: Things) => unknown>> = {
   execute: () => ({ input: "look" }),
   uiChat: () => ({ id: "c", messages: [{ role: "user" }] }),
   openSession: ({ agent }) => ({ agent }),
@@ -149,11 +149,11 @@ const BODIES: Partial<Record<RouteName, (of: Things) => unknown>> = {
   addSchedule: ({ agent }) => ({ schedule: "another", agent, cron: "0 2 * * *" }),
 };
 /** What is sent without a body. */
-const BARE: ReadonlySet<RouteName> = new Set(["ticket", "runSchedule"]);
+const BARE: ReadonlySet<OperationName> = new Set(["ticket", "runSchedule"]);
 
-type Sent = Readonly<{ status: number; reached: readonly RouteName[] }>;
-async function send(name: RouteName, of: Things, headers: Readonly<Record<string, string>>): Promise<Sent> {
-  const { method, path } = ROUTES[name];
+type Sent = Readonly<{ status: number; reached: readonly OperationName[] }>;
+async function send(name: OperationName, of: Things, headers: Readonly<Record<string, string>>): Promise<Sent> {
+  const { method, path } = OPERATIONS[name];
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
     key === "seq"
       ? "1"
@@ -174,13 +174,13 @@ const bearer = (name: string) => ({ authorization: `Bearer ${tokens[name]}` });
 const mustHave = (agent: string): Things =>
   things[agent] ?? { agent, session: "", approval: "", grant: "", call: "", stuck: "", schedule: "" };
 
-test.each(ROUTE_NAMES)("W116 %s, over HTTP", async (name) => {
-  const { method } = ROUTES[name];
+test.each(OPERATION_NAMES)("W116 %s, over HTTP", async (name) => {
+  const { method } = OPERATIONS[name];
   const row = ROUTE_ROWS[name];
   const [clerk, other] = [mustHave("clerk"), mustHave("other")];
   const refused = (status: number): Sent =>
-    row === "anybody" ? { status: ROUTES[name].status, reached: [name] } : { status, reached: [] };
-  const done: Sent = { status: ROUTES[name].status, reached: [name] };
+    row === "anybody" ? { status: OPERATIONS[name].status, reached: [name] } : { status, reached: [] };
+  const done: Sent = { status: OPERATIONS[name].status, reached: [name] };
   expect(await send(name, clerk, {})).toEqual(refused(401));
   expect(await send(name, clerk, { authorization: `Bearer ogk_${"0".repeat(16)}_${"x".repeat(43)}` })).toEqual(refused(401));
   expect(await send(name, clerk, bearer("expired"))).toEqual(refused(401));
@@ -201,8 +201,8 @@ test.each(ROUTE_NAMES)("W116 %s, over HTTP", async (name) => {
 });
 
 /** W186. Names of agents are whoever's guess; everything else is not there for who may not see it. */
-const hiddenAs = (name: RouteName): number => {
-  const { act } = ROUTES[name];
+const hiddenAs = (name: OperationName): number => {
+  const { act } = OPERATIONS[name];
   return typeof act === "object" && act.on !== "agent" ? 404 : 403;
 };
 
@@ -239,7 +239,7 @@ async function say(who: string, kind: ClientFrame["kind"], of: Things): Promise<
     access: identity,
     fanout: openFanout(journal, runtime.subscribe),
     journal,
-    whose: whoseOf(journal),
+    whose: openOwners(journal),
     floor: {
       async send({ session }) {
         wishes += 1;

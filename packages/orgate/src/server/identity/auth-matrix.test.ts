@@ -1,24 +1,25 @@
 /** Who may do what: every route of the table and every frame, by everybody who may come along. A new one without a row fails, here and in the compiler. */
 import { tableGate } from "@orgate/core/gate";
-import { type ClientFrame, FRAME_ACTS, ROUTE_NAMES, ROUTES, type RouteAct } from "@orgate/core/wire";
+import { type ClientFrame, FRAME_ACTS, OPERATION_NAMES, OPERATIONS, type OperationAct } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "../../node/crypto.ts";
+import { act, type Caller } from "../../operations/access.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
 import { FRAME_ROWS, ROUTE_ROWS, type Row } from "../fixtures/matrix.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { type Asking, act, type Caller, isProblem } from "./access.ts";
+import { type Asking, isProblem } from "./authentication.ts";
 
 type Way = Readonly<{
   name: string;
   via: Asking["via"];
   method: string;
   path: string;
-  on: RouteAct | "self" | "open";
+  on: OperationAct | "self" | "open";
   row: Row | undefined;
 }>;
 const WAYS: readonly Way[] = [
-  ...ROUTE_NAMES.map((name): Way => {
-    const { method, path, act: on } = ROUTES[name];
+  ...OPERATION_NAMES.map((name): Way => {
+    const { method, path, act: on } = OPERATIONS[name];
     return { name, via: "http", method, path: `/api/v1${path}`, on, row: ROUTE_ROWS[name] };
   }),
   ...Object.entries(FRAME_ACTS).map(
@@ -56,7 +57,7 @@ beforeAll(async () => {
 afterAll(() => door.close());
 
 /** The same act on a thing of this agent. */
-const wanted = ({ kind, on }: RouteAct, agent: string) =>
+const wanted = ({ kind, on }: OperationAct, agent: string) =>
   act(kind, on, {
     ...(["agent", "session", "approval", "grant", "call", "schedule"].includes(on)
       ? { agent, session: "s_1", tool: "look", requester: "somebody" }
@@ -75,7 +76,7 @@ const statusOf = async (asked: Asking): Promise<number> => {
 
 test("W116 every route and every frame has a row, and no row is left over", () => {
   expect(WAYS.filter(({ row }) => row === undefined).map(({ name }) => name)).toEqual([]);
-  expect(Object.keys(ROUTE_ROWS).filter((name) => !ROUTE_NAMES.some((known) => known === name))).toEqual([]);
+  expect(Object.keys(ROUTE_ROWS).filter((name) => !OPERATION_NAMES.some((known) => known === name))).toEqual([]);
   for (const { name, on, row } of WAYS) {
     const said = typeof on === "string" ? { open: "anybody", self: "self" }[on] : on.on === "listing" ? "listed" : null;
     if (said !== null) expect([name, Array.isArray(row) ? row[0] : row]).toEqual([name, said]);

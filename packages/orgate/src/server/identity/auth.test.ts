@@ -3,13 +3,15 @@ import { join } from "node:path";
 import { ACCESS, intentId, millis, seq } from "@orgate/core";
 import type { Problem } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
-import { accessBook, hasSignedIn, LINK_MS, readToken, SIGN_IN_MS } from "../../identity/access-book.ts";
-import { openPlace, secretPort } from "../../runtime/compose.ts";
+import { hasSignedIn, LINK_MS, openAccessBook, readToken, SIGN_IN_MS } from "../../identity/access-book.ts";
+import { secretPort } from "../../identity/secret-hash.ts";
+import { type Act, act, type Caller } from "../../operations/access.ts";
+import { openPlace } from "../../runtime/ports/project-store.ts";
 import { signIntent } from "../../store/keyring.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
 import { pagesOf, SIGN_IN_PATH, SIGN_OUT_PATH } from "../http/auth-pages.ts";
 import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { type Act, type Asking, act, type Caller, isProblem, strict } from "./access.ts";
+import { type Asking, isProblem, strict } from "./authentication.ts";
 
 const doors: Door[] = [];
 afterEach(async () => {
@@ -126,7 +128,7 @@ test("W104 what is revoked, here or by another process, or has expired, ends at 
   expect(identity.ticket(a, null)).toMatchObject({ status: 401 });
 
   const place = await openPlace({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
-  const book = accessBook({ journal: place.store.journal, secrets: secretPort, now: () => millis(clock.now) });
+  const book = openAccessBook({ journal: place.store.journal, secrets: secretPort, now: () => millis(clock.now) });
   await book.revoke(theirs.access, { kind: "user", id: "ann" }, "gone");
   while (identity.mayDo(b, SEE) === null) await soon();
   expect(identity.mayDo(b, SEE)).toBe("this access is revoked");

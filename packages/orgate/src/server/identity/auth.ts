@@ -12,14 +12,24 @@ import { type Gate, isFault, type Millis, millis, type Principal } from "@orgate
 import { refusalFor } from "@orgate/core/gate";
 import type { Access as Given } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
-import { type AccessBook, accessBook, keyWithdrawn, LINK_MS, readToken, SIGN_IN_MS, whyLapsed } from "../../identity/access-book.ts";
-import { type OpenProjectStore, secretPort } from "../../runtime/compose.ts";
+import {
+  type AccessBook,
+  explainLapse,
+  keyWithdrawnText,
+  LINK_MS,
+  openAccessBook,
+  readToken,
+  SIGN_IN_MS,
+} from "../../identity/access-book.ts";
+import { secretPort } from "../../identity/secret-hash.ts";
+import type { AccessScope, Act, Caller } from "../../operations/access.ts";
+import { agentResource, outOfScope, userActFor } from "../../operations/access-limits.ts";
+import type { OpenProjectStore } from "../../runtime/ports/project-store.ts";
 import type { Person } from "../../store/keyring.ts";
 import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "../http/auth-site.ts";
-import { type Access, type AccessScope, type Act, type Asking, type Caller, isChatKey } from "./access.ts";
-import { agentResource, outOfScope, userActFor } from "./auth-deciding.ts";
 import { type Guessing, type GuessingOptions, guessing } from "./auth-guessing.ts";
 import { type Tickets, tickets } from "./auth-tickets.ts";
+import { type Access, type Asking, isChatKey } from "./authentication.ts";
 import { operatorsOf } from "./operators.ts";
 
 export type IdentityOptions = Readonly<{
@@ -69,7 +79,7 @@ type Standing = Readonly<{ access: Given["access"] | null }>;
 
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
   const { place, gate, now, origins } = options;
-  const book = accessBook({ journal: place.store.journal, secrets: secretPort, now });
+  const book = openAccessBook({ journal: place.store.journal, secrets: secretPort, now });
   const operators = operatorsOf(options.directory, place.keyring);
   const guesses: Guessing = guessing(options.guesses);
   const waiting: Tickets<Readonly<{ caller: Caller; access: Given["access"] | null; origin: string | null }>> = tickets(
@@ -128,7 +138,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     if (found === "later") return wireProblem("too-many", "too many wrong keys of this name were shown", "try again in a minute");
     const given = known();
     if (found === false || found === "wrong" || given === null) return unknown();
-    const why = whyLapsed(given, given.means, now());
+    const why = explainLapse(given, given.means, now());
     return why === null ? given : wireProblem("unauthenticated", why, HINT);
   }
 
@@ -144,7 +154,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     try {
       return await operators.open(person);
     } catch (error) {
-      if (isFault(error, "key-bad") && operators.isWithdrawn(person)) return wireProblem("unauthenticated", keyWithdrawn(person), HINT);
+      if (isFault(error, "key-bad") && operators.isWithdrawn(person)) return wireProblem("unauthenticated", keyWithdrawnText(person), HINT);
       throw error;
     }
   }
@@ -210,9 +220,9 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     if (trouble !== null) return trouble;
     const given = standing.access === null ? null : (book.all().get(standing.access) ?? null);
     if (standing.access !== null && given === null) return "this access is not known any more";
-    const why = given === null ? null : whyLapsed(given, "access", now());
+    const why = given === null ? null : explainLapse(given, "access", now());
     if (why !== null) return why;
-    return operators.isGood(caller.person) ? null : keyWithdrawn(caller.person.name);
+    return operators.isGood(caller.person) ? null : keyWithdrawnText(caller.person.name);
   }
 
   /** Cuts off whoever does not count any more, and sets the alarm for the next whose time will be up. */

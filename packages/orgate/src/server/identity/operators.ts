@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { FaultError, isFault, type KeyId } from "@orgate/core";
-import type { OpenProjectStore } from "../../runtime/compose.ts";
+import type { OpenProjectStore } from "../../runtime/ports/project-store.ts";
 import type { Person } from "../../store/keyring.ts";
 import { personsAt } from "../../store/open-read-only.ts";
 

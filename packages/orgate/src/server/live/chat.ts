@@ -10,16 +10,17 @@
 import { FaultError, type IntentId, intentId, type Journal, type Millis, principalName, type SessionId } from "@orgate/core";
 import { type ChatServerMessage, CLOSE, chatDropped, chatError, chatTurn, type Problem, readChatMessage } from "@orgate/core/wire";
 import { sha256 } from "../../node/crypto.ts";
+import { act, type Caller } from "../../operations/access.ts";
+import { problemIn } from "../../operations/refusal.ts";
+import type { SessionDriver } from "../../operations/session-driver.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
-import { problemIn } from "../http/http-response.ts";
 import { allowance, type Rates } from "../http/rate-limit.ts";
-import { type Access, act, type Caller } from "../identity/access.ts";
-import type { Floor } from "../session-driver.ts";
+import type { Access } from "../identity/authentication.ts";
 import type { Connection, Duplex } from "./connection.ts";
 
 export type ChatPorts = Readonly<{
   access: Pick<Access, "mayDo">;
-  floor: Pick<Floor, "send">;
+  floor: Pick<SessionDriver, "send">;
   journal: Pick<Journal, "session">;
   subscribe: Subscribe;
   /** Whom these connections talk to. */

@@ -2,10 +2,10 @@ import { millis } from "@orgate/core";
 import { S1, S2 } from "@orgate/core/testing";
 import { type ClientFrameInput, frameText, type ServerFrame } from "@orgate/core/wire";
 import { expect, test } from "vitest";
+import { openOwners } from "../../operations/visibility.ts";
 import { ANN, type Ground, openGround, settle } from "../fixtures/crank.ts";
 import type { Rates } from "../http/rate-limit.ts";
 import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
-import { whoseOf } from "./visibility.ts";
 
 type Ends = Readonly<{
   say(frame: ClientFrameInput | string): Promise<readonly ServerFrame[]>;
@@ -25,7 +25,7 @@ function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Par
     access: { mayDo: () => null },
     fanout: ground.fanout,
     journal: ground.journal,
-    whose: whoseOf(ground.journal),
+    whose: openOwners(ground.journal),
     floor: { send: ({ session }) => Promise.resolve({ session, entry: null, halted: null }) },
     open: () => Promise.resolve(S1),
     unknownTool: async () => null,

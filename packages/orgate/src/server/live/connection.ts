@@ -21,13 +21,13 @@ import {
   VERSION,
   wireProblem,
 } from "@orgate/core/wire";
-import { problemIn } from "../http/http-response.ts";
+import type { Caller } from "../../operations/access.ts";
+import { missingProblem } from "../../operations/acts.ts";
+import { problemIn } from "../../operations/refusal.ts";
+import { sightOf } from "../../operations/visibility.ts";
 import { allowance, type Rates } from "../http/rate-limit.ts";
-import type { Caller } from "../identity/access.ts";
-import { absent } from "../identity/acts.ts";
 import type { Fanout, FanoutEntry } from "./fanout.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
-import { sightOf } from "./visibility.ts";
 
 /** The other end, as a connection sees it. */
 export type Duplex = Readonly<{
@@ -171,7 +171,7 @@ export function openConnection(ports: ConnectionPorts, caller: Caller, id: strin
 
   /** Who could see it before is told that this is over; who never could, that there is no such thing. */
   function hidden({ isTold, frame: { to } }: Subscription): Problem {
-    if (to.kind === "session" && !isTold) return problemIn(absent({ on: "session", id: null, session: to.session }));
+    if (to.kind === "session" && !isTold) return problemIn(missingProblem({ on: "session", id: null, session: to.session }));
     return wireProblem("forbidden", "this may not be followed any more", "the policies say who may `read-journal`");
   }
 

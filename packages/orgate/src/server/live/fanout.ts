@@ -7,9 +7,11 @@
  * W46 what is kept for those at the front is bounded, in entries and in bytes, and is let go with the last follower.
  * W47 a follower is told only what it may see at that moment; where something in between is not for it, the stretch that it is told covers it.
  */
+
 import { FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";
 import type { Written } from "@orgate/core/journal";
 import { type Following, MOST_ENTRIES } from "@orgate/core/wire";
+import { openBell } from "../../node/bell.ts";
 import { listener, openEar, type Subscribe, type Words } from "../../runtime/subscribe.ts";
 
 export type FanoutEntry =
@@ -291,25 +293,4 @@ function within(found: readonly Held[], most: number): readonly Held[] {
     return i > 0 && bytes > most;
   });
   return end === -1 ? found : found.slice(0, end);
-}
-
-type Bell = Readonly<{ ring(): void; still(): void; rung(): Promise<void>; remove(): void }>;
-
-/** Rings between two looks are one; none is lost. */
-function openBell(signal: AbortSignal): Bell {
-  let isRinging = false;
-  let wake = (): void => {};
-  const ring = (): void => {
-    isRinging = true;
-    wake();
-  };
-  signal.addEventListener("abort", ring, { once: true });
-  return {
-    ring,
-    still: () => {
-      isRinging = signal.aborted;
-    },
-    rung: () => (isRinging ? Promise.resolve() : new Promise<void>((resolve) => (wake = resolve))),
-    remove: () => signal.removeEventListener("abort", ring),
-  };
 }

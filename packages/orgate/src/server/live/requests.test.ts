@@ -3,10 +3,10 @@ import { type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { reply } from "@orgate/core/testing";
 import type { Reply } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
+import { type Act, act } from "../../operations/access.ts";
 import { type Crank, type Mishap, openCrank, type Way } from "../fixtures/crank.ts";
 import { openStage, type Stage, type StageOptions } from "../fixtures/stage.ts";
 import { latch } from "../fixtures/stand.ts";
-import { type Act, act } from "../identity/access.ts";
 import { answerRequest } from "./requests.ts";
 
 const open: Stage[] = [];

@@ -16,16 +16,17 @@ import {
 } from "@orgate/core";
 import type { RequestFrame, ServerFrame } from "@orgate/core/wire";
 import { sha256 } from "../../node/crypto.ts";
+import { type Act, act, type Caller } from "../../operations/access.ts";
+import { missingProblem, refusalFor, settledRefusal } from "../../operations/acts.ts";
+import type { SessionDriver } from "../../operations/session-driver.ts";
+import type { AboutStream, Whose } from "../../operations/visibility.ts";
 import { intentOf, newestEntry } from "../../runtime/delivery.ts";
 import { settledRequest } from "../../runtime/people/settled-request.ts";
-import { type Access, type Act, act, type Caller } from "../identity/access.ts";
-import { absent, refusedAs, settledRefusal } from "../identity/acts.ts";
-import type { Floor } from "../session-driver.ts";
-import type { AboutStream, Whose } from "./visibility.ts";
+import type { Access } from "../identity/authentication.ts";
 
 export type RequestPorts = Readonly<{
   access: Pick<Access, "mayDo">;
-  floor: Pick<Floor, "send">;
+  floor: Pick<SessionDriver, "send">;
   journal: Pick<Journal, "session" | "question" | "read" | "tail" | "position">;
   whose: Whose;
   /** Opens a session of this agent's under an id of the caller's own, or finds the one that has it. */
@@ -87,7 +88,7 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
       ? await settledRequest(ports.journal, approval, { me: principalName(caller.principal), session: frame.session })
       : null;
   const about = found ?? settled;
-  if (about === null) throw absent({ on: "approval", id: approval, session: null });
+  if (about === null) throw missingProblem({ on: "approval", id: approval, session: null });
   const { session, tool } = about;
   permit(ports, caller, act(actOfAnswer(given), "approval", { id: approval, session, tool, ...(await mustBe(ports, session)) }));
   if (settled !== null) throw settledRefusal(settled); // Q580, to those who may see it
@@ -105,7 +106,7 @@ async function resolve(ports: RequestPorts, caller: Caller, { kind, id, session,
   if (about === null || tool === null) {
     const before = await became(ports, session, intentOfRequest(caller, kind, id));
     if (before !== null) return { kind: "done", id, session, entry: before }; // told twice
-    throw absent({ on: "call", id: call, session });
+    throw missingProblem({ on: "call", id: call, session });
   }
   permit(ports, caller, act("resolve", "call", { id: call, session, tool, ...about }));
   return sent(ports, caller, { kind, id, session }, { kind: "resolve", call, as, note });
@@ -135,7 +136,7 @@ async function mustBe({ whose }: RequestPorts, session: SessionId): Promise<Abou
 function permit({ access }: RequestPorts, caller: Caller, wanted: Act): void {
   const may = (one: Act): string | null => access.mayDo(caller, one);
   const reason = may(wanted);
-  if (reason !== null) throw refusedAs(may, wanted, reason, caller.principal.id);
+  if (reason !== null) throw refusalFor(may, wanted, reason, caller.principal.id);
 }
 
 /** One text per person, kind of request and id: what makes it once, wherever it comes from. */

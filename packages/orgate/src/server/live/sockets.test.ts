@@ -3,9 +3,9 @@ import { defineAgent, type Entry, seq } from "@orgate/core";
 import { openLink, type Reply, readServerFrame, type ServerFrame } from "@orgate/core/wire";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
+import { NO_LOG } from "../../operations/logs.ts";
 import { type Serving, serving } from "../fixtures/serving.ts";
-import { NO_LOG } from "../http/logs.ts";
-import { type Access, NOBODY } from "../identity/access.ts";
+import { type Access, NOBODY } from "../identity/authentication.ts";
 import { socketsOf } from "./sockets.ts";
 
 const open: (() => unknown)[] = [];

@@ -1,27 +1,28 @@
 /** What is told live: over the sockets, as server-sent events, and to `useChat`; all of it from the same fan-out and by the same wishes. */
 import { millis } from "@orgate/core";
 import { type Following, UI_STREAM_HEADERS } from "@orgate/core/wire";
-import type { Handlers } from "../http/api.ts";
-import type { HttpAnswer } from "../http/http-response.ts";
-import { errorText, type Log } from "../http/logs.ts";
+import type { Caller } from "../../operations/access.ts";
+import { findToolOfCall } from "../../operations/acts.ts";
+import { agentNamed, type OperationContext } from "../../operations/context.ts";
+import type { OperationHandlers } from "../../operations/execute.ts";
+import { errorText, type Log } from "../../operations/logs.ts";
+import { openOwn } from "../../operations/open-session.ts";
+import type { OperationResult } from "../../operations/result.ts";
+import { sightOf } from "../../operations/visibility.ts";
 import type { SocketTalks } from "../http/server.ts";
-import type { Access, Caller } from "../identity/access.ts";
-import { toolOf } from "../identity/acts.ts";
-import { openOwn } from "../opening.ts";
-import { agentNamed, type Front } from "../routes/front.ts";
+import type { Access } from "../identity/authentication.ts";
 import { openChat } from "./chat.ts";
 import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
 import { type Fanout, openFanout } from "./fanout.ts";
 import { EVENT_STREAM, lastEventId, streamEvents } from "./sse.ts";
 import { openUiChat } from "./ui-chat.ts";
-import { sightOf } from "./visibility.ts";
 
-export type Sockets = Readonly<{ talks: SocketTalks; handlers: Handlers; fanout: Fanout }>;
+export type Sockets = Readonly<{ talks: SocketTalks; handlers: OperationHandlers; fanout: Fanout }>;
 
 /** Whom `/ws/chat` talks to. */
 const DESK = "coordinator";
 
-export function socketsOf(front: Front, access: Access, log: Log): Sockets {
+export function socketsOf(front: OperationContext, access: Access, log: Log): Sockets {
   const { runtime, floor, now, whose } = front;
   const { journal } = runtime.place.store;
   const fanout = openFanout(journal, runtime.subscribe);
@@ -31,7 +32,7 @@ export function socketsOf(front: Front, access: Access, log: Log): Sockets {
     journal,
     whose,
     open: async (agent, external, caller) => (await openOwn(runtime, caller, { agent, id: external })).session,
-    unknownTool: (session, call) => toolOf(runtime, session, call),
+    unknownTool: (session, call) => findToolOfCall(runtime, session, call),
     fanout,
     position: journal.position,
     now: () => millis(now()),
@@ -45,15 +46,15 @@ export function socketsOf(front: Front, access: Access, log: Log): Sockets {
       : ({ "/ws/chat": (caller, id, duplex) => openChat(talking, caller, id, duplex, RATES) } satisfies SocketTalks)),
   };
 
-  const events = (to: Following, after: number | "now", caller: Caller): HttpAnswer => ({
+  const events = (to: Following, after: number | "now", caller: Caller): OperationResult => ({
     kind: "stream",
     mediaType: EVENT_STREAM,
     write: (sink, gone) => streamEvents(fanout, { to, after, previews: true, sees: sightOf(access, caller, whose), signal: gone }, sink),
   });
-  const handlers: Handlers = {
-    follow: async ({ params, query, caller, header }) =>
-      events({ kind: "session", session: params.session }, lastEventId(header("last-event-id")) ?? query.after, caller),
-    followAll: async ({ query, caller, header }) => events({ kind: "all" }, lastEventId(header("last-event-id")) ?? query.after, caller),
+  const handlers: OperationHandlers = {
+    follow: async ({ params, query, caller, connection }) =>
+      events({ kind: "session", session: params.session }, lastEventId(connection.resumeAfter) ?? query.after, caller),
+    followAll: async ({ query, caller, connection }) => events({ kind: "all" }, lastEventId(connection.resumeAfter) ?? query.after, caller),
     uiChat: async ({ params, body, caller }) => {
       const tell = await openUiChat(talking, caller, params.agent, body);
       return {

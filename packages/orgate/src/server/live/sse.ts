@@ -4,7 +4,8 @@
  */
 import { isFault } from "@orgate/core";
 import { frameText, type Problem, wireProblem } from "@orgate/core/wire";
-import { problemIn, type Sink } from "../http/http-response.ts";
+import { problemIn } from "../../operations/refusal.ts";
+import type { Sink } from "../../operations/result.ts";
 import type { Fanout, FanoutEntry, Follow } from "./fanout.ts";
 
 export const EVENT_STREAM = "text/event-stream";

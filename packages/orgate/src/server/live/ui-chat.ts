@@ -16,13 +16,13 @@ import {
   readAttachments,
   type SessionId,
 } from "@orgate/core";
-import { type LiveSign, type RouteRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/core/wire";
+import { type LiveSign, type OperationRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/core/wire";
 import * as z from "zod";
 import { sha256 } from "../../node/crypto.ts";
+import { act, type Caller } from "../../operations/access.ts";
+import type { Sink } from "../../operations/result.ts";
 import { newestEntry } from "../../runtime/delivery.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
-import type { Sink } from "../http/http-response.ts";
-import { act, type Caller } from "../identity/access.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
 
 export type UiChatPorts = RequestPorts & Readonly<{ subscribe: Subscribe; journal: RequestPorts["journal"] & Pick<Journal, "session"> }>;
@@ -52,7 +52,7 @@ export async function openUiChat(
   ports: UiChatPorts,
   caller: Caller,
   agent: string,
-  body: RouteRequest<"uiChat">["body"],
+  body: OperationRequest<"uiChat">["body"],
 ): Promise<(sink: Sink, signal: AbortSignal) => Promise<void>> {
   const read = z.array(message).safeParse(body.messages);
   const said = read.success ? read.data.findLast(({ role }) => role === "user") : undefined;

@@ -2,9 +2,9 @@
 import { execFileSync } from "node:child_process";
 import { type Json, type SessionId, seq } from "@orgate/core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Log } from "../../operations/logs.ts";
 import { hook } from "../fixtures/hooks.ts";
 import { raw, type Serving, serving } from "../fixtures/serving.ts";
-import type { Log } from "../http/logs.ts";
 import { holds } from "./webhooks.ts";
 
 const SECRET = "a secret of the project";

@@ -29,15 +29,16 @@ import {
 } from "@orgate/core";
 import { deliveryClaims } from "@orgate/core/journal";
 import { wireProblem } from "@orgate/core/wire";
+import type { Deliveries } from "../../operations/deliveries.ts";
+import type { Log } from "../../operations/logs.ts";
+import { problemIn, refusal } from "../../operations/refusal.ts";
 import type { Filter, Webhook } from "../../schedules/declaring.ts";
 import type { Beginning } from "../../schedules/scheduler.ts";
 import type { HookSecrets } from "../../schedules/webhook-secrets.ts";
-import { type HttpAnswer, problemIn, refusal } from "../http/http-response.ts";
+import type { HttpAnswer } from "../http/http-response.ts";
 import { rateOf, readBody, type ServerLimits } from "../http/limits.ts";
-import type { Log } from "../http/logs.ts";
 import type { ServedPage } from "../http/server.ts";
-import type { Asking } from "../identity/access.ts";
-import type { Deliveries } from "./deliveries.ts";
+import type { Asking } from "../identity/authentication.ts";
 import { checkSigned, showsSignature } from "./webhook-signing.ts";
 
 export type WebhookPorts = Readonly<{

@@ -15,7 +15,7 @@ export type ArtifactKind = "dsl" | "cedar" | "toolclad";
 export const MAX_ARTIFACT = 128 * 1024;
 
 /** What no grant and no answer covers. */
-export const SHELLS_OWN: readonly string[] = [...SHELL_FILES, `policies/${SHELL}`];
+export const SHELL_OWNED: readonly string[] = [...SHELL_FILES, `policies/${SHELL}`];
 
 const NAME = "[a-z0-9][a-z0-9_-]{0,63}";
 const FOLDER = `(?:shadow/)?(?:(?:${SURFACES.join("|")})/)?`;
@@ -30,12 +30,16 @@ const WHERE: Readonly<Record<ArtifactKind, string>> = {
   toolclad: "tools/NAME.clad.toml",
 };
 
-export const kindOf = (path: string): ArtifactKind | null =>
+export const artifactKind = (path: string): ArtifactKind | null =>
   (["dsl", "cedar", "toolclad"] as const).find((kind) => FORMS[kind].test(path)) ?? null;
 
 /** Why nothing is authored there; null: it may be. `kind`: what it is said to be. */
-export function whyNotAt(path: string, config: Pick<Config, "root" | "agents" | "tools">, kind: ArtifactKind | null = null): string | null {
-  const found = kindOf(path);
+export function whyNotAuthored(
+  path: string,
+  config: Pick<Config, "root" | "agents" | "tools">,
+  kind: ArtifactKind | null = null,
+): string | null {
+  const found = artifactKind(path);
   if (found === null)
     return `an artifact lies at ${kind === null ? Object.values(WHERE).join("; ") : WHERE[kind]}, with NAME in lower case: \`${path.slice(0, 200)}\` is no such place`;
   if (kind !== null && found !== kind) return `\`${path}\` is no place for it: ${WHERE[kind]} is`;
@@ -48,7 +52,7 @@ export function whyNotAt(path: string, config: Pick<Config, "root" | "agents" | 
 }
 
 const isShellsOwn = (path: string): boolean =>
-  SHELLS_OWN.some((own) => path === own || path.startsWith(`${own}/`)) || path.split("/").slice(1, -1).includes(SHELL);
+  SHELL_OWNED.some((own) => path === own || path.startsWith(`${own}/`)) || path.split("/").slice(1, -1).includes(SHELL);
 
 /** Another spelling that lies there, which would be replaced or read beside it. */
 function alike(file: string): string | null {

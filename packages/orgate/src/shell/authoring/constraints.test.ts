@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { layOut, MANIFEST } from "../fixtures/project.ts";
 import { constraintKeys, readConstraints } from "./constraints.ts";
-import { flawsOf } from "./trying.ts";
+import { findFlaws } from "./try-artifact.ts";
 
 const stand = layOut({ "tools/loud.clad.toml": MANIFEST.replace('"say"', '"loud"').replace("[args", 'risk_tier = "high"\n[args') });
 afterAll(() => stand.remove());
@@ -117,10 +117,10 @@ const TABLE: readonly (readonly [setting: string, toml: string, path: string, re
 
 test.each(TABLE)("S102 %s (%s) refuses what goes beyond it, and takes what does not", async (setting, toml, path, refused, taken) => {
   stand.put(".orgate/constraints.toml", toml);
-  const flaws = await flawsOf(stand.config(), { path, content: refused }, {});
+  const flaws = await findFlaws(stand.config(), { path, content: refused }, {});
   expect(flaws.map(({ hint }) => hint).join("\n")).toContain(`\`${setting}\``);
   expect(flaws.every(({ file, line }) => file === path && line > 0)).toBe(true);
-  expect(await flawsOf(stand.config(), { path, content: taken }, {})).toEqual([]);
+  expect(await findFlaws(stand.config(), { path, content: taken }, {})).toEqual([]);
 });
 
 test("S102 the table has every setting there is", () => {
@@ -130,7 +130,9 @@ test("S102 the table has every setting there is", () => {
 test("S100 a setting that is not known, or not understood, is refused with its place, and nothing is fit until it is mended", async () => {
   stand.put(".orgate/constraints.toml", "max_cpu = 2\n[cedar]\nforbid_wildcard_principals = true\n");
   expect(() => readConstraints(stand.root)).toThrow(/constraints\.toml:3:1.*forbid_wildcard_principals.*forbid_wildcard_principal/s);
-  expect(await flawsOf(stand.config(), { path: A, content: agent("") }, {})).toMatchObject([{ file: ".orgate/constraints.toml", line: 3 }]);
+  expect(await findFlaws(stand.config(), { path: A, content: agent("") }, {})).toMatchObject([
+    { file: ".orgate/constraints.toml", line: 3 },
+  ]);
   stand.put(".orgate/constraints.toml", 'max_memory = "much"\n');
   expect(() => readConstraints(stand.root)).toThrow(/constraints\.toml:1:1.*max_memory/s);
   stand.put(".orgate/constraints.toml", "max_cpu = \n");
@@ -142,10 +144,10 @@ test("S197 constraints that are there and cannot be read let nothing be authored
   mkdirSync(dirname(file), { recursive: true });
   rmSync(file, { force: true });
   symlinkSync(join(stand.root, "gone.toml"), file); // what it leads to is not there just now
-  expect(await flawsOf(stand.config(), { path: A, content: agent("") }, {})).toMatchObject([{ file: ".orgate/constraints.toml" }]);
+  expect(await findFlaws(stand.config(), { path: A, content: agent("") }, {})).toMatchObject([{ file: ".orgate/constraints.toml" }]);
   rmSync(file);
   mkdirSync(file);
   expect(() => readConstraints(stand.root)).toThrow(/is a folder/);
   rmSync(file, { recursive: true });
-  expect(await flawsOf(stand.config(), { path: A, content: agent("") }, {})).toEqual([]);
+  expect(await findFlaws(stand.config(), { path: A, content: agent("") }, {})).toEqual([]);
 });

@@ -4,12 +4,14 @@
  * S100 a setting that is not known, or not understood, is refused with file, line and column, and nothing is authored until it is mended.
  * S197 a file that is there and cannot be read, a link that leads nowhere among them, is not taken for none.
  */
+
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { duration, FaultError, lowerFirst, nearest } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../../files/text-file.ts";
-import { placeOf, readToml } from "../../files/toml-text.ts";
+import { findTomlPosition, readToml } from "../../files/toml-text.ts";
+import { errorMessage } from "../../node/error-message.ts";
 
 const CONSTRAINTS = ".orgate/constraints.toml";
 
@@ -96,7 +98,7 @@ export function readConstraints(root: string): Constraints {
     if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return NO_CONSTRAINTS;
     text = readTextFile(file, 64 * 1024);
   } catch (error) {
-    throw bad(null, error instanceof Error ? error.message : String(error), error);
+    throw bad(null, errorMessage(error), error);
   }
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw bad(toml, `not TOML: ${toml.detail}`);
@@ -105,8 +107,8 @@ export function readConstraints(root: string): Constraints {
   const [issue] = read.error.issues;
   if (issue?.code === "unrecognized_keys") {
     const path = [...issue.path, issue.keys[0] ?? ""];
-    throw bad(placeOf(text, path), `there is no setting \`${path.join(".")}\`; ${nearest(path.join("."), [...constraintKeys()])}`);
+    throw bad(findTomlPosition(text, path), `there is no setting \`${path.join(".")}\`; ${nearest(path.join("."), [...constraintKeys()])}`);
   }
   const message = issue?.message ?? "not understood";
-  throw bad(placeOf(text, issue?.path ?? []), `\`${(issue?.path ?? []).join(".")}\`: ${lowerFirst(message)}`);
+  throw bad(findTomlPosition(text, issue?.path ?? []), `\`${(issue?.path ?? []).join(".")}\`: ${lowerFirst(message)}`);
 }

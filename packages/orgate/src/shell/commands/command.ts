@@ -9,9 +9,9 @@ export type ShellCommand = Readonly<{
   /** What help says beyond that. */
   more: readonly string[];
   /** What its words are, for completion: the last one stands for those after it too. */
-  takes?: readonly Taking[];
+  takes?: readonly ArgumentKind[];
   run(rest: string, shell: Shell): Promise<void>;
 }>;
 
 /** Of what a word is: one of a list that the server knows, or one of these. */
-export type Taking = "agent" | "session" | "approval" | "model" | "schedule" | "command" | "file" | "anything" | readonly string[];
+export type ArgumentKind = "agent" | "session" | "approval" | "model" | "schedule" | "command" | "file" | "anything" | readonly string[];

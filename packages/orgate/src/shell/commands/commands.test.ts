@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
 import { width } from "../../terminal/visible.ts";
 import type { Shell } from "../shell.ts";
-import { commandIn, SHELL_COMMANDS } from "./commands.ts";
+import { parseLine, SHELL_COMMANDS } from "./commands.ts";
 import { COMMAND_GROUPS } from "./groups.ts";
 
 async function helped(rest: string, columns: number): Promise<readonly string[]> {
   const lines: string[] = [];
   const face = { look: () => ({ columns, paint: plain, showThinking: false }), print: (more: readonly string[]) => lines.push(...more) };
-  const read = commandIn(`/help ${rest}`);
+  const read = parseLine(`/help ${rest}`);
   // only what it prints on is looked at
   if (read.kind === "command") await read.command.run(read.rest, { face, say: (text: string) => lines.push(text) } as unknown as Shell);
   return lines;
@@ -29,15 +29,15 @@ test("S187 every command is in one group; help of all is one screen, of a group 
 });
 
 test("S51 what begins with a slash and a name is a command or is refused with the nearest; a path is neither", () => {
-  expect(commandIn("/agents")).toMatchObject({ kind: "command", command: { name: "agents" }, rest: "" });
-  expect(commandIn("/deny a_1  no, not\nnow ")).toMatchObject({ kind: "command", command: { name: "deny" }, rest: "a_1  no, not\nnow" });
-  expect(commandIn("/agnets")).toMatchObject({ kind: "unknown", said: expect.stringContaining("`/agents`") });
-  for (const text of ["/quit", "/exit", "/q"]) expect(commandIn(text)).toMatchObject({ kind: "command", command: { name: "quit" } });
-  for (const text of ["hello", "/", "/usr/bin is full", "a /quit"]) expect(commandIn(text)).toEqual({ kind: "message" });
+  expect(parseLine("/agents")).toMatchObject({ kind: "command", command: { name: "agents" }, rest: "" });
+  expect(parseLine("/deny a_1  no, not\nnow ")).toMatchObject({ kind: "command", command: { name: "deny" }, rest: "a_1  no, not\nnow" });
+  expect(parseLine("/agnets")).toMatchObject({ kind: "unknown", said: expect.stringContaining("`/agents`") });
+  for (const text of ["/quit", "/exit", "/q"]) expect(parseLine(text)).toMatchObject({ kind: "command", command: { name: "quit" } });
+  for (const text of ["hello", "/", "/usr/bin is full", "a /quit"]) expect(parseLine(text)).toEqual({ kind: "message" });
 });
 
 test.each(SHELL_COMMANDS.map(({ name }) => [name]))("S52 /%s has help, in three ways", (name) => {
   for (const way of ["help", "--help", "-h"])
-    expect(commandIn(`/${name} ${way}`)).toMatchObject({ kind: "command", command: { name: "help" }, rest: name });
+    expect(parseLine(`/${name} ${way}`)).toMatchObject({ kind: "command", command: { name: "help" }, rest: name });
   expect(SHELL_COMMANDS.filter((one) => one.name === name)).toHaveLength(1);
 });

@@ -7,16 +7,16 @@
  */
 import { nearestWord } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
-import { type ScreenLook, wrappedLines } from "../ui/screen.ts";
-import { AUTHOR_COMMANDS } from "./author.ts";
+import { type ScreenLook, wrapText } from "../ui/screen.ts";
+import { APPROVAL_COMMANDS } from "./approvals.ts";
+import { AUTHOR_COMMANDS } from "./authoring.ts";
 import type { ShellCommand } from "./command.ts";
+import { CONVERSATION_COMMANDS } from "./conversation.ts";
 import { FLEET_COMMANDS } from "./fleet.ts";
 import { COMMAND_GROUPS } from "./groups.ts";
-import { KEEP_COMMANDS } from "./keep.ts";
 import { ORCHESTRATE_COMMANDS } from "./orchestrate.ts";
-import { PEOPLE_COMMANDS } from "./people.ts";
+import { RECORD_COMMANDS } from "./records.ts";
 import { SESSION_COMMANDS } from "./session.ts";
-import { TALK_COMMANDS } from "./talk.ts";
 
 const HELP: ShellCommand = {
   name: "help",
@@ -24,7 +24,7 @@ const HELP: ShellCommand = {
   takes: ["command"],
   summary: "what there is, or one command in full",
   more: [`Groups: ${COMMAND_GROUPS.map(({ name }) => name).join(", ")}.`],
-  async run(rest, { face, say }) {
+  async run(rest, { ui: face, say }) {
     const asked = rest.replace(/^\//, "").toLowerCase();
     const command = SHELL_COMMANDS.find(({ name }) => name === asked);
     const groups = asked === "all" ? COMMAND_GROUPS : COMMAND_GROUPS.filter(({ name }) => isMeant(name, asked));
@@ -43,14 +43,14 @@ export const SHELL_COMMANDS: readonly ShellCommand[] = [
   HELP,
   ...SESSION_COMMANDS,
   ...AUTHOR_COMMANDS,
-  ...TALK_COMMANDS,
+  ...CONVERSATION_COMMANDS,
   ...FLEET_COMMANDS,
   ...ORCHESTRATE_COMMANDS,
-  ...PEOPLE_COMMANDS,
-  ...KEEP_COMMANDS,
+  ...APPROVAL_COMMANDS,
+  ...RECORD_COMMANDS,
 ];
 
-export type Read =
+export type ParsedLine =
   | Readonly<{ kind: "message" }>
   | Readonly<{ kind: "command"; command: ShellCommand; rest: string }>
   | Readonly<{ kind: "unknown"; said: string }>;
@@ -61,7 +61,7 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["q", "quit"],
 ]);
 
-export function commandIn(text: string): Read {
+export function parseLine(text: string): ParsedLine {
   const [, name, rest = ""] = /^\/([a-z][\w-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? [];
   if (name === undefined) return { kind: "message" };
   const meant = ELSEWHERE.get(name.toLowerCase()) ?? name.toLowerCase();
@@ -88,7 +88,7 @@ function overview(look: ScreenLook): readonly string[] {
   return [
     "",
     ...COMMAND_GROUPS.flatMap(({ name, commands }) =>
-      wrappedLines(commands.map((one) => `/${one}`).join(" "), look, {
+      wrapText(commands.map((one) => `/${one}`).join(" "), look, {
         first: look.paint("accent", name.padEnd(LEFT)),
         rest,
         indent: LEFT,
@@ -98,7 +98,7 @@ function overview(look: ScreenLook): readonly string[] {
     ...[
       "`/help COMMAND` says all of one, `/help GROUP` what each of a group is for, `/help all` of all",
       "@agent message tells one agent · Tab completes · Alt-Enter breaks the line · Ctrl-R searches · Esc cancels · Ctrl-C twice leaves",
-    ].flatMap((line) => wrappedLines(line, look, undefined, "dim")),
+    ].flatMap((line) => wrapText(line, look, undefined, "dim")),
   ];
 }
 
@@ -108,17 +108,17 @@ function helpOfGroup({ name: group, about, commands }: Group, look: ScreenLook):
   const indent = columns < NARROW ? 4 : 34;
   return [
     "",
-    ...wrappedLines(`${group}: ${about}`, look, undefined, "strong"),
+    ...wrapText(`${group}: ${about}`, look, undefined, "strong"),
     ...SHELL_COMMANDS.filter(({ name }) => commands.includes(name)).flatMap(({ name, usage, summary }) => {
       const left = `/${name}${usage === "" ? "" : ` ${usage}`}`;
       const rest = " ".repeat(indent);
-      if (left.length < indent) return wrappedLines(summary, look, { first: paint("accent", left.padEnd(indent)), rest, indent });
-      return [...wrappedLines(left, look, undefined, "accent"), ...wrappedLines(summary, look, { first: rest, rest, indent })];
+      if (left.length < indent) return wrapText(summary, look, { first: paint("accent", left.padEnd(indent)), rest, indent });
+      return [...wrapText(left, look, undefined, "accent"), ...wrapText(summary, look, { first: rest, rest, indent })];
     }),
   ];
 }
 const helpOf = ({ name, usage, summary, more }: ShellCommand, look: ScreenLook): readonly string[] => [
   "",
-  ...wrappedLines(`/${name}${usage === "" ? "" : ` ${usage}`}`, look),
-  ...[summary, ...more].flatMap((line) => wrappedLines(line, look, { first: "  ", rest: "  ", indent: 2 })),
+  ...wrapText(`/${name}${usage === "" ? "" : ` ${usage}`}`, look),
+  ...[summary, ...more].flatMap((line) => wrapText(line, look, { first: "  ", rest: "  ", indent: 2 })),
 ];

@@ -2,24 +2,24 @@
 import { narrator } from "@orgate/core/journal/view";
 import { age, count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
-import { haltWords } from "../server-state.ts";
+import { describeHalt } from "../server-state.ts";
 import type { Shell } from "../shell.ts";
 import { monitor } from "../ui/monitor.ts";
-import { wrappedLines } from "../ui/screen.ts";
-import { fitted } from "../ui/tables.ts";
+import { wrapText } from "../ui/screen.ts";
+import { fitTable } from "../ui/tables.ts";
 import type { ShellCommand } from "./command.ts";
 
 async function tools(rest: string, shell: Shell): Promise<void> {
   const agent = rest === "" ? shell.addressee() : rest;
   if (agent === null) return shell.say("`/tools AGENT`");
-  const found = await shell.asked(shell.reach.client.call("agent", { params: { agent } }));
+  const found = await shell.unwrap(shell.connection.client.call("agent", { params: { agent } }));
   if (found === null) return;
   if (found.tools.length === 0) return shell.say(`${visible(agent)} has no tools`);
-  shell.face.print(
-    fitted(
+  shell.ui.print(
+    fitTable(
       ["tool", "repeat", "effects", "what it does"],
       found.tools.map((tool) => [tool.name, tool.repeat, tool.effects.join(", "), tool.description.split("\n", 1)[0] ?? ""]),
-      shell.face.look(),
+      shell.ui.look(),
     ),
   );
 }
@@ -32,14 +32,14 @@ async function audit(rest: string, shell: Shell): Promise<void> {
   const talk = shell.current();
   if (talk === null) return shell.say("`/audit` shows the entries of the conversation, and there is none yet");
   const reply = await shell.link.ask({ kind: "history", session: talk.session, before: null, most });
-  if (reply.kind === "error") return shell.problem(reply.problem);
+  if (reply.kind === "error") return shell.reportProblem(reply.problem);
   if (reply.kind !== "page") return;
-  const look = shell.face.look();
+  const look = shell.ui.look();
   const tell = narrator();
-  shell.face.print(
+  shell.ui.print(
     reply.entries.flatMap((entry) =>
       tell(entry).flatMap((line) =>
-        wrappedLines(
+        wrapText(
           `${line.mark} ${line.text}`,
           look,
           { first: look.paint("dim", `${String(entry.seq).padStart(5)} `), rest: "      ", indent: 6 },
@@ -51,11 +51,11 @@ async function audit(rest: string, shell: Shell): Promise<void> {
 }
 
 async function verify(_: string, shell: Shell): Promise<void> {
-  const found = await shell.asked(shell.reach.client.call("verify", {}));
+  const found = await shell.unwrap(shell.connection.client.call("verify", {}));
   if (found === null) return;
-  const { paint } = shell.face.look();
+  const { paint } = shell.ui.look();
   const what = `${count(found.entries, "entry", "entries")} of ${count(found.streams, "stream")}, ${count(found.commits, "commit")} of ${count(found.writers, "writer")}`;
-  shell.face.print([
+  shell.ui.print([
     found.ok
       ? `${paint("good", "the journal is what was written")}: ${what}`
       : paint("bad", `the journal is not what was written: ${what}`),
@@ -79,7 +79,7 @@ async function halt(
   const given = scopeIn(rest.replace(/\s--anyway(?=\s)/, ""));
   if (given === null) return shell.say(`${names}: the turns that it ends are told why, and the journal keeps it`);
   const anyway = /^\S+[ :]\S+\s+--anyway\s/.test(rest);
-  const made = await shell.asked(shell.reach.client.call("halt", { body: { ...given, anyway } }));
+  const made = await shell.unwrap(shell.connection.client.call("halt", { body: { ...given, anyway } }));
   if (made === null) return;
   const back = made.scope === "all" ? "/resume-work all" : `/resume-work ${made.scope.replace(":", " ")}`;
   shell.say(`halted ${visible(made.scope)}: nothing of it begins any more, until \`${visible(back)} REASON\``);
@@ -91,7 +91,7 @@ async function resumeWork(
 ): Promise<void> {
   const given = scopeIn(rest);
   if (given === null) return shell.say(`${names}: the journal keeps why`);
-  const left = await shell.asked(shell.reach.client.call("resumeWork", { body: given }));
+  const left = await shell.unwrap(shell.connection.client.call("resumeWork", { body: given }));
   if (left !== null)
     shell.say(
       left.items.length === 0 ? "nothing is halted any more" : `still halted: ${left.items.map(({ scope }) => visible(scope)).join(", ")}`,
@@ -107,8 +107,8 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     async run(_, shell) {
       await shell.refreshAgents();
       const rows = shell.agents().map(({ name, model, tools: has, description }) => [name, model, count(has.length, "tool"), description]);
-      shell.face.print(
-        rows.length === 0 ? ["there is no agent that you may see"] : fitted(["agent", "model", "tools", ""], rows, shell.face.look()),
+      shell.ui.print(
+        rows.length === 0 ? ["there is no agent that you may see"] : fitTable(["agent", "model", "tools", ""], rows, shell.ui.look()),
       );
     },
   },
@@ -159,14 +159,14 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     usage: "",
     summary: "whether the server can do its work",
     more: [],
-    async run(_, { asked, reach, face }) {
+    async run(_, { unwrap: asked, connection: reach, ui: face }) {
       const found = await asked(reach.client.call("health", {}));
       if (found === null) return;
       const halts = (await asked(reach.client.call("halts", { query: { limit: 100 } })))?.items ?? [];
       const { paint } = face.look();
       face.print([
         `${found.status === "ok" ? paint("good", "ok") : paint("bad", found.status)} · version ${found.version} · up for ${age(found.uptimeMs)}`,
-        ...halts.map((halt) => `  ${paint("bad", "■")} ${visible(haltWords(halt))}`),
+        ...halts.map((halt) => `  ${paint("bad", "■")} ${visible(describeHalt(halt))}`),
         ...found.warnings.map((warning) => `  ${paint("warn", "!")} ${visible(warning)}`),
         ...found.checks.map(
           ({ name, ok, detail }) =>

@@ -17,8 +17,8 @@ const orchestrate =
     const why = whyNot(shell, read.plan.members);
     if (why !== null) return shell.say(why);
     const reply = await shell.link.ask({ kind: "chat", agent: CONDUCTOR, session: null, text: orchestrationText(read.plan) });
-    if (reply.kind === "error") shell.problem(reply.problem);
-    if (reply.kind === "done") shell.talks.follow(reply.session);
+    if (reply.kind === "error") shell.reportProblem(reply.problem);
+    if (reply.kind === "done") shell.conversations.follow(reply.session);
   };
 
 function whyNot(shell: Shell, members: readonly string[]): string | null {

@@ -1,28 +1,31 @@
 /** Commands about the conversation, and with whom it is. */
 import { count, durationText, tokensText } from "@orgate/core/journal/view";
 import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/core/wire";
 import { age, type Cell } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
-import { haltWords } from "../server-state.ts";
+import { describeHalt } from "../server-state.ts";
 import type { Shell } from "../shell.ts";
-import { money, type ScreenLook } from "../ui/screen.ts";
-import { fitted } from "../ui/tables.ts";
-import { THEMES, themeIn } from "../ui/themes.ts";
+import { formatMoney, type ScreenLook } from "../ui/screen.ts";
+import { fitTable } from "../ui/tables.ts";
+import { parseTheme, THEMES } from "../ui/themes.ts";
 import type { ShellCommand } from "./command.ts";
 
-type Summary = RouteOutput<"session">;
+type Summary = OperationOutput<"session">;
 
 const NOBODY = "nothing has been said in this conversation yet";
 
 const MOST_LOOKED = 10_000;
 /** A15, over the API: the id, one's own name of it, or enough of its beginning or end. */
-async function sessionNamed({ asked, reach, say }: Pick<Shell, "asked" | "reach" | "say">, text: string): Promise<Summary | null> {
+async function sessionNamed(
+  { unwrap: asked, connection: reach, say }: Pick<Shell, "unwrap" | "connection" | "say">,
+  text: string,
+): Promise<Summary | null> {
   if (isSessionId(text)) return asked(reach.client.call("session", { params: { session: text } }));
   const items: Summary[] = [];
   for (let cursor: string | null = ""; cursor !== null && items.length < MOST_LOOKED; ) {
     const query: { limit: number; cursor?: string } = { limit: 500, ...(cursor === "" ? {} : { cursor }) };
-    const page: RouteOutput<"sessions"> | null = await asked(reach.client.call("sessions", { query }));
+    const page: OperationOutput<"sessions"> | null = await asked(reach.client.call("sessions", { query }));
     if (page === null) return null;
     items.push(...page.items);
     cursor = page.next;
@@ -42,10 +45,10 @@ async function sessionNamed({ asked, reach, say }: Pick<Shell, "asked" | "reach"
 }
 
 /** S191 who names a session to go on in gets that one or none: nothing is said in another by mistake. */
-export async function takeNamed(shell: Shell, text: string): Promise<void> {
+export async function resumeNamed(shell: Shell, text: string): Promise<void> {
   const said: string[] = [];
-  const found = await sessionNamed({ asked: shell.asked, reach: shell.reach, say: (why) => said.push(why) }, text);
-  if (found !== null) return void shell.take(found.session, found.agent);
+  const found = await sessionNamed({ unwrap: shell.unwrap, connection: shell.connection, say: (why) => said.push(why) }, text);
+  if (found !== null) return void shell.continueIn(found.session, found.agent);
   const [several] = said.filter((why) => why.includes(" means "));
   throw new FaultError(
     several === undefined
@@ -61,7 +64,7 @@ function stateCell({ state, halted }: Summary): Cell {
 
 export function sessionTable(items: readonly Summary[], now: number, look: Pick<ScreenLook, "paint" | "columns">): readonly string[] {
   if (items.length === 0) return ["no sessions yet"];
-  return fitted(
+  return fitTable(
     ["session", "state", "agent", "age", "turns", "ending", "id", "title"],
     items.map((s) => [
       s.session,
@@ -95,7 +98,7 @@ async function resume(rest: string, shell: Shell): Promise<void> {
   if (rest === "") return shell.say("`/resume ID`: `/sessions` lists them");
   const found = await sessionNamed(shell, rest);
   if (found === null) return;
-  shell.take(found.session, found.agent);
+  shell.continueIn(found.session, found.agent);
   if (found.state === "closed") shell.say("this session is closed: it can be read, and `/branch` goes on from it");
 }
 
@@ -103,9 +106,9 @@ async function branch(rest: string, shell: Shell): Promise<void> {
   const talk = shell.current();
   if (talk === null) return shell.say(NOBODY);
   const at = /^\d+$/.test(rest) ? { at: seq(Number(rest)) } : {};
-  const made = await shell.asked(shell.reach.client.call("fork", { params: { session: talk.session }, body: at }));
+  const made = await shell.unwrap(shell.connection.client.call("fork", { params: { session: talk.session }, body: at }));
   if (made === null) return;
-  shell.take(made.session, made.agent);
+  shell.continueIn(made.session, made.agent);
   shell.say(`${made.session} goes on from ${talk.session}${"at" in at ? ` at entry ${rest}` : ""}; the other one stays as it is`);
 }
 
@@ -114,10 +117,10 @@ async function figures(_: string, shell: Shell): Promise<void> {
   if (talk === null) return shell.say(NOBODY);
   const { totals, turn, turns, model } = talk.view;
   const { input, output, cached } = totals.usage;
-  shell.face.print([
+  shell.ui.print([
     `${count(turn, "turn")} · ${count(totals.iterations, "iteration")} · ${count(totals.calls, "call")} · ${durationText(totals.activeMs)} at work${turns.at(-1)?.endedAt === null ? "; calls and time of the turn in progress count when it ends" : ""}`,
     `${tokensText(totals)}: ${input} in (${cached} from the cache), ${output} out`,
-    totals.micros === null ? `what ${model} costs is not known: \`orgate.toml\` may say its price` : `cost ${money(totals.micros)}`,
+    totals.micros === null ? `what ${model} costs is not known: \`orgate.toml\` may say its price` : `cost ${formatMoney(totals.micros)}`,
   ]);
 }
 
@@ -126,23 +129,23 @@ async function steer(rest: string, shell: Shell): Promise<void> {
   if (rest === "") return shell.say("`/steer TEXT`: what the agent hears next");
   if (talk === null) return shell.say(NOBODY);
   const reply = await shell.link.ask({ kind: "steer", session: talk.session, text: rest });
-  if (reply.kind === "error") shell.problem(reply.problem);
+  if (reply.kind === "error") shell.reportProblem(reply.problem);
 }
 
 async function debug(rest: string, shell: Shell): Promise<void> {
   const named = rest === "" ? null : await sessionNamed(shell, rest);
   const session = rest === "" ? shell.current()?.session : named?.session;
   if (session === undefined) return rest === "" ? shell.say(NOBODY) : undefined;
-  const found = await shell.asked(shell.reach.client.call("session", { params: { session } }));
+  const found = await shell.unwrap(shell.connection.client.call("session", { params: { session } }));
   if (found === null) return;
-  const view = shell.talks.of(session)?.view;
+  const view = shell.conversations.find(session)?.view;
   const fields: readonly (readonly [string, string])[] = [
     ["session", found.session],
     ["title", found.title ?? "none"],
     ["agent", found.agent],
     [
       "state",
-      found.halted === null ? found.state : `${found.state === "running" ? "halted" : found.state}: ${visible(haltWords(found.halted))}`,
+      found.halted === null ? found.state : `${found.state === "running" ? "halted" : found.state}: ${visible(describeHalt(found.halted))}`,
     ],
     ["entries", String(found.seq)],
     ["turns", `${found.turns}${found.ending === null ? "" : `, the last ended ${found.ending}`}`],
@@ -156,7 +159,7 @@ async function debug(rest: string, shell: Shell): Promise<void> {
           ["running", view.running.length === 0 ? "no call" : view.running.join(", ")],
         ] as const)),
   ];
-  shell.face.print(fields.map(([name, value]) => `${shell.face.look().paint("dim", name.padEnd(9))}${visible(value)}`));
+  shell.ui.print(fields.map(([name, value]) => `${shell.ui.look().paint("dim", name.padEnd(9))}${visible(value)}`));
 }
 
 export const SESSION_COMMANDS: readonly ShellCommand[] = [
@@ -174,7 +177,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     summary: "begin another conversation with whom you talk to",
     more: ["The one before stays in the journal: `/sessions`, `/resume ID`."],
     async run(_, shell) {
-      shell.startAnew();
+      shell.startNew();
       shell.say("the next message begins a conversation");
     },
   },
@@ -184,7 +187,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     takes: [["running", "waiting", "idle", "closed"]],
     summary: "sessions, newest first",
     more: ["As `orgate sessions list`."],
-    async run(rest, { asked, reach, face, say }) {
+    async run(rest, { unwrap: asked, connection: reach, ui: face, say }) {
       const state = (["idle", "running", "waiting", "closed"] as const).find((one) => one === rest);
       if (rest !== "" && state === undefined) return say("`/sessions`, or with one of: idle, running, waiting, closed");
       const found = await asked(reach.client.call("sessions", { query: { limit: 50, ...(state === undefined ? {} : { state }) } }));
@@ -247,7 +250,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     ],
     async run(rest, shell) {
       if (rest === "") return shell.say("`/attach URL`: http://127.0.0.1:4680");
-      await shell.move(rest);
+      await shell.switchServer(rest);
     },
   },
   {
@@ -256,8 +259,8 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     summary: "go back to a server of the shell's own",
     more: ["What runs at the other one goes on there."],
     async run(_, shell) {
-      if (shell.reach.isLocal) return shell.say("this is a server of your own already");
-      await shell.move(null);
+      if (shell.connection.isLocal) return shell.say("this is a server of your own already");
+      await shell.switchServer(null);
     },
   },
   {
@@ -266,10 +269,10 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     takes: [THEMES],
     summary: "other colours, or none",
     more: ["As `orgate shell --theme`."],
-    async run(rest, { face, say }) {
-      const theme = themeIn(rest);
+    async run(rest, { ui: face, say }) {
+      const theme = parseTheme(rest);
       if (theme === null) return say(`there are: ${THEMES.join(", ")}`);
-      face.wear(theme);
+      face.setTheme(theme);
       say(`the theme is ${theme}`);
     },
   },
@@ -278,7 +281,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     usage: "",
     summary: "leave; nothing is lost",
     more: ["A turn in progress is parked and goes on at the next start, or goes on at the server."],
-    async run(_, { face }) {
+    async run(_, { ui: face }) {
       face.leave();
     },
   },

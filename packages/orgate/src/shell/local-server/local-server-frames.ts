@@ -10,7 +10,7 @@ export type GivenText = Readonly<{
   cwd: string;
   env: Given["env"];
 }>;
-export type Setup = Readonly<{ here: GivenText; columns: number; isColoured: boolean }>;
+export type LocalServerSetup = Readonly<{ given: GivenText; columns: number; isColoured: boolean }>;
 
 export type ToServer =
   | Readonly<{ kind: "close" }>
@@ -30,7 +30,7 @@ export type FromServer =
 const TEXTS = ["as"] as const;
 const FLAGS = ["yes", "allow-shell"] as const;
 
-export const textOf = (given: Given): GivenText => ({
+export const toGivenText = (given: Given): GivenText => ({
   texts: Object.fromEntries(
     TEXTS.flatMap((name) => {
       const text = given.text(name);
@@ -42,7 +42,7 @@ export const textOf = (given: Given): GivenText => ({
   cwd: given.cwd,
   env: { ...given.env },
 });
-export const givenFrom = ({ texts, flags, project, cwd, env }: GivenText): Given => ({
+export const fromGivenText = ({ texts, flags, project, cwd, env }: GivenText): Given => ({
   args: [],
   text: (name) => texts[name] ?? null,
   texts: (name) => (texts[name] === undefined ? [] : [texts[name]]),

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { AGENT, type Desk, makeDesk, until } from "../../cli/commands/fixtures/desk.ts";
 import { quietScreen } from "../fixtures/screen.ts";
-import { givenFrom } from "./local-server-frames.ts";
-import { openHere } from "./local-server-thread.ts";
+import { fromGivenText } from "./local-server-frames.ts";
+import { startLocalServerThread } from "./local-server-thread.ts";
 
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -13,7 +13,11 @@ function at(desk: Desk) {
   const said: string[] = [];
   const screen = quietScreen(said);
   const { PATH } = process.env;
-  return { said, screen, given: givenFrom({ texts: {}, flags: [], project: null, cwd: desk.root, env: { PATH, ORGATE_HOME: desk.home } }) };
+  return {
+    said,
+    screen,
+    given: fromGivenText({ texts: {}, flags: [], project: null, cwd: desk.root, env: { PATH, ORGATE_HOME: desk.home } }),
+  };
 }
 function desk(change: (agent: string) => string): Desk {
   const made = makeDesk();
@@ -36,13 +40,13 @@ const withCrash = (agent: string) =>
 
 test("S63 the server is in a thread of its own: what the project prints is said beside, and commands run in there", async () => {
   const { said, screen, given } = at(desk(withCrash));
-  const reach = await openHere(given, screen, null);
+  const reach = await startLocalServerThread(given, screen, null);
   closing.push(() => reach.close());
   await until(() => (said.includes("printed by the project") ? true : null));
   const found = await reach.client.call("agents", { query: {} });
   expect(found).toMatchObject({ kind: "ok", value: { items: [{ name: "desk" }] } });
-  expect(await reach.twin?.(["agents", "list"])).toMatchObject({ code: 0, text: expect.stringContaining("desk") });
-  expect(await reach.twin?.(["agents", "nonsense"])).toMatchObject({ code: 2, text: expect.stringContaining("error:") });
+  expect(await reach.runCommand?.(["agents", "list"])).toMatchObject({ code: 0, text: expect.stringContaining("desk") });
+  expect(await reach.runCommand?.(["agents", "nonsense"])).toMatchObject({ code: 2, text: expect.stringContaining("error:") });
 
   // S64, while it is here: a thread that ends by itself
   await reach.client.call("execute", { params: { agent: "desk" }, body: { input: "crash" } }).catch(() => null);
@@ -53,5 +57,5 @@ test("S63 the server is in a thread of its own: what the project prints is said 
 
 test("S64 a project that cannot be loaded is refused as ever, and its thread is gone", async () => {
   const { screen, given } = at(desk(() => "export default 1 +;"));
-  await expect(openHere(given, screen, null)).rejects.toMatchObject({ fault: { kind: "file-bad" } });
+  await expect(startLocalServerThread(given, screen, null)).rejects.toMatchObject({ fault: { kind: "file-bad" } });
 });

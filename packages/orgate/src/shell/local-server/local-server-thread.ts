@@ -3,26 +3,28 @@
  * S63 loading a project and running turns never keep the line waiting: the shell's own server is in a thread of its own, and what is asked of a person in there is asked at the line.
  * S64 a server's thread that ends by itself is a fault with what to do, and the terminal is given back; what was in progress goes on at the next start.
  */
+
 import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import { FaultError } from "@orgate/core/vocab";
 import type { AskHidden } from "../../identity/secrets.ts";
+import { errorMessage } from "../../node/error-message.ts";
 import type { Given } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { visibleLines } from "../../terminal/visible.ts";
-import { reachAt, type ServerConnection } from "../connection.ts";
-import { type FromServer, type Setup, type ToServer, textOf } from "./local-server-frames.ts";
+import { connectTo, type ServerConnection } from "../connection.ts";
+import { type FromServer, type LocalServerSetup, type ToServer, toGivenText } from "./local-server-frames.ts";
 
-export type Ran = Readonly<{ code: number; text: string }>;
-type Waiting = Readonly<{ done(ran: Ran): void; failed(error: Error): void }>;
+export type CommandOutput = Readonly<{ code: number; text: string }>;
+type Waiting = Readonly<{ done(ran: CommandOutput): void; failed(error: Error): void }>;
 
 /** So long it may take to leave; the journal has whatever had not landed by then. */
 const LEAVING_MS = 5_000;
 
-export async function openHere(given: Given, screen: Screen, ask: AskHidden): Promise<ServerConnection> {
+export async function startLocalServerThread(given: Given, screen: Screen, ask: AskHidden): Promise<ServerConnection> {
   const isColoured = screen.paint("strong", "x") !== "x";
-  const workerData: Setup = { here: textOf(given), columns: screen.columns, isColoured };
+  const workerData: LocalServerSetup = { given: toGivenText(given), columns: screen.columns, isColoured };
   // runs from source and compiled alike: the thread's file has the extension that this one has
   const file = new URL(`./local-server-worker${extname(import.meta.url)}`, import.meta.url);
   const worker = new Worker(file, { workerData, env: { ...given.env }, stdout: true, stderr: true });
@@ -59,7 +61,7 @@ export async function openHere(given: Given, screen: Screen, ask: AskHidden): Pr
         return over.resolve();
     }
   });
-  worker.on("error", (error) => gone(error instanceof Error ? error.message : String(error)));
+  worker.on("error", (error) => gone(errorMessage(error)));
   worker.on("exit", (code) => gone(`its thread ended with ${code}`));
   for (const stream of [worker.stdout, worker.stderr]) passOn(stream, screen);
 
@@ -78,11 +80,11 @@ export async function openHere(given: Given, screen: Screen, ask: AskHidden): Pr
   try {
     const { url, token, name } = await opened.promise;
     return {
-      ...reachAt(url, token),
+      ...connectTo(url, token),
       name,
       isLocal: true,
       lost: lost.promise,
-      twin: (argv) =>
+      runCommand: (argv) =>
         new Promise((done, failed) => {
           last += 1;
           running.set(last, { done, failed });

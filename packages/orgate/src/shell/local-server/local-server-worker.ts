@@ -1,10 +1,12 @@
 /** The thread of a shell's own server: loading a project and running turns never keep the line waiting. */
+
 import { parentPort, workerData } from "node:worker_threads";
 import { FaultError } from "@orgate/core/vocab";
+import { errorMessage } from "../../node/error-message.ts";
 import { coloured, plain } from "../../terminal/paint.ts";
 import type { Screen } from "../../terminal/screen.ts";
-import type { OwnServer } from "./local-server.ts";
-import { type FromServer, givenFrom, type Setup, type ToServer } from "./local-server-frames.ts";
+import type { LocalServer } from "./local-server.ts";
+import { type FromServer, fromGivenText, type LocalServerSetup, type ToServer } from "./local-server-frames.ts";
 
 const tell = (frame: FromServer): void => parentPort?.postMessage(frame);
 
@@ -19,7 +21,7 @@ function ask(question: string): Promise<string> {
 }
 
 /** Nothing can be typed here: whoever needs to ask asks by way of the line. */
-function screenOf({ isColoured }: Setup, columns: number, write: (text: string) => void): Screen {
+function screenOf({ isColoured }: LocalServerSetup, columns: number, write: (text: string) => void): Screen {
   const paint = isColoured ? coloured : plain;
   return {
     write,
@@ -36,7 +38,7 @@ function screenOf({ isColoured }: Setup, columns: number, write: (text: string) 
   };
 }
 
-async function run(setup: Setup, { id, argv, columns }: Extract<ToServer, { kind: "run" }>): Promise<void> {
+async function run(setup: LocalServerSetup, { id, argv, columns }: Extract<ToServer, { kind: "run" }>): Promise<void> {
   let text = "";
   const screen = {
     ...screenOf(setup, columns, (more) => {
@@ -47,28 +49,28 @@ async function run(setup: Setup, { id, argv, columns }: Extract<ToServer, { kind
     },
     askHidden: ask,
   };
-  const { cwd, env, project } = setup.here;
+  const { cwd, env, project } = setup.given;
   const { command } = await import("../../main.ts");
   const code = await command(project === null ? argv : [...argv, "--project", project], { cwd, env }, screen);
   tell({ kind: "ran", id, code, text });
 }
 
-async function serve(setup: Setup): Promise<OwnServer | null> {
+async function serve(setup: LocalServerSetup): Promise<LocalServer | null> {
   try {
-    const { serveHere } = await import("./local-server.ts");
+    const { startLocalServer: serveHere } = await import("./local-server.ts");
     const screen = screenOf(setup, setup.columns, (text) => tell({ kind: "aside", text: text.trimEnd() }));
-    const own = await serveHere(givenFrom(setup.here), screen, ask);
+    const own = await serveHere(fromGivenText(setup.given), screen, ask);
     tell({ kind: "open", url: own.url, token: own.token, name: own.name });
     return own;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     tell({ kind: "failed", fault: error instanceof FaultError ? error.fault : null, message });
     return null;
   }
 }
 
-function isSetup(given: unknown): given is Setup {
-  return typeof given === "object" && given !== null && "here" in given;
+function isSetup(given: unknown): given is LocalServerSetup {
+  return typeof given === "object" && given !== null && "given" in given;
 }
 
 const given: unknown = workerData;

@@ -6,16 +6,16 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { personOf, projectOf } from "../../cli/commands/project/project.ts";
 import { loadedFor, openServing } from "../../cli/commands/project/serving.ts";
 import type { AskHidden } from "../../identity/secrets.ts";
-import type { Log } from "../../server/http/logs.ts";
-import type { Access, Asking } from "../../server/identity/access.ts";
+import type { Log } from "../../operations/logs.ts";
 import type { Identity } from "../../server/identity/auth.ts";
+import type { Access, Asking } from "../../server/identity/authentication.ts";
 import type { Given } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { shortened, visible } from "../../terminal/visible.ts";
 
-export type OwnServer = Readonly<{ url: string; token: string; name: string; close(): Promise<void> }>;
+export type LocalServer = Readonly<{ url: string; token: string; name: string; close(): Promise<void> }>;
 
-export async function serveHere(given: Given, screen: Screen, ask: AskHidden): Promise<OwnServer> {
+export async function startLocalServer(given: Given, screen: Screen, ask: AskHidden): Promise<LocalServer> {
   const config = { ...projectOf(given), allowShell: given.flag("allow-shell") };
   const loaded = await loadedFor(config, given.env, "shell", ask);
   const token = randomBytes(32).toString("base64url");

@@ -12,14 +12,14 @@ import { type ShellTools, shellTools } from "./tools.ts";
 
 type Found = Readonly<{ agent: Agent; file: string }>;
 
-export type ShellDesk = Readonly<{
+export type ShellAgentSetup = Readonly<{
   /** For agents to name. */
   tools: ShellTools["tools"];
   /** With the shell's agent as it is run. */
   within(agents: readonly Found[]): readonly Found[];
 }>;
 
-export function shellDesk(config: Config, env: Env, desk: CoordinatorTools): ShellDesk {
+export function shellAgentSetup(config: Config, env: Env, desk: CoordinatorTools): ShellAgentSetup {
   const tools = shellTools(config, env, desk);
   return { tools: tools.tools, within: (agents) => withShell(agents, tools, desk.middleware) };
 }

@@ -16,7 +16,7 @@ import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
 import { openPolicies } from "../../policies/policies.ts";
 import { loadProjectAgents } from "../../project/project-agents.ts";
-import { type Consented, carry, isConsentedTo } from "../authors.ts";
+import { carryOver, coversConsent, type UsedConsents } from "../auto-approve.ts";
 import { BASE, layOut, MANIFEST, type ProjectStand } from "../fixtures/project.ts";
 import { type AuthorStand, openAuthor } from "../fixtures/serving.ts";
 import { shellTools } from "./tools.ts";
@@ -45,7 +45,7 @@ const GOOD =
   'metadata { description = "You read." }\nagent helper {\n  capabilities = [read_note]\n  policy p { allow: [model, respond, read_note] }\n  with model = "offline/helper" {}\n}\n';
 const agentsIn = (root: string): readonly string[] => readdirSync(join(root, "agents")).sort();
 const answer = async (at: AuthorStand, how: "approve" | "deny"): Promise<void> => {
-  const [question] = at.shell.questions();
+  const [question] = at.shell.openApprovals();
   await at.say(how === "approve" ? `/approve ${question?.item.approval}` : `/deny ${question?.item.approval} not this`);
 };
 
@@ -64,7 +64,7 @@ test("S120 it generates, validates, mends a real mistake, shows what it newly pe
   await at.say("make me a helper");
   expect(at.text()).toContain("there is no tool `read_notes`");
   expect(existsSync(join(stand.root, "agents/helper.symbi"))).toBe(false);
-  const [question] = at.shell.questions();
+  const [question] = at.shell.openApprovals();
   expect(question?.item).toMatchObject({
     tool: "save_artifact",
     summary: "agents/helper.symbi",
@@ -96,14 +96,14 @@ test("S111 two validations that failed are enough: a third is refused, nothing i
   expect(at.text()).toContain("was not valid 2 times in this turn");
   expect(at.text()).toMatch(/I could not: .*nothing was written, it is not valid:\s+agents\/other\.symbi:3:3/s);
   expect(agentsIn(stand.root)).toEqual(["reader.symbi", "shell.symbi"]);
-  expect(at.shell.questions()).toEqual([]);
+  expect(at.shell.openApprovals()).toEqual([]);
 }, 60_000);
 
 test("S113 the offline author turns a sentence into a valid agent; a refusal is final; what it does not know saves nothing", async () => {
   const { stand, at } = await begun();
   await at.say('/spawn "an agent that reads notes and asks before it saves notes, but may not run tests, and never send mail"');
   expect(at.text()).toContain("It is given no way to run_tests.");
-  expect(at.shell.questions()[0]?.item.summary).toBe("agents/reads-notes.symbi");
+  expect(at.shell.openApprovals()[0]?.item.summary).toBe("agents/reads-notes.symbi");
   await answer(at, "deny");
   expect(at.text()).toContain("Nothing was saved:");
   await at.say("what could an agent do here?");
@@ -123,14 +123,14 @@ test("S115 Q366 --yes is a yes to the first save of a conversation: nothing is g
   const { stand, at } = await begun({}, ["yes"]);
   await at.say('/spawn "one that reads notes"', "ended");
   expect(existsSync(join(stand.root, "agents/one.symbi"))).toBe(true);
-  const grants = await at.shell.asked(at.shell.reach.client.call("grants", { query: { limit: 10 } }));
+  const grants = await at.shell.unwrap(at.shell.connection.client.call("grants", { query: { limit: 10 } }));
   expect(grants?.items).toEqual([]);
   await at.say('/tool "say that runs `echo {text}`"');
-  const [asked] = at.shell.questions();
+  const [asked] = at.shell.openApprovals();
   expect(asked?.item.summary).toBe("tools/say.clad.toml");
   expect(existsSync(join(stand.root, "tools/say.clad.toml"))).toBe(false);
   const { session = "", item } = asked ?? {};
-  const view = await at.shell.asked(at.shell.reach.client.call("approval", { params: { approval: item?.approval as ApprovalId } }));
+  const view = await at.shell.unwrap(at.shell.connection.client.call("approval", { params: { approval: item?.approval as ApprovalId } }));
   expect(view).toMatchObject({ widest: null, grants: [] });
   const bound = { session: session as SessionId, approval: item?.approval as ApprovalId, digest: item?.digest as Digest };
   expect(await at.shell.answer(bound, { kind: "grant", grant: { scope: "digest", until: "turn" } })).toBe(false);
@@ -140,7 +140,7 @@ test("S115 Q366 --yes is a yes to the first save of a conversation: nothing is g
 test("S172 --yes is used up with its conversation when the server is begun anew", async () => {
   const stand = layOut();
   closing.push(async () => stand.remove());
-  const consented: Consented = new Set();
+  const consented: UsedConsents = new Set();
   const first = await openAuthor(stand, ["yes"], consented);
   await first.say('/spawn "one that reads notes"', "ended");
   expect(first.moves()).toBe(1); // the server is to be begun anew with it
@@ -148,10 +148,10 @@ test("S172 --yes is used up with its conversation when the server is begun anew"
   await first.close();
   const next = await openAuthor(stand, ["yes"], consented);
   closing.push(next.close);
-  if (session !== undefined) next.shell.take(session, "shell");
+  if (session !== undefined) next.shell.continueIn(session, "shell");
   await next.say('/tool "say that runs `echo {text}`"');
-  expect(next.shell.questions()[0]?.item.summary).toBe("tools/say.clad.toml");
-  expect(next.shell.isSettling()).toBe(false);
+  expect(next.shell.openApprovals()[0]?.item.summary).toBe("tools/say.clad.toml");
+  expect(next.shell.hasPendingWork()).toBe(false);
   expect(next.text()).not.toContain("--yes:");
 }, 60_000);
 
@@ -173,14 +173,14 @@ test("S174 S210 what changes what people may do, or what runs behind a tool that
     ["yes"],
   );
   await at.say("save people");
-  expect(at.shell.questions()).toMatchObject([
+  expect(at.shell.openApprovals()).toMatchObject([
     { item: { summary: "policies/x.cedar" }, edit: { newly: ["newly permits people: approve, edit-policy (x/x)"] } },
   ]);
   await answer(at, "deny");
   await at.say("save agent", "ended");
   expect(existsSync(join(stand.root, "agents/helper.symbi"))).toBe(true); // by --yes, which the first question did not use up
   await at.say("save tool");
-  expect(at.shell.questions()).toMatchObject([
+  expect(at.shell.openApprovals()).toMatchObject([
     {
       item: {
         summary: "tools/say.clad.toml",
@@ -192,7 +192,7 @@ test("S174 S210 what changes what people may do, or what runs behind a tool that
   await answer(at, "deny");
   expect(readFileSync(join(stand.root, "tools/say.clad.toml"), "utf8")).toBe(MANIFEST);
   await at.say("save people");
-  expect(at.shell.questions()).toMatchObject([{ item: { summary: "policies/x.cedar" } }]);
+  expect(at.shell.openApprovals()).toMatchObject([{ item: { summary: "policies/x.cedar" } }]);
   expect(existsSync(join(stand.root, "policies/x.cedar"))).toBe(false);
 }, 60_000);
 
@@ -200,14 +200,14 @@ test("S172 --yes answers what one's own conversations ask, and nobody else's", (
   const asks = ["shell/shell/save"].map((id) => ({ policy: { id } }));
   const save = { agent: "shell", item: { tool: "save_artifact", asks } };
   const ann = { kind: "user", id: "ann" } as const;
-  expect(isConsentedTo(save, ann, "ann")).toBe(true);
-  expect(isConsentedTo(save, { kind: "user", id: "bob" }, "ann")).toBe(false);
-  expect(isConsentedTo(save, { kind: "agent", id: "ann" }, "ann")).toBe(false);
-  expect(isConsentedTo(save, null, "ann")).toBe(false); // of a session that is looked through, not followed
-  expect(isConsentedTo(save, null, null)).toBe(false);
-  expect(isConsentedTo({ ...save, agent: "other" }, ann, "ann")).toBe(false);
-  expect(isConsentedTo({ ...save, item: { ...save.item, tool: "edit_file" } }, ann, "ann")).toBe(false);
-  expect(isConsentedTo({ ...save, item: { ...save.item, asks: [...asks, { policy: { id: "desk/save" } }] } }, ann, "ann")).toBe(false);
+  expect(coversConsent(save, ann, "ann")).toBe(true);
+  expect(coversConsent(save, { kind: "user", id: "bob" }, "ann")).toBe(false);
+  expect(coversConsent(save, { kind: "agent", id: "ann" }, "ann")).toBe(false);
+  expect(coversConsent(save, null, "ann")).toBe(false); // of a session that is looked through, not followed
+  expect(coversConsent(save, null, null)).toBe(false);
+  expect(coversConsent({ ...save, agent: "other" }, ann, "ann")).toBe(false);
+  expect(coversConsent({ ...save, item: { ...save.item, tool: "edit_file" } }, ann, "ann")).toBe(false);
+  expect(coversConsent({ ...save, item: { ...save.item, asks: [...asks, { policy: { id: "desk/save" } }] } }, ann, "ann")).toBe(false);
 });
 
 test("S105 no yes and no grant covers the shell's own: refused before anybody is asked, and forbidden by policy beside that", async () => {
@@ -305,7 +305,7 @@ test("S116 what was saved is there before a server begun anew, and every convers
   expect(at.shell.agents().map(({ name }) => name)).not.toContain("one");
   expect(again.shell.agents().map(({ name }) => name)).toContain("one");
   const printed = at.text();
-  carry(at.shell, again.shell);
+  carryOver(at.shell, again.shell);
   await at.close();
   await again.say("what can you do?");
   expect(again.text()).toContain("fixed rules, no language");
@@ -323,7 +323,7 @@ test("S117 a name starts what is there; words are for the shell's agent, and a p
   await at.shell.submit("/spawn nobody");
   expect(at.text()).toContain("there is no agent `nobody`");
   await at.say('/behavior "summary(text) that sums up a text"');
-  expect(at.shell.questions()[0]?.item.summary).toBe("agents/summary.symbi");
+  expect(at.shell.openApprovals()[0]?.item.summary).toBe("agents/summary.symbi");
   await answer(at, "approve");
   expect(readFileSync(join(stand.root, "agents/summary.symbi"), "utf8")).toContain("agent summary(text: String)");
   const bare = layOut();
@@ -378,7 +378,7 @@ test("S112 without --allow-shell there is no such tool; with it every command as
   closing.push(() => allowed.close());
   const run = async (line: string): Promise<string> => {
     await allowed.say(`run ${line}`);
-    expect(allowed.shell.questions()[0]?.item).toMatchObject({
+    expect(allowed.shell.openApprovals()[0]?.item).toMatchObject({
       tool: "shell",
       summary: line,
       asks: [{ question: "Run this command?", grant: null }],

@@ -33,7 +33,7 @@ import { orgateHome } from "../../store/keyring.ts";
 import { hostRunning } from "../../toolclad/running/running.ts";
 import { fileTools } from "../../tools/file-tools.ts";
 import { type ArtifactKind, MAX_ARTIFACT, SHELL } from "../authoring/artifact.ts";
-import { artifactSurface, lookAt, problemLines, save, shelfOf } from "./saving.ts";
+import { artifactFiles, artifactSurface, previewSave, problemLines, saveArtifact } from "./save-artifact.ts";
 
 export type ShellTools = Readonly<{
   /** For agents to name. */
@@ -87,7 +87,7 @@ const validator = (kind: ArtifactKind, config: Config, env: Env, tries: Tries): 
     resource: ({ path: id }) => ({ type: "Artifact", id }),
     resourceTypes: ["Artifact"],
     async run(artifact, { session }) {
-      const { tryArtifact } = await import("../authoring/trying.ts"); // where something is authored, and not before
+      const { tryArtifact } = await import("../authoring/try-artifact.ts"); // where something is authored, and not before
       const tried = await tryArtifact(config, artifact, env, kind);
       if (tried.kind === "fit") return [`valid: ${artifact.path}`, problemLines(tried.warnings)].filter((line) => line !== "").join("\n");
       const failed = tries.failed(session, artifact.path);
@@ -130,7 +130,7 @@ const authoring = (config: Config, env: Env, tries: Tries): Middleware =>
           reason: `\`${given.path}\` was not valid ${MOST_FAILED} times in this turn: show it with its problems, and ask the person how to go on`,
         };
       if (tool !== "save_artifact") return undefined;
-      const looked = await lookAt(config, env, shelfOf(config), given);
+      const looked = await previewSave(config, env, artifactFiles(config), given);
       if (looked.kind === "fit") return { kind: "arguments", args: { ...given, ...looked.shown } };
       tries.failed(session, given.path);
       return { kind: "block", reason: `nothing was written, it is not valid: ${problemLines(looked.problems)}` };
@@ -156,7 +156,7 @@ type SpeaksFor = Readonly<{
 }>;
 
 function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
-  const shelf = shelfOf(config);
+  const shelf = artifactFiles(config);
   const tool = defineTool({
     name: "save_artifact",
     description:
@@ -177,7 +177,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
     resource: ({ path: id }) => ({ type: "Artifact", id }),
     resourceTypes: ["Artifact"],
     async run({ path: at, content: text, before, newly, people = true, used = true }, { session, evidence }) {
-      const { act } = await import("../../server/identity/access.ts");
+      const { act } = await import("../../operations/access.ts");
       const { agent, surface, voices } = await desk.speaking(session);
       if (agent !== SHELL) throw new Error("only the shell's own agent saves artifacts");
       if (surface !== "shell")
@@ -185,7 +185,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
       const why = voices.refuses(act("edit-policy", "policies", { id: artifactSurface(at) }));
       if (why !== null) throw new Error(`\`${voices.speaker.principal.id}\` may not change what decides: ${why}`);
       if (newly === undefined) throw new Error("nobody was shown what it changes: propose it again");
-      const { edit, tried } = await save(
+      const { edit, tried } = await saveArtifact(
         config,
         env,
         { path: at, content: text },

@@ -1,22 +1,23 @@
 import { expect, test } from "vitest";
-import { type Choices, completed, completionOf, fitting } from "./complete.ts";
+import { applyCompletion, type Choices, complete, rankOffers } from "./complete.ts";
 
 const offer = (word: string) => ({ word, about: "" });
 const choices: Choices = {
   commands: ["agent", "agents", "approvals", "quit"].map(offer),
   agents: ["ops", "reviewer"].map(offer),
-  taking: (command, at) => (command === "agent" ? ([["use", "clear"].map(offer), ["ops", "reviewer"].map(offer)][at] ?? null) : null),
+  argumentOffers: (command, at) =>
+    command === "agent" ? ([["use", "clear"].map(offer), ["ops", "reviewer"].map(offer)][at] ?? null) : null,
   files: (folder) => (folder === "src/" ? ["main.ts", "parts/"] : folder === "" ? ["src/", "readme.md"] : []),
 };
-const offered = (text: string) => completionOf({ text, at: text.length }, choices)?.offers.map(({ word }) => word) ?? [];
+const offered = (text: string) => complete({ text, at: text.length }, choices)?.offers.map(({ word }) => word) ?? [];
 
 test("S50 what begins with the letters comes first, then what holds them in order; anything else is not offered", () => {
-  expect(fitting("ag", [offer("manage"), offer("agents"), offer("agent"), offer("quit")]).map(({ word }) => word)).toEqual([
+  expect(rankOffers("ag", [offer("manage"), offer("agents"), offer("agent"), offer("quit")]).map(({ word }) => word)).toEqual([
     "agent",
     "agents",
     "manage",
   ]);
-  expect(fitting("avl", choices.commands).map(({ word }) => word)).toEqual(["approvals"]);
+  expect(rankOffers("avl", choices.commands).map(({ word }) => word)).toEqual(["approvals"]);
 });
 
 test.each([
@@ -35,8 +36,8 @@ test.each([
 
 test("S50 what is taken stands where the word stood, and leaves the rest of the line", () => {
   const line = { text: "/ag now", at: 3 };
-  const open = completionOf(line, choices);
-  expect(open === null ? null : completed(line, open)).toEqual({ text: "/agent now", at: 6 });
+  const open = complete(line, choices);
+  expect(open === null ? null : applyCompletion(line, open)).toEqual({ text: "/agent now", at: 6 });
   const folder = { text: "see sr", at: 6 };
-  expect(completed(folder, { from: 4, offers: [offer("src/")], chosen: 0 })).toEqual({ text: "see src/", at: 8 });
+  expect(applyCompletion(folder, { from: 4, offers: [offer("src/")], chosen: 0 })).toEqual({ text: "see src/", at: 8 });
 });

@@ -10,7 +10,7 @@ export type Choices = Readonly<{
   agents: readonly Offer[] /** Below a folder, `src/` for one. */;
   files(folder: string): readonly string[];
   /** What the word at that place after a command may be; null: a file, or anything. */
-  taking(command: string, at: number): readonly Offer[] | null;
+  argumentOffers(command: string, at: number): readonly Offer[] | null;
 }>;
 export type Offer = Readonly<{ word: string; about: string }>;
 export type Completion = Readonly<{ from: number; offers: readonly Offer[]; chosen: number }>;
@@ -18,7 +18,7 @@ export type Completion = Readonly<{ from: number; offers: readonly Offer[]; chos
 const MOST = 8;
 
 /** How well it fits, the lower the better; null: not at all. */
-export function fit(written: string, word: string): number | null {
+export function matchScore(written: string, word: string): number | null {
   const [want, have] = [written.toLowerCase(), word.toLowerCase()];
   if (have.startsWith(want)) return have.length - want.length;
   let [at, gaps] = [-1, 0];
@@ -31,10 +31,10 @@ export function fit(written: string, word: string): number | null {
   return 1_000 + gaps * 10 + have.length;
 }
 
-export function fitting(written: string, offers: readonly Offer[]): readonly Offer[] {
+export function rankOffers(written: string, offers: readonly Offer[]): readonly Offer[] {
   return offers
     .flatMap((offer) => {
-      const score = fit(written, offer.word);
+      const score = matchScore(written, offer.word);
       return score === null ? [] : [{ offer, score }];
     })
     .sort((a, b) => a.score - b.score || (a.offer.word < b.offer.word ? -1 : 1))
@@ -42,7 +42,7 @@ export function fitting(written: string, offers: readonly Offer[]): readonly Off
     .map(({ offer }) => offer);
 }
 
-export function completionOf({ text, at }: Line, choices: Choices): Completion | null {
+export function complete({ text, at }: Line, choices: Choices): Completion | null {
   const before = text.slice(0, at);
   const word = /\S*$/.exec(before)?.[0] ?? "";
   const from = at - word.length;
@@ -51,10 +51,10 @@ export function completionOf({ text, at }: Line, choices: Choices): Completion |
   if (from === 0 && word.startsWith("/"))
     return offered(
       0,
-      fitting(word.slice(1), choices.commands).map(({ word: name, about }) => ({ word: `/${name}`, about })),
+      rankOffers(word.slice(1), choices.commands).map(({ word: name, about }) => ({ word: `/${name}`, about })),
     );
   if (word.startsWith("@")) {
-    const agents = fitting(word.slice(1), choices.agents).map(({ word: name, about }) => ({ word: `@${name}`, about }));
+    const agents = rankOffers(word.slice(1), choices.agents).map(({ word: name, about }) => ({ word: `@${name}`, about }));
     if (agents.length > 0 && from === 0) return offered(from, agents);
     return offered(
       from,
@@ -63,8 +63,8 @@ export function completionOf({ text, at }: Line, choices: Choices): Completion |
   }
   const [, command, between = ""] = /^\/([a-z][\w-]*)\s+((?:\S+\s+)*)\S*$/i.exec(before) ?? [];
   if (command !== undefined && !between.includes('"')) {
-    const taken = choices.taking(command.toLowerCase(), between.split(/\s+/).length - 1);
-    if (taken !== null && taken.length > 0) return offered(from, fitting(word, taken));
+    const taken = choices.argumentOffers(command.toLowerCase(), between.split(/\s+/).length - 1);
+    if (taken !== null && taken.length > 0) return offered(from, rankOffers(word, taken));
   }
   return word !== "" && word !== "/"
     ? offered(
@@ -77,13 +77,13 @@ export function completionOf({ text, at }: Line, choices: Choices): Completion |
 function filesFor(word: string, { files }: Choices): readonly string[] {
   const cut = word.lastIndexOf("/") + 1;
   const [folder, rest] = [word.slice(0, cut), word.slice(cut)];
-  return fitting(
+  return rankOffers(
     rest,
     files(folder).map((name) => ({ word: name, about: "" })),
   ).map(({ word: name }) => folder + name);
 }
 
-export function completed({ text, at }: Line, { from, offers, chosen }: Completion): Line {
+export function applyCompletion({ text, at }: Line, { from, offers, chosen }: Completion): Line {
   const word = offers[chosen]?.word ?? "";
   const space = word.endsWith("/") || text[at] === " " ? "" : " ";
   return { text: text.slice(0, from) + word + space + text.slice(at), at: from + word.length + space.length };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Edited, type Editor, edit, newEditor } from "./editor.ts";
+import { type Editor, type EditResult, edit, newEditor } from "./editor.ts";
 import { type Key, keyReader } from "./keys.ts";
 
 const press = (editor: Editor, sent: string): Readonly<{ editor: Editor; said: readonly string[]; passed: readonly Key[] }> => {
@@ -8,7 +8,7 @@ const press = (editor: Editor, sent: string): Readonly<{ editor: Editor; said: r
   const [said, passed]: [string[], Key[]] = [[], []];
   let now = editor;
   for (const key of [...reader.read(sent), ...reader.settle()]) {
-    const done: Edited = edit(now, key);
+    const done: EditResult = edit(now, key);
     if (done.kind === "sent") said.push(done.text);
     if (done.kind === "passed") passed.push(done.key);
     now = done.editor;

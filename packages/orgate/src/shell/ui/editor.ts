@@ -23,7 +23,7 @@ export type Editor = Readonly<{
   killed: string;
   search: Search | null;
 }>;
-export type Edited =
+export type EditResult =
   | Readonly<{ kind: "on"; editor: Editor }>
   | Readonly<{ kind: "sent"; editor: Editor; text: string }>
   /** Not the editor's: completion, cancelling, leaving, scrolling are for whoever has the screen. */
@@ -40,7 +40,7 @@ export const newEditor = (history: readonly string[] = []): Editor => ({
   search: null,
 });
 
-export function edit(editor: Editor, key: Key): Edited {
+export function edit(editor: Editor, key: Key): EditResult {
   if (editor.search !== null) return searching(editor, editor.search, key);
   switch (key.kind) {
     case "text":
@@ -55,16 +55,16 @@ export function edit(editor: Editor, key: Key): Edited {
   }
 }
 
-const on = (editor: Editor): Edited => ({ kind: "on", editor });
+const on = (editor: Editor): EditResult => ({ kind: "on", editor });
 export const withLine = (editor: Editor, line: Line): Editor => ({ ...editor, line, place: null });
-const moved = (editor: Editor, at: number): Edited => on({ ...editor, line: { text: editor.line.text, at } });
+const moved = (editor: Editor, at: number): EditResult => on({ ...editor, line: { text: editor.line.text, at } });
 
 function inserted(editor: Editor, more: string): Editor {
   const { text, at } = editor.line;
   return withLine(editor, { text: text.slice(0, at) + more + text.slice(at), at: at + more.length });
 }
 
-function byName(editor: Editor, name: Name, key: Key): Edited {
+function byName(editor: Editor, name: Name, key: Key): EditResult {
   const { line } = editor;
   switch (name) {
     case "enter":
@@ -102,7 +102,7 @@ function byName(editor: Editor, name: Name, key: Key): Edited {
   }
 }
 
-function byCtrl(editor: Editor, letter: string, key: Key): Edited {
+function byCtrl(editor: Editor, letter: string, key: Key): EditResult {
   const { line } = editor;
   switch (letter) {
     case "a":
@@ -134,7 +134,7 @@ function byCtrl(editor: Editor, letter: string, key: Key): Edited {
   }
 }
 
-function sent(editor: Editor): Edited {
+function sent(editor: Editor): EditResult {
   const { text } = editor.line;
   if (text.trim() === "") return on(withLine(editor, EMPTY));
   const history = editor.history.at(-1) === text ? editor.history : [...editor.history, text].slice(-MOST_HISTORY);
@@ -170,8 +170,8 @@ function newer(editor: Editor): Editor {
 
 // the search backward
 
-function searching(editor: Editor, search: Search, key: Key): Edited {
-  const back = (): Edited => on({ ...editor, search: null, line: search.before });
+function searching(editor: Editor, search: Search, key: Key): EditResult {
+  const back = (): EditResult => on({ ...editor, search: null, line: search.before });
   if (key.kind === "text" || key.kind === "paste") return on(looked(editor, search, search.query + key.text, editor.history.length));
   if (key.kind === "ctrl" && key.letter === "r") return on(looked(editor, search, search.query, search.found ?? editor.history.length));
   if (key.kind === "ctrl" && (key.letter === "g" || key.letter === "c")) return back();

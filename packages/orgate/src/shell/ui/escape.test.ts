@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { coloured } from "../../terminal/paint.ts";
-import { inert } from "./escape.ts";
-import { paintOf, THEMES } from "./themes.ts";
+import { escapeRow } from "./escape.ts";
+import { THEMES, themePaint } from "./themes.ts";
 
 const TONES = ["strong", "dim", "good", "bad", "warn", "accent", "plain"] as const;
 
 test("S173 the shell's own colours are written as they are, in every theme", () => {
   for (const theme of THEMES)
     for (const tone of TONES) {
-      const row = `${paintOf(theme, coloured)(tone, "● name")} und 漢字 👩‍👩‍👧 é`;
-      expect(inert(row)).toBe(row);
+      const row = `${themePaint(theme, coloured)(tone, "● name")} und 漢字 👩‍👩‍👧 é`;
+      expect(escapeRow(row)).toBe(row);
     }
 });
 
@@ -29,7 +29,7 @@ test.each([
   ["nothing to see", "\u200b\u2060\ufeff\u00ad"],
   ["tags", "\u{e0061}"],
 ])("S173 inert in a row: %s", (_, text) => {
-  const row = inert(coloured("warn", `before ${text} after`));
+  const row = escapeRow(coloured("warn", `before ${text} after`));
   // what is left beside the two of our own is for reading
   expect(row.replaceAll(/\u001b\[(?:33|39)m/g, "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   expect(row).toMatch(/before .*\\.* after/);

@@ -7,7 +7,7 @@ import { visible } from "../../terminal/visible.ts";
 /** Those of `paint.ts` and `themes.ts`: bold, faint, colours and their ends. Nothing that hides, moves or asks. */
 const COLOUR = /(\u001b\[(?:(?:1|2|22|39|49|41|3[1-6]|9[2-7])(?:;(?=\d)|(?=m))){1,4}m)/;
 
-export function inert(row: string): string {
+export function escapeRow(row: string): string {
   return row
     .replaceAll("\t", "  ")
     .split(COLOUR)

@@ -2,10 +2,10 @@ import { sessionFold, width } from "@orgate/core/journal/view";
 import { actionText, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
-import { completionOf } from "./complete.ts";
+import { complete } from "./complete.ts";
 import { newEditor, withLine } from "./editor.ts";
-import { type Footer, footerRow, lineRows, type Picture, regionOf } from "./frame.ts";
-import { drawn, isRead, type Panel, press, resized } from "./panel.ts";
+import { drawFrame, type Footer, footerRow, lineRows, type Picture } from "./frame.ts";
+import { isRead, markDrawn, type Panel, press, resetPages } from "./panel.ts";
 
 const look = (columns: number) => ({ columns, paint: plain, showThinking: false });
 const footer: Footer = {
@@ -37,7 +37,7 @@ const picture = (text: string): Picture => ({
 
 test.each([4, 6, 24])("S26 in %i rows the region fits, with the line and the footer in it", (rows) => {
   for (const text of ["", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", "word ".repeat(300)]) {
-    const { rows: shown, cursor } = regionOf(picture(text), look(40), rows);
+    const { rows: shown, cursor } = drawFrame(picture(text), look(40), rows);
     expect(shown.length).toBeLessThan(Math.max(rows, 5));
     for (const row of shown) expect(width(row)).toBeLessThanOrEqual(40);
     expect(shown.at(-1)).toContain("2 approvals wait");
@@ -125,11 +125,11 @@ test.each([
     let at: Panel = { ...panel, asked: { ...panel.asked, edit: { ...edit, newly: [...edit.newly, LONG] } } };
     const seen: string[] = [];
     for (let pages = 0; pages < 200; pages += 1) {
-      const { rows: shown, next } = regionOf({ ...picture(""), panel: at }, look(columns), rows);
+      const { rows: shown, next } = drawFrame({ ...picture(""), panel: at }, look(columns), rows);
       expect(shown.length).toBeLessThan(rows);
       for (const row of shown) expect(width(row)).toBeLessThanOrEqual(columns);
       const wasRead = at.isRead === true;
-      at = drawn(at, next);
+      at = markDrawn(at, next);
       const isChrome = /^ *(?:──|save_artifact|Save this|Space|y counts|y once|e edit|g grant|n no|\? why|Esc|›|2 approvals)/;
       seen.push(...shown.filter((row) => !isChrome.test(row)).map((row) => row.replace(/^ +(?:↪ )?/, "")));
       const text = shown.join(" ").replace(/\s+/g, " ");
@@ -154,11 +154,11 @@ test.each([
 
 test("S360 a save whose change is not known here is not said yes to by a key; another width is read from the beginning", () => {
   const blind: Panel = { ...panel, asked: { ...panel.asked, edit: null } };
-  expect(press(drawn(blind, null), { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "taken" });
-  expect(regionOf({ ...picture(""), panel: blind }, look(80), 24).rows.join(" ")).toContain("its change is not shown here");
-  expect(isRead(resized(drawn(panel, null)))).toBe(false);
-  const tiny = regionOf({ ...picture(""), panel }, look(40), 6); // no row of it fits above the keys
-  expect(isRead(drawn(panel, tiny.next))).toBe(false);
+  expect(press(markDrawn(blind, null), { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "taken" });
+  expect(drawFrame({ ...picture(""), panel: blind }, look(80), 24).rows.join(" ")).toContain("its change is not shown here");
+  expect(isRead(resetPages(markDrawn(panel, null)))).toBe(false);
+  const tiny = drawFrame({ ...picture(""), panel }, look(40), 6); // no row of it fits above the keys
+  expect(isRead(markDrawn(panel, tiny.next))).toBe(false);
 });
 
 test("S361 the key for a grant shows what it would cover, folded and whole, and another key gives it", () => {
@@ -166,7 +166,7 @@ test("S361 the key for a grant shows what it would cover, folded and whole, and 
   const plain: Panel = { ...panel, asked: { ...panel.asked, item: { ...item, tool: "pay" }, edit: null } };
   expect(press(plain, { kind: "text", text: "g" }, 1_000, true)).toMatchObject({ kind: "chosen", choice: "grant" });
   const granting: Panel = { ...plain, granting: { grant: { scope: "tool", until: "session" }, says } };
-  const shown = regionOf({ ...picture(""), panel: granting }, look(40), 24).rows.map((row) => row.replace(/^ +(?:↪ )?/, ""));
+  const shown = drawFrame({ ...picture(""), panel: granting }, look(40), 24).rows.map((row) => row.replace(/^ +(?:↪ )?/, ""));
   expect(shown.join("").replace(/\s/g, "")).toContain(says.replace(/\s/g, ""));
   expect(shown.join(" ")).toContain("y grants that · Esc goes back");
   expect(press(granting, { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "chosen", choice: "give-grant" });
@@ -175,9 +175,9 @@ test("S361 the key for a grant shows what it would cover, folded and whole, and 
 });
 
 test.each([12, 20, 33, 40, 80])("S119 S211 at %i columns no row is wider than the screen, and what to press is whole", (columns) => {
-  const completion = completionOf(
+  const completion = complete(
     { text: "/", at: 1 },
-    { commands: [{ word: "a-long-command", about: "x".repeat(80) }], agents: [], files: () => [], taking: () => null },
+    { commands: [{ word: "a-long-command", about: "x".repeat(80) }], agents: [], files: () => [], argumentOffers: () => null },
   );
   for (const more of [
     { panel: { ...panel, isRead: true } },
@@ -186,7 +186,7 @@ test.each([12, 20, 33, 40, 80])("S119 S211 at %i columns no row is wider than th
     { question: "z".repeat(90) },
     { panel: { ...panel, isRead: true }, footer: { ...footer, phase: "waits for you" } as const },
   ]) {
-    const { rows, cursor } = regionOf({ ...picture("some words that are written"), ...more }, look(columns), 30);
+    const { rows, cursor } = drawFrame({ ...picture("some words that are written"), ...more }, look(columns), 30);
     for (const row of rows) expect(width(row)).toBeLessThanOrEqual(columns);
     expect(cursor?.column).toBeLessThan(columns);
     expect(rows.length).toBeLessThan(30);

@@ -12,7 +12,7 @@ import type { Completion } from "./complete.ts";
 import type { Editor, Line } from "./editor.ts";
 import type { Region } from "./live-region.ts";
 import { isRead, type Panel } from "./panel.ts";
-import { isForLater, itemLines, money, type ScreenLook, streamingLines, waitingWords } from "./screen.ts";
+import { formatMoney, isQueued, queuedTexts, renderItem, renderStreaming, type ScreenLook } from "./screen.ts";
 
 export type Footer = Readonly<{
   /** `local`, or the server's name. */
@@ -51,7 +51,7 @@ export type Picture = Readonly<{
 const MOST_LINE_ROWS = 8;
 
 /** `next`: where the next page of what the panel asks about begins; null: that was the last. */
-export function regionOf(picture: Picture, look: ScreenLook, rows: number): Region & Pick<Paged, "next"> {
+export function drawFrame(picture: Picture, look: ScreenLook, rows: number): Region & Pick<Paged, "next"> {
   const { rows: drawn, cursor, next } = drawnIn(picture, look, rows);
   return { rows: drawn.map((row) => within(row, look.columns)), cursor, next };
 }
@@ -89,12 +89,12 @@ const NO_PANEL: Paged = { rows: [], next: null };
 
 function liveRows({ view, settled }: Picture["talks"][number], look: ScreenLook, most: number): readonly string[] {
   if (most === 0) return [];
-  const isShown = (item: ViewItem): boolean => !isForLater(item) && !(item.kind === "question" && item.state === "open"); // that one is the panel's
-  const items = view.items.slice(settled).flatMap((item) => (isShown(item) ? itemLines(item, look) : []));
-  const later = waitingWords(view).map((text) =>
+  const isShown = (item: ViewItem): boolean => !isQueued(item) && !(item.kind === "question" && item.state === "open"); // that one is the panel's
+  const items = view.items.slice(settled).flatMap((item) => (isShown(item) ? renderItem(item, look) : []));
+  const later = queuedTexts(view).map((text) =>
     look.paint("dim", shortened(`› ${text.replaceAll("\n", " ")} (for later)`, look.columns - 1)),
   );
-  return [...items, ...streamingLines(view, look, most), ...later].slice(-most);
+  return [...items, ...renderStreaming(view, look, most), ...later].slice(-most);
 }
 
 const NOTHING_WRITTEN: Pick<Editor, "line" | "search"> = { line: { text: "", at: 0 }, search: null };
@@ -260,8 +260,10 @@ export function footerRow(footer: Footer, { paint, columns }: ScreenLook): strin
     `${where}${state === "connected" ? "" : ` (${state})`}`,
     addressee === null ? "nobody addressed: @agent or /agent use" : `@${addressee}`,
     ...(model === "" ? [] : [model]),
-    ...(contextTokens === 0 ? [] : [`context ${thousands(contextTokens)}${contextLimit === null ? "" : ` of ${thousands(contextLimit)}`}`]),
-    ...(micros === null || micros === 0 ? [] : [money(micros)]),
+    ...(contextTokens === 0
+      ? []
+      : [`context ${formatThousands(contextTokens)}${contextLimit === null ? "" : ` of ${formatThousands(contextLimit)}`}`]),
+    ...(micros === null || micros === 0 ? [] : [formatMoney(micros)]),
     ...(isRunning ? ["Esc cancels"] : []),
   ];
   const waits = waiting === 0 ? "" : `${count(waiting, "approval")} ${waiting === 1 ? "waits" : "wait"} · `;
@@ -286,4 +288,4 @@ const PHASES: Readonly<Record<NonNullable<Footer["phase"]>, Tone>> = {
   acts: "good",
   "waits for you": "warn",
 };
-export const thousands = (n: number): string => (n < 1_000 ? String(n) : `${(n / 1_000).toFixed(n < 10_000 ? 1 : 0)}k`);
+export const formatThousands = (n: number): string => (n < 1_000 ? String(n) : `${(n / 1_000).toFixed(n < 10_000 ? 1 : 0)}k`);

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { historyFile, openHistory } from "./history.ts";
+import { historyPath, openHistory } from "./history.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orgate-history-"));
 const file = join(folder, ".orgate", "shell-history");
@@ -37,10 +37,10 @@ test("S65 it does not grow for ever, and what was set aside is still looked thro
 });
 
 test("S65 it lies in the project's state, wherever below it the shell is started, else in the person's", () => {
-  expect(historyFile(folder, { ORGATE_HOME: "mine/.orgate" }, null)).toBe("mine/.orgate/shell-history");
+  expect(historyPath(folder, { ORGATE_HOME: "mine/.orgate" }, null)).toBe("mine/.orgate/shell-history");
   writeFileSync(join(folder, "orgate.toml"), "");
-  expect(historyFile(join(folder, "a", "b"), {}, null)).toBe(file);
-  expect(historyFile(folder, {}, "work")).toBe(`${file}-work`);
+  expect(historyPath(join(folder, "a", "b"), {}, null)).toBe(file);
+  expect(historyPath(folder, {}, "work")).toBe(`${file}-work`);
 });
 
 test("S176 what is typed is written through no link, and nothing is read through one; a file that others could read is one's own from then on", () => {

@@ -51,7 +51,7 @@ function opened<T>(file: string, flags: number, work: (fd: number) => T): T | nu
 }
 
 /** In the project's state, else in the person's. */
-export function historyFile(cwd: string, env: Readonly<Record<string, string | undefined>>, profile: string | null): string {
+export function historyPath(cwd: string, env: Readonly<Record<string, string | undefined>>, profile: string | null): string {
   const name = profile === null ? "shell-history" : `shell-history-${profile}`;
   for (let at = cwd; ; at = dirname(at)) {
     if (existsSync(join(at, "orgate.toml"))) return join(at, ".orgate", name);

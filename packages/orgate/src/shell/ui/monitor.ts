@@ -8,8 +8,8 @@ import { HALT, millis } from "@orgate/core/vocab";
 import { age } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../shell.ts";
-import { money, type ScreenLook } from "./screen.ts";
-import { fitted } from "./tables.ts";
+import { formatMoney, type ScreenLook } from "./screen.ts";
+import { fitTable } from "./tables.ts";
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
@@ -28,13 +28,13 @@ function fleetRows(
     String(one.counts.turns),
     percent(one.success),
     percent(one.denial),
-    one.counts.micros === 0 ? "-" : money(one.counts.micros),
+    one.counts.micros === 0 ? "-" : formatMoney(one.counts.micros),
     halted.has(one.agent) ? ({ text: `halted: ${halted.get(one.agent) ?? ""}`, tone: "bad" } as const) : "",
   ]);
   const turns = agents.flatMap((one) => one.running);
   return [
     paint("strong", `${running} running, ${waiting} waiting${kept === 0 ? "" : `, ${kept} halted`}`),
-    ...fitted(["agent", "running", "waiting", "turns", "done", "denied", "cost", ""], rows, { paint, columns }),
+    ...fitTable(["agent", "running", "waiting", "turns", "done", "denied", "cost", ""], rows, { paint, columns }),
     ...turns.map(({ agent, session, doing, since }) =>
       paint("dim", shortened(`  ${visible(agent)} ${session.slice(-6)} ${visible(doing)} · ${age(now - since)}`, columns - 1)),
     ),
@@ -42,15 +42,15 @@ function fleetRows(
 }
 
 export async function monitor(_: string, shell: Shell): Promise<void> {
-  const { client } = shell.reach;
+  const { client } = shell.connection;
   await shell.refreshAgents();
   const names = shell.agents().map(({ name }) => name);
   const hour = Math.floor(Date.now() / HOUR_MS);
   const [running, waiting, usage, halts] = await Promise.all([
-    shell.asked(client.call("sessions", { query: { state: "running", limit: 500 } })),
-    shell.asked(client.call("sessions", { query: { state: "waiting", limit: 500 } })),
-    shell.asked(client.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } })),
-    shell.asked(client.call("halts", { query: { limit: 500 } })),
+    shell.unwrap(client.call("sessions", { query: { state: "running", limit: 500 } })),
+    shell.unwrap(client.call("sessions", { query: { state: "waiting", limit: 500 } })),
+    shell.unwrap(client.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } })),
+    shell.unwrap(client.call("halts", { query: { limit: 500 } })),
   ]);
   if (running === null || waiting === null) return;
   let orders: Orders = { ...NO_ORDERS, halts: new Map((halts?.items ?? []).map((halt) => [halt.scope, halt])) };
@@ -60,14 +60,14 @@ export async function monitor(_: string, shell: Shell): Promise<void> {
   const rows = (look: ScreenLook): readonly string[] =>
     fleetRows(fold.view(millis(Date.now()), [...orders.halts.values()]), halted(), look, Date.now());
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-  const isDrawn = shell.face.show({
+  const isDrawn = shell.ui.show({
     rows: (look, most) => [...rows(look).slice(0, Math.max(most - 1, 1)), look.paint("dim", "  q or Esc leaves")],
     pressed(key) {
       const isLeft = (key.kind === "text" && key.text === "q") || (key.kind === "named" && key.name === "escape") || key.kind === "ctrl";
       if (isLeft) leave();
     },
   });
-  if (!isDrawn) return shell.face.print(rows(shell.face.look()));
+  if (!isDrawn) return shell.ui.print(rows(shell.ui.look()));
   const stop = shell.link.follow({ kind: "all" }, "now", {
     entries(items) {
       for (const item of items) {
@@ -75,10 +75,10 @@ export async function monitor(_: string, shell: Shell): Promise<void> {
         fold.add(item.entry);
         if (item.entry.stream === HALT) orders = foldOrders(orders, [item.entry]);
       }
-      shell.face.changed();
+      shell.ui.changed();
     },
   });
   await left;
   stop();
-  shell.face.show(null);
+  shell.ui.show(null);
 }

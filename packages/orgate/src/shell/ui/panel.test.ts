@@ -2,7 +2,7 @@ import type { QuestionItem } from "@orgate/core/journal/view";
 import { actionText, approvalId, digest, millis, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import type { Key } from "./keys.ts";
-import { type AskedApproval, boundTo, type Panel, panelFor, press, QUIET_MS } from "./panel.ts";
+import { approvalRef, type Panel, panelFor, press, QUIET_MS, type ShownApproval } from "./panel.ts";
 
 const item = (n: number): QuestionItem => ({
   kind: "question",
@@ -24,7 +24,7 @@ const item = (n: number): QuestionItem => ({
   state: "open",
   answers: [],
 });
-const asked = (n: number): AskedApproval => ({ session: sessionId("s_00000001"), agent: "clerk", item: item(n), edit: null });
+const asked = (n: number): ShownApproval => ({ session: sessionId("s_00000001"), agent: "clerk", item: item(n), edit: null });
 const opened = (lastKeyAt: number, isLineEmpty = true): Panel => {
   const panel = panelFor(null, [asked(1)], { now: 1_000, lastKeyAt, isLineEmpty });
   if (panel === null) throw new Error("it did not open");
@@ -68,7 +68,7 @@ test("S41 the answer is to the question that is shown; when it goes, the next on
   const first = opened(0);
   expect(panelFor(first, [asked(2), asked(1)], { now: 5_000, lastKeyAt: 0, isLineEmpty: true })).toBe(first);
   const second = panelFor(first, [asked(2)], { now: 5_000, lastKeyAt: 4_900, isLineEmpty: true });
-  expect(second === null ? null : boundTo(second)).toEqual({ session: "s_00000001", approval: "a_2", digest: "2".repeat(64) });
+  expect(second === null ? null : approvalRef(second)).toEqual({ session: "s_00000001", approval: "a_2", digest: "2".repeat(64) });
   expect(second === null ? null : press(second, letter("y"), 5_100, true).kind).toBe("passed");
   expect(panelFor(second, [], { now: 6_000, lastKeyAt: 0, isLineEmpty: true })).toBeNull();
   const renewed = { ...asked(1), item: { ...item(1), digest: digest("f".repeat(64)) } };

@@ -13,14 +13,14 @@ import type { ApprovalId, Digest, GrantWish, SessionId } from "@orgate/core/voca
 import type { Key } from "./keys.ts";
 
 /** `item`: what of a question is shown, and what an answer is bound to. `edit`: what would change in a file, where it says so. */
-export type AskedApproval = Readonly<{
+export type ShownApproval = Readonly<{
   session: SessionId;
   agent: string;
   item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks" | "quorum">;
   edit: EditView | null;
 }>;
 export type Panel = Readonly<{
-  asked: AskedApproval;
+  asked: ShownApproval;
   /** A key that comes sooner is no answer. */
   armedAt: number;
   focus: "panel" | "line";
@@ -37,20 +37,20 @@ export type Panel = Readonly<{
 }>;
 export type Choice = "approve" | "edit" | "grant" | "give-grant" | "deny" | "why";
 const SAVES = "save_artifact";
-export type Pressed =
+export type PanelResult =
   /** For the line. */
   | Readonly<{ kind: "passed"; panel: Panel }>
   | Readonly<{ kind: "taken"; panel: Panel }>
   | Readonly<{ kind: "chosen"; panel: Panel; choice: Choice }>;
 /** What an answer is bound to. */
-export type Bound = Readonly<{ session: SessionId; approval: ApprovalId; digest: Digest }>;
+export type ApprovalRef = Readonly<{ session: SessionId; approval: ApprovalId; digest: Digest }>;
 
 /** So long after the question appeared, or the last key, whichever is later. */
 export const QUIET_MS = 400;
 const CHOICES: Readonly<Record<string, Choice>> = { y: "approve", e: "edit", g: "grant", n: "deny", "?": "why" };
 
 /** `drawnAt`: when it was first on screen. */
-const openPanel = (asked: AskedApproval, drawnAt: number, lastKeyAt: number, isLineEmpty: boolean): Panel => ({
+const openPanel = (asked: ShownApproval, drawnAt: number, lastKeyAt: number, isLineEmpty: boolean): Panel => ({
   asked,
   armedAt: Math.max(drawnAt, lastKeyAt) + QUIET_MS,
   focus: isLineEmpty ? "panel" : "line",
@@ -58,12 +58,12 @@ const openPanel = (asked: AskedApproval, drawnAt: number, lastKeyAt: number, isL
 });
 
 /** Keys that went elsewhere keep it waiting like those of the line. */
-export const rearmed = (panel: Panel, now: number): Panel => ({ ...panel, armedAt: Math.max(panel.armedAt, now + QUIET_MS) });
+export const rearm = (panel: Panel, now: number): Panel => ({ ...panel, armedAt: Math.max(panel.armedAt, now + QUIET_MS) });
 
 /** The first that is open; null closes. One that was put aside is not shown again unless there is no other. */
 export function panelFor(
   current: Panel | null,
-  open: readonly AskedApproval[],
+  open: readonly ShownApproval[],
   at: Readonly<{ now: number; lastKeyAt: number; isLineEmpty: boolean }>,
 ): Panel | null {
   const shown = current?.asked.item;
@@ -78,12 +78,16 @@ export function panelFor(
 export const isRead = ({ asked: { edit, item }, isRead: read = false }: Panel): boolean => (edit === null ? item.tool !== SAVES : read);
 
 /** After it was drawn. What was drawn for other columns is read from its beginning. */
-export const drawn = (panel: Panel, next: number | null): Panel => ({ ...panel, next, isRead: panel.isRead === true || next === null });
-export const resized = (panel: Panel): Panel => ({ ...panel, from: 0, isRead: false });
+export const markDrawn = (panel: Panel, next: number | null): Panel => ({ ...panel, next, isRead: panel.isRead === true || next === null });
+export const resetPages = (panel: Panel): Panel => ({ ...panel, from: 0, isRead: false });
 
-export const boundTo = ({ asked: { session, item } }: Panel): Bound => ({ session, approval: item.approval, digest: item.digest });
+export const approvalRef = ({ asked: { session, item } }: Panel): ApprovalRef => ({
+  session,
+  approval: item.approval,
+  digest: item.digest,
+});
 
-export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean): Pressed {
+export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean): PanelResult {
   if (panel.writing !== null) {
     const isGivenUp = key.kind === "named" && key.name === "escape";
     return isGivenUp
@@ -106,7 +110,7 @@ export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean)
   return choice === undefined ? { kind: "passed", panel: { ...panel, focus: "line" } } : { kind: "chosen", panel, choice };
 }
 
-function pressGrant(panel: Panel, key: Key, now: number): Pressed {
+function pressGrant(panel: Panel, key: Key, now: number): PanelResult {
   if (key.kind === "text" && key.text.toLowerCase() === "y") return { kind: "chosen", panel, choice: "give-grant" };
   const isGivenUp = (key.kind === "named" && key.name === "escape") || (key.kind === "text" && key.text.toLowerCase() === "n");
   return { kind: "taken", panel: isGivenUp ? { ...panel, granting: null, armedAt: now + QUIET_MS } : panel };

@@ -11,13 +11,13 @@ import { quorumText } from "@orgate/core/journal/view";
 import type { AskHidden } from "../../identity/secrets.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
-import type { Face, Shell } from "../shell.ts";
-import { inert } from "./escape.ts";
-import { diffLine, type ScreenLook } from "./screen.ts";
-import { paintOf, type Theme } from "./themes.ts";
+import type { Shell, ShellUi } from "../shell.ts";
+import { escapeRow } from "./escape.ts";
+import { renderDiffLine, type ScreenLook } from "./screen.ts";
+import { type Theme, themePaint } from "./themes.ts";
 
-export type PlainFace = Readonly<{
-  face: Face;
+export type PlainUi = Readonly<{
+  face: ShellUi;
   /** Now this is who is talked to. */
   begin(shell: Shell): void;
   /** Resolves at the end: true when a question waits. */
@@ -35,11 +35,11 @@ export type PlainLook = Readonly<{
   prompt: ((text: string) => void) | null;
 }>;
 
-export function openPlainFace(
+export function openPlainUi(
   input: Readable,
   writeRow: (line: string) => void,
   { columns, paint: own, theme, ask, cwd, prompt }: PlainLook,
-): PlainFace {
+): PlainUi {
   let isPrompted = false; // it stands in the last row
   let isListening = false;
   let lines: Interface | null = null;
@@ -48,7 +48,7 @@ export function openPlainFace(
     if (isPrompted) prompt?.("\n");
     if (isPrompted) setImmediate(listen); // once all that is written with this line has been
     isPrompted = false;
-    writeRow(inert(line));
+    writeRow(escapeRow(line));
   };
   function listen(): void {
     if (prompt === null || isPrompted || !isListening) return;
@@ -56,7 +56,7 @@ export function openPlainFace(
     const addressee = shell?.addressee() ?? null;
     prompt(`${addressee === null ? "" : `@${visible(addressee)}`}> `);
   }
-  let look: ScreenLook = { columns, paint: paintOf(theme, own), showThinking: false };
+  let look: ScreenLook = { columns, paint: themePaint(theme, own), showThinking: false };
   const asked = new Set<string>();
   let shell: Shell | null = null;
   let quiet = (): void => {};
@@ -64,12 +64,12 @@ export function openPlainFace(
 
   function flush(): void {
     if (shell === null) return;
-    for (const line of shell.settled()) write(line);
-    for (const { session, agent, item, edit } of shell.questions()) {
+    for (const line of shell.takeSettledLines()) write(line);
+    for (const { session, agent, item, edit } of shell.openApprovals()) {
       // not before what led to it
-      if (asked.has(item.approval) || shell.talks.of(session)?.isCaughtUp() === false) continue;
+      if (asked.has(item.approval) || shell.conversations.find(session)?.isCaughtUp() === false) continue;
       asked.add(item.approval);
-      for (const line of edit?.lines ?? []) write(diffLine(line, look));
+      for (const line of edit?.lines ?? []) write(renderDiffLine(line, look));
       for (const line of edit?.newly ?? []) write(`  ${line}`);
       const voted = quorumText(item.quorum);
       write(
@@ -81,7 +81,8 @@ export function openPlainFace(
   }
   /** Nothing runs, or all that runs waits for a person. */
   const isQuiet = (): boolean =>
-    shell?.isSettling() !== true && (shell?.talks.all().every((talk) => talk.isCaughtUp() && talk.view.state !== "running") ?? true);
+    shell?.hasPendingWork() !== true &&
+    (shell?.conversations.all().every((talk) => talk.isCaughtUp() && talk.view.state !== "running") ?? true);
   const untilQuiet = (): Promise<void> =>
     new Promise((resolve) => {
       quiet = () => {
@@ -94,7 +95,7 @@ export function openPlainFace(
     lines?.close();
     quiet();
   }
-  const face: Face = {
+  const face: ShellUi = {
     look: () => look,
     print: (lines) => lines.forEach(write),
     changed: flush,
@@ -103,8 +104,8 @@ export function openPlainFace(
     files: () => [],
     show: () => false,
     askHidden: ask,
-    wear: (next) => {
-      look = { ...look, paint: paintOf(next, own) };
+    setTheme: (next) => {
+      look = { ...look, paint: themePaint(next, own) };
     },
   };
   return {
@@ -131,7 +132,7 @@ export function openPlainFace(
       await untilQuiet();
       flush();
       if (isPrompted) prompt?.("\n");
-      return (shell?.questions().length ?? 0) > 0;
+      return (shell?.openApprovals().length ?? 0) > 0;
     },
     interrupt() {
       interrupts += 1;

@@ -3,7 +3,7 @@ import { VIEW_CASES } from "@orgate/core/testing";
 import { ENDINGS, millis, NO_USAGE, seq, sessionId } from "@orgate/core/vocab";
 import { describe, expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
-import { itemLines, type ScreenLook, settledUpTo, wrappedLines } from "./screen.ts";
+import { countSettled, renderItem, type ScreenLook, wrapText } from "./screen.ts";
 
 const VIEWED = sessionId("s_viewed00001");
 const LOOK: ScreenLook = { columns: 80, paint: plain, showThinking: true };
@@ -11,7 +11,7 @@ const LOOK: ScreenLook = { columns: 80, paint: plain, showThinking: true };
 test("S212 of a message of many rows the beginning is shown, and how many more there are", () => {
   const said = (rows: number) => {
     const text = Array.from({ length: rows }, (_, i) => `line ${i}`).join("\n");
-    return itemLines({ kind: "said", key: "s", seq: seq(1), at: millis(1), how: "turn", by: "user:ann", text, files: [] }, LOOK).slice(1);
+    return renderItem({ kind: "said", key: "s", seq: seq(1), at: millis(1), how: "turn", by: "user:ann", text, files: [] }, LOOK).slice(1);
   };
   expect(said(60)).toHaveLength(60);
   expect([said(10_000).length, said(10_000).slice(-2)]).toEqual([60, ["  line 58", "  … 9941 rows more"]]);
@@ -19,14 +19,14 @@ test("S212 of a message of many rows the beginning is shown, and how many more t
 
 describe.each(VIEW_CASES)("$name", ({ entries, shown, hidden }) => {
   const { items } = sessionViewOf(VIEWED, entries);
-  const lines = items.flatMap((item) => itemLines(item, LOOK));
+  const lines = items.flatMap((item) => renderItem(item, LOOK));
 
   test("S22 what is to be seen is on the screen, what is withheld is not, and nothing is wider than it", () => {
     const text = wrappedAway(lines);
     for (const one of shown.filter((one) => one !== ENDINGS.completed.sentence)) expect(text).toContain(wrappedAway([one]).slice(0, 60));
     for (const one of hidden) expect(text).not.toContain(one);
     for (const columns of [40, 80])
-      for (const line of items.flatMap((item) => itemLines(item, { ...LOOK, columns }))) expect(width(line)).toBeLessThanOrEqual(columns);
+      for (const line of items.flatMap((item) => renderItem(item, { ...LOOK, columns }))) expect(width(line)).toBeLessThanOrEqual(columns);
   });
 
   test("S22 what is settled is settled for good: as it was, whatever comes after", () => {
@@ -36,14 +36,14 @@ describe.each(VIEW_CASES)("$name", ({ entries, shown, hidden }) => {
     let done = 0;
     for (const entry of entries) {
       fold.add(entry);
-      const to = settledUpTo(fold.view, done);
+      const to = countSettled(fold.view, done);
       for (const item of fold.view.items.slice(done, to)) {
-        printed.push(...itemLines(item, LOOK));
+        printed.push(...renderItem(item, LOOK));
         if (item.kind === "call" && item.status === "unknown") open.add(item.key); // what becomes of it is told when it is known
       }
       done = to;
     }
-    const last = fold.view.items.slice(0, done).flatMap((item) => (open.has(item.key) ? [] : itemLines(item, LOOK)));
+    const last = fold.view.items.slice(0, done).flatMap((item) => (open.has(item.key) ? [] : renderItem(item, LOOK)));
     expect(printed.filter((line) => last.includes(line))).toEqual(last);
   });
 });
@@ -58,7 +58,7 @@ test("S23 only what failed is red; a denial says why and by which policy", () =>
     return text;
   };
   const decided = VIEW_CASES.find(({ name }) => name === "an allow, a denial and an approval");
-  const lines = sessionViewOf(VIEWED, decided?.entries ?? []).items.flatMap((item) => itemLines(item, { ...LOOK, paint }));
+  const lines = sessionViewOf(VIEWED, decided?.entries ?? []).items.flatMap((item) => renderItem(item, { ...LOOK, paint }));
   expect(tones).toEqual([]);
   expect(lines.some((line) => /^ {2}⎿ denied: .+ \(.+\)$/.test(line))).toBe(true);
 });
@@ -70,7 +70,7 @@ test.each([
   ["日本語日本語", 8, ["日本語日", "本語"]],
   ["  kept indent", 8, ["  kept", "indent"]],
 ])("S25 %j in %i columns", (text, columns, rows) => {
-  expect(wrappedLines(text, { columns, paint: plain })).toEqual(rows);
+  expect(wrapText(text, { columns, paint: plain })).toEqual(rows);
 });
 
 test("S122 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help", () => {
@@ -95,7 +95,7 @@ test("S122 a turn that stopped early says why and what to do; one that said noth
       output: null,
       said,
     } as const;
-    return wrappedAway(itemLines(item, { ...LOOK, columns: 200, paint }));
+    return wrappedAway(renderItem(item, { ...LOOK, columns: 200, paint }));
   };
   expect(ended("out-of-iterations", true)).toMatch(/^! The turn used up its model calls\. +Send another message to go on from here/);
   expect([...tones.values()]).not.toContain("bad");
@@ -109,7 +109,7 @@ test("S122 a turn that stopped early says why and what to do; one that said noth
 
 test("S186 what goes on of a point in a list goes on below its words", () => {
   const look = { ...LOOK, columns: 30 };
-  expect(wrappedLines("I can\n- author an agent NAME that reads notes\n10. ask before it saves anything", look)).toEqual([
+  expect(wrapText("I can\n- author an agent NAME that reads notes\n10. ask before it saves anything", look)).toEqual([
     "I can",
     "- author an agent NAME that",
     "  reads notes",

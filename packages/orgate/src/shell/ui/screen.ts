@@ -26,13 +26,13 @@ import {
 } from "@orgate/core/journal/view";
 import type { Paint, Tone } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
-import { isCalledOff, memberTitle } from "../members.ts";
+import { callTitle, isCancelled } from "./sub-agents.ts";
 
 /** `me`: whoever looks, as principals are written, where that is known. */
 export type ScreenLook = Readonly<{ columns: number; paint: Paint; showThinking: boolean; me?: string | null }>;
 
 /** How many items, from the first, are as they will be. */
-export function settledUpTo({ items }: SessionView, from: number): number {
+export function countSettled({ items }: SessionView, from: number): number {
   let at = from;
   while (at < items.length && isSettled(items[at])) at += 1;
   return at;
@@ -47,9 +47,9 @@ function isSettled(item: ViewItem | undefined): boolean {
 }
 
 /** What was said for later is shown below until its turn begins, and stands in the scrollback where that is: never twice. */
-export const isForLater = (item: ViewItem): boolean => item.kind === "said" && item.how === "queued";
+export const isQueued = (item: ViewItem): boolean => item.kind === "said" && item.how === "queued";
 /** Said for later, and not begun. Only the last ones are looked through: what waits was said not long ago. */
-export function waitingWords({ items }: SessionView): readonly string[] {
+export function queuedTexts({ items }: SessionView): readonly string[] {
   const begun = new Map<string, number>();
   const waiting: string[] = [];
   for (const item of items.slice(-MOST_LOOKED).reverse()) {
@@ -69,27 +69,27 @@ const beginningOf = (rows: readonly string[], { paint }: ScreenLook): readonly s
   rows.length <= MOST_SAID ? rows : [...rows.slice(0, MOST_SAID - 1), paint("dim", `  … ${rows.length - MOST_SAID + 1} rows more`)];
 const MOST_SAID = 60;
 
-export function itemLines(item: ViewItem, look: ScreenLook): readonly string[] {
+export function renderItem(item: ViewItem, look: ScreenLook): readonly string[] {
   const { paint } = look;
   switch (item.kind) {
     case "said":
       return [
         "",
-        ...beginningOf(wrappedLines(item.text, look, { first: paint("accent", "› "), rest: "  ", indent: 2 }), look),
+        ...beginningOf(wrapText(item.text, look, { first: paint("accent", "› "), rest: "  ", indent: 2 }), look),
         ...item.files.map((file) => paint("dim", `  + ${file}`)),
       ];
     case "reply":
       return item.withheld
         ? [paint("dim", shortened("  the reply is withheld: nobody has let it be told", look.columns))]
-        : ["", ...wrappedLines(item.text, look)];
+        : ["", ...wrapText(item.text, look)];
     case "thinking":
-      return look.showThinking ? wrappedLines(item.text, look, { first: "  ", rest: "  ", indent: 2 }, "dim") : [];
+      return look.showThinking ? wrapText(item.text, look, { first: "  ", rest: "  ", indent: 2 }, "dim") : [];
     case "call":
       return callLines(item, look);
     case "question":
       return questionLines(item, look);
     case "notice":
-      return wrappedLines(item.text, look, { first: `${item.mark} `, rest: "  ", indent: 2 }, item.tone);
+      return wrapText(item.text, look, { first: `${item.mark} `, rest: "  ", indent: 2 }, item.tone);
     case "ended":
       return endedLines(item, look);
   }
@@ -113,11 +113,11 @@ const MOST_NEWLY = 12;
 
 function callLines(item: CallItem, look: ScreenLook): readonly string[] {
   const { paint, columns } = look;
-  const head = memberTitle(item);
+  const head = callTitle(item);
   const used = item.child?.used ?? null;
-  const spent = used === null ? "" : ` · ${tokenCountText(used)}${used.micros === null ? "" : ` · ${money(used.micros)}`}`;
+  const spent = used === null ? "" : ` · ${tokenCountText(used)}${used.micros === null ? "" : ` · ${formatMoney(used.micros)}`}`;
   const took = item.durationMs === null ? "" : `  ${durationText(item.durationMs)}${spent}`;
-  const title = `${paint(isCalledOff(item) ? "dim" : DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
+  const title = `${paint(isCancelled(item) ? "dim" : DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
   const status = saidOf(item);
   if (item.edit !== null && item.status !== "denied" && item.status !== "failed") {
     const { path, added, removed, lines } = item.edit;
@@ -125,7 +125,7 @@ function callLines(item: CallItem, look: ScreenLook): readonly string[] {
       title,
       ...(status === null ? [] : [below(status.text, look, status.tone)]),
       below(`${path}  +${added} −${removed}`, look, "dim"),
-      ...lines.slice(0, MOST_DIFF).map((line) => diffLine(line, look)),
+      ...lines.slice(0, MOST_DIFF).map((line) => renderDiffLine(line, look)),
       ...more(lines.length - MOST_DIFF, look),
       ...item.edit.newly.slice(0, MOST_NEWLY).map((line) => `    ${paint("warn", shortened(line, columns - 4))}`),
       ...more(item.edit.newly.length - MOST_NEWLY, look),
@@ -134,7 +134,7 @@ function callLines(item: CallItem, look: ScreenLook): readonly string[] {
   const output = item.status === "denied" ? "" : (item.result ?? item.live).replace(/\n+$/, ""); // what the model was told of it is the reason again
   const lines = output === "" ? [] : output.split("\n");
   const cut = item.result === null ? lines.slice(-MOST_OUTPUT_LINES) : lines.slice(0, MOST_OUTPUT_LINES);
-  const tone: Tone = isCalledOff(item) ? "dim" : item.status === "failed" ? "bad" : "plain";
+  const tone: Tone = isCancelled(item) ? "dim" : item.status === "failed" ? "bad" : "plain";
   return [
     title,
     ...(item.status === "recovering" ? [] : item.recovery.map((line) => below(line, look, "dim"))),
@@ -176,7 +176,7 @@ function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } 
 }
 
 const MOST_DIFF = 24;
-export function diffLine(line: DiffLine | null, { paint, columns }: ScreenLook): string {
+export function renderDiffLine(line: DiffLine | null, { paint, columns }: ScreenLook): string {
   if (line === null) return paint("dim", "    ⋮");
   const [mark, tone] =
     line.kind === "added" ? (["+", "good"] as const) : line.kind === "removed" ? (["-", "bad"] as const) : ([" ", "dim"] as const);
@@ -187,7 +187,7 @@ function questionLines(item: QuestionItem, look: ScreenLook): readonly string[] 
   const { paint } = look;
   if (item.state !== "open") {
     const question = item.asks.map((ask) => ask.question).join(" ");
-    return wrappedLines(
+    return wrapText(
       `${question} ${item.tool}(${item.summary}): ${answeredText(item, look.me ?? null)}`,
       look,
       { first: paint("dim", "? "), rest: "  ", indent: 2 },
@@ -197,17 +197,17 @@ function questionLines(item: QuestionItem, look: ScreenLook): readonly string[] 
   return [
     `${paint("warn", "?")} ${shortened(`${item.tool}(${item.summary})`, look.columns - 2)}`,
     ...item.asks.flatMap(({ question, policy }) =>
-      wrappedLines(`${question} (${policy.id})`, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
+      wrapText(`${question} (${policy.id})`, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
     ),
     ...[quorumText(item.quorum)].flatMap((voted) =>
-      voted === null ? [] : wrappedLines(voted, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
+      voted === null ? [] : wrapText(voted, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
     ),
   ];
 }
 
 function endedLines(item: EndedItem, look: ScreenLook): readonly string[] {
   const { paint } = look;
-  const cost = item.micros === null ? "" : ` · ${money(item.micros)}`;
+  const cost = item.micros === null ? "" : ` · ${formatMoney(item.micros)}`;
   const figures = `${item.ending} · ${tokensText(item)} · ${count(item.iterations, "iteration")} · ${durationText(item.activeMs)}${cost}`;
   const isGood = item.ending === "completed";
   const isMute = !isGood && !item.said && item.ending !== "cancelled";
@@ -216,27 +216,27 @@ function endedLines(item: EndedItem, look: ScreenLook): readonly string[] {
     ? `${item.next} If it says nothing again: \`/compact\` or \`/clear\` makes room, or say it in other words.`
     : item.next;
   return [
-    ...(item.output === null ? [] : ["", ...wrappedLines(item.output, look)]),
+    ...(item.output === null ? [] : ["", ...wrapText(item.output, look)]),
     ...(isGood
       ? []
-      : wrappedLines(
+      : wrapText(
           isMute ? `There is no answer. ${why}` : why,
           look,
           { first: isMute ? "✗ " : "! ", rest: "  ", indent: 2 },
           isMute || item.ending === "failed" ? "bad" : "warn",
         )),
-    ...(isGood || next === "" ? [] : wrappedLines(next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
+    ...(isGood || next === "" ? [] : wrapText(next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
     paint("dim", shortened(figures, look.columns)),
   ];
 }
-export const money = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
+export const formatMoney = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
 
 /** What is shown of words in progress: their end, as many rows as there are. */
-export function streamingLines({ streaming, state }: SessionView, look: ScreenLook, rows: number): readonly string[] {
+export function renderStreaming({ streaming, state }: SessionView, look: ScreenLook, rows: number): readonly string[] {
   if (streaming === null || state !== "running") return []; // words may come after the reply that took their place
   const words = streaming.text === "" && look.showThinking ? streaming.thinking : streaming.text;
   const tail = words.slice(-(look.columns * rows)); // what cannot be seen is not worth the breaking into lines
-  const lines = words === "" ? [] : wrappedLines(tail, look).slice(-rows);
+  const lines = words === "" ? [] : wrapText(tail, look).slice(-rows);
   return [
     ...lines,
     ...streaming.calls.map(
@@ -249,7 +249,7 @@ type Margin = Readonly<{ first: string; rest: string; indent: number }>;
 const NO_MARGIN: Margin = { first: "", rest: "", indent: 0 };
 
 /** At blanks where there are any, else anywhere; colours are put on line by line, so that each stands for itself. */
-export function wrappedLines(
+export function wrapText(
   text: string,
   { columns, paint }: Pick<ScreenLook, "columns" | "paint">,
   margin: Margin = NO_MARGIN,

@@ -5,8 +5,8 @@
 import { count, type SessionId } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
 import type { Conversation, Conversations } from "../conversations.ts";
-import { togetherLine } from "../members.ts";
-import { isForLater, itemLines, type ScreenLook, settledUpTo } from "./screen.ts";
+import { countSettled, isQueued, renderItem, type ScreenLook } from "./screen.ts";
+import { subAgentTotals } from "./sub-agents.ts";
 
 export type Scrollback = Readonly<{
   /** To be printed now: what has settled since. */
@@ -25,7 +25,7 @@ export function openScrollback(talks: Pick<Conversations, "all">): Scrollback {
 
   function newIn(talk: Conversation, look: ScreenLook): readonly string[] {
     if (!talk.isCaughtUp()) return [];
-    const [from, upTo] = [talk.settled(), settledUpTo(talk.view, talk.settled())];
+    const [from, upTo] = [talk.settled(), countSettled(talk.view, talk.settled())];
     if (upTo === from) return [];
     talk.settle(upTo);
     if (from === 0) firstShown.set(talk.session, Math.max(0, upTo - MOST_EARLIER));
@@ -42,7 +42,7 @@ export function openScrollback(talks: Pick<Conversations, "all">): Scrollback {
       if (upTo === 0) return [];
       const from = Math.max(0, upTo - most);
       firstShown.set(talk.session, from);
-      const lines = talk.view.items.slice(from, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
+      const lines = talk.view.items.slice(from, upTo).flatMap((item) => (isQueued(item) ? [] : renderItem(item, look)));
       return from === 0 ? lines : [before(from, look), ...lines];
     },
   };
@@ -52,7 +52,7 @@ function itemsFrom({ view }: Conversation, from: number, upTo: number, look: Scr
   const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
   const lines = view.items
     .slice(first, upTo)
-    .flatMap((item) => (isForLater(item) ? [] : [...itemLines(item, look), ...togetherLine(view, item, look)]));
+    .flatMap((item) => (isQueued(item) ? [] : [...renderItem(item, look), ...subAgentTotals(view, item, look)]));
   return first === from ? lines : [before(first, look), ...lines];
 }
 const before = (items: number, look: ScreenLook): string => look.paint("dim", `… ${count(items, "item")} before this: /history`);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
 import { width } from "../../terminal/visible.ts";
-import { fitted } from "./tables.ts";
+import { fitTable } from "./tables.ts";
 
 test("S69 a table fits the screen: the last column gives way first, what a row is called by never does", () => {
   const rows = [
@@ -9,9 +9,9 @@ test("S69 a table fits the screen: the last column gives way first, what a row i
     ["s_1", "x", ""],
   ];
   for (const columns of [40, 60, 80, 200]) {
-    const lines = fitted(["session", "agent", "text"], rows, { paint: plain, columns });
+    const lines = fitTable(["session", "agent", "text"], rows, { paint: plain, columns });
     for (const line of lines) expect(width(line)).toBeLessThan(columns);
     expect(lines[1]).toContain("s_0123456789abcdef");
   }
-  expect(fitted(["a", "b"], [["1", "2"]], { paint: plain, columns: 80 })).toEqual(["a  b", "1  2"]);
+  expect(fitTable(["a", "b"], [["1", "2"]], { paint: plain, columns: 80 })).toEqual(["a  b", "1  2"]);
 });

@@ -12,7 +12,7 @@ const LEAST = 6;
 
 const textOf = (cell: Cell): string => visible(typeof cell === "string" ? cell : cell.text);
 
-export function fitted(
+export function fitTable(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
   { paint, columns }: Pick<ScreenLook, "paint" | "columns">,

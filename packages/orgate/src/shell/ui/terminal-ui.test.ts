@@ -3,14 +3,14 @@ import { plain } from "../../terminal/paint.ts";
 import { NO_HISTORY } from "./history.ts";
 import { keyReader } from "./keys.ts";
 import type { TerminalEvents } from "./terminal.ts";
-import { openTerminalFace } from "./terminal-ui.ts";
+import { openTerminalUi } from "./terminal-ui.ts";
 
 function seated() {
   const writes: string[] = [];
   const due: (() => void)[] = [];
   const added: string[] = [];
   let events: TerminalEvents | null = null;
-  const terminal = openTerminalFace({
+  const terminal = openTerminalUi({
     open: (given) => {
       events = given;
       return { columns: () => 80, rows: () => 24, write: (text) => writes.push(text), suspend: () => {}, close: () => {} };

@@ -8,26 +8,38 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { coverageText, type JsonObject, millis } from "@orgate/core/vocab";
 import type { Paint } from "../../terminal/paint.ts";
-import type { Face, Modal, Shell } from "../shell.ts";
-import { type Completion, completed, completionOf } from "./complete.ts";
-import { type Edited, type Editor, edit, newEditor, withLine } from "./editor.ts";
-import { inert } from "./escape.ts";
-import { foldLines } from "./folding.ts";
-import { type Footer, regionOf } from "./frame.ts";
+import type { Modal, Shell, ShellUi } from "../shell.ts";
+import { applyCompletion, type Completion, complete } from "./complete.ts";
+import { type Editor, type EditResult, edit, newEditor, withLine } from "./editor.ts";
+import { escapeRow } from "./escape.ts";
+import { drawFrame, type Footer } from "./frame.ts";
+import { type HiddenInput, typeHidden } from "./hidden-input.ts";
 import { type History, HOLDS_SECRET } from "./history.ts";
 import type { Key } from "./keys.ts";
 import { liveRegion } from "./live-region.ts";
-import { type Bound, boundTo, type Choice, drawn, type Panel, panelFor, press, QUIET_MS, rearmed, resized } from "./panel.ts";
+import {
+  type ApprovalRef,
+  approvalRef,
+  type Choice,
+  markDrawn,
+  type Panel,
+  panelFor,
+  press,
+  QUIET_MS,
+  rearm,
+  resetPages,
+} from "./panel.ts";
 import type { ScreenLook } from "./screen.ts";
 import type { Terminal, TerminalEvents } from "./terminal.ts";
-import { paintOf, type Theme } from "./themes.ts";
+import { type Theme, themePaint } from "./themes.ts";
+import { foldLines } from "./wrap-lines.ts";
 
 /** S482 what this is, and how to get help. */
 const WELCOME =
   "Orgate runs agents under your policies: each action is decided first and stays in the journal. Write to an agent, `/help` lists what else there is";
 
-export type TerminalFace = Readonly<{
-  face: Face;
+export type TerminalUi = Readonly<{
+  face: ShellUi;
   /** Now there is somebody to talk to: what was sent meanwhile goes out. */
   begin(shell: Shell): void;
   /** Resolves when the person leaves, or is made to. */
@@ -65,15 +77,15 @@ const STARTING: Footer = {
   isRunning: false,
 };
 
-export function openTerminalFace({ open, paint: own, theme, cwd, history, now, soon, wait }: Surroundings): TerminalFace {
+export function openTerminalUi({ open, paint: own, theme, cwd, history, now, soon, wait }: Surroundings): TerminalUi {
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-  let paint = paintOf(theme, own);
+  let paint = themePaint(theme, own);
   let editor: Editor = newEditor(history.lines);
   let shell: Shell | null = null;
   let panel: Panel | null = null;
   let completion: Completion | null = null;
   let modal: Modal | null = null;
-  let hidden: Hidden | null = null;
+  let hidden: HiddenInput | null = null;
   let hint = "";
   let isWelcomed = false;
   let showThinking = false;
@@ -90,7 +102,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     },
     resized: () => {
       region.resized(terminal.columns());
-      if (panel !== null) panel = resized(panel);
+      if (panel !== null) panel = resetPages(panel);
       draw();
     },
     resumed: () => {
@@ -107,15 +119,16 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     if (isOver) return;
     if (kept.length > 0 && shell !== null) void catchUp(shell);
     const isLineEmpty = editor.line.text === "";
-    panel = panelFor(panel, shell?.questions() ?? [], { now: now(), lastKeyAt, isLineEmpty });
+    panel = panelFor(panel, shell?.openApprovals() ?? [], { now: now(), lastKeyAt, isLineEmpty });
     armed();
-    const settled = [...printed.splice(0), ...(shell?.settled() ?? [])];
-    const talks = shell?.talks.all().flatMap((talk) => (talk.isCaughtUp() ? [{ view: talk.view, settled: talk.settled() }] : [])) ?? [];
+    const settled = [...printed.splice(0), ...(shell?.takeSettledLines() ?? [])];
+    const talks =
+      shell?.conversations.all().flatMap((talk) => (talk.isCaughtUp() ? [{ view: talk.view, settled: talk.settled() }] : [])) ?? [];
     const question = hidden?.question ?? null;
     const picture = { talks, editor, panel, completion, modal, question, hint, now: now(), footer: shell?.footer() ?? STARTING };
-    const { rows, cursor, next } = regionOf(picture, look(), terminal.rows());
-    if (panel !== null) panel = drawn(panel, next);
-    terminal.write(region.draw(settled.map(inert), { rows: rows.map(inert), cursor }));
+    const { rows, cursor, next } = drawFrame(picture, look(), terminal.rows());
+    if (panel !== null) panel = markDrawn(panel, next);
+    terminal.write(region.draw(settled.map(escapeRow), { rows: rows.map(escapeRow), cursor }));
   }
   /** Draws again when keys begin to count. */
   function armed(): void {
@@ -136,9 +149,9 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     const at = now();
     hint = "";
     // S177 what is typed into something else is typing too, and while that has the keys the question may not even be on screen
-    if (panel !== null && (hidden !== null || modal !== null)) panel = rearmed(panel, at);
+    if (panel !== null && (hidden !== null || modal !== null)) panel = rearm(panel, at);
     if (hidden !== null) {
-      hidden = typedHidden(hidden, key);
+      hidden = typeHidden(hidden, key);
       return;
     }
     if (modal !== null) {
@@ -176,12 +189,12 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
       return true;
     }
     if (key.name !== "tab") return false;
-    editor = withLine(editor, completed(editor.line, open));
+    editor = withLine(editor, applyCompletion(editor.line, open));
     completion = null;
     return true;
   }
 
-  function apply(edited: Edited, at: number): void {
+  function apply(edited: EditResult, at: number): void {
     editor = edited.editor;
     completion = null;
     if (edited.kind === "sent") sent(edited.text);
@@ -189,14 +202,14 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     else if (editor.search !== null)
       return; // Enter, Tab and Esc are the search's
     else if (shell !== null && (panel === null || panel.writing === null) && OFFERED.test(editor.line.text.slice(0, editor.line.at)))
-      completion = completionOf(editor.line, shell.choices());
+      completion = complete(editor.line, shell.choices());
   }
 
   function passed(key: Key, at: number): void {
     if (key.kind === "named" && key.name === "tab" && shell !== null) {
-      const open = completionOf(editor.line, shell.choices());
+      const open = complete(editor.line, shell.choices());
       const isOnly = open !== null && open.offers.length === 1;
-      if (isOnly) editor = withLine(editor, completed(editor.line, open)); // there is nothing to choose
+      if (isOnly) editor = withLine(editor, applyCompletion(editor.line, open)); // there is nothing to choose
       completion = isOnly ? null : open;
     }
     if (key.kind === "named" && key.name === "escape") void cancel();
@@ -234,14 +247,14 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
 
   function sent(text: string): void {
     if (panel?.writing === "reason" && text.trim() === "") hint = "say why not: the agent is told, and the journal keeps it";
-    else if (panel?.writing === "reason") answerWith(boundTo(panel), { kind: "deny", reason: text });
+    else if (panel?.writing === "reason") answerWith(approvalRef(panel), { kind: "deny", reason: text });
     else if (panel?.writing === "arguments") editedTo(panel, text);
     else {
       history.add(text);
-      if (shell !== null && !isCatchingUp && !shell.isMoving()) return void submit(shell, text);
+      if (shell !== null && !isCatchingUp && !shell.isSwitchingServer()) return void submit(shell, text);
       kept.push(text);
       if (shell === null) hint = "it is sent as soon as everything is loaded";
-      else if (shell.isMoving()) hint = "it is sent as soon as the server is there";
+      else if (shell.isSwitchingServer()) hint = "it is sent as soon as the server is there";
     }
   }
   /** S194 one after the other: what is said after `/agent use` is for that agent. S206 and after a save, or `/attach`, for the server that comes of it. */
@@ -249,7 +262,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     if (isCatchingUp) return;
     isCatchingUp = true;
     try {
-      while (shell === to && !to.isMoving()) {
+      while (shell === to && !to.isSwitchingServer()) {
         const text = kept.shift();
         if (text === undefined) break;
         await submit(to, text);
@@ -268,13 +281,13 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     changed();
   }
 
-  function answerWith(bound: Bound, answer: Parameters<Shell["answer"]>[1]): void {
+  function answerWith(bound: ApprovalRef, answer: Parameters<Shell["answer"]>[1]): void {
     if (panel !== null) panel = { ...panel, writing: null, focus: "line" };
     void shell?.answer(bound, answer).then(changed);
   }
   function editedTo(open: Panel, text: string): void {
     const args = objectIn(text);
-    if (args !== null) answerWith(boundTo(open), { kind: "edit", args });
+    if (args !== null) answerWith(approvalRef(open), { kind: "edit", args });
     else {
       hint = "these are no arguments: one JSON object is";
       editor = withLine(editor, { text, at: text.length });
@@ -282,19 +295,20 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   }
 
   function chosen(open: Panel, choice: Choice): void {
-    if (choice === "approve") answerWith(boundTo(open), { kind: "approve" });
+    if (choice === "approve") answerWith(approvalRef(open), { kind: "approve" });
     else if (choice === "deny") panel = { ...open, writing: "reason" };
-    else if (choice === "give-grant" && open.granting != null) answerWith(boundTo(open), { kind: "grant", grant: open.granting.grant });
+    else if (choice === "give-grant" && open.granting != null) answerWith(approvalRef(open), { kind: "grant", grant: open.granting.grant });
     else if (shell !== null && choice !== "give-grant") void looked(shell, open, choice);
   }
   /** What needs all of the question: its arguments, how wide a grant may be. */
   async function looked(to: Shell, open: Panel, choice: Exclude<Choice, "approve" | "deny" | "give-grant">): Promise<void> {
     if (choice === "why") {
-      await (await import("../commands/people.ts")).why(open.asked.item.approval, to);
+      await (await import("../commands/approvals.ts")).explainApproval(open.asked.item.approval, to);
       return;
     }
-    const found = await to.asked(to.reach.client.call("approval", { params: { approval: open.asked.item.approval } }));
-    const isStill = panel !== null && boundTo(panel).approval === boundTo(open).approval && boundTo(panel).digest === found?.digest;
+    const found = await to.unwrap(to.connection.client.call("approval", { params: { approval: open.asked.item.approval } }));
+    const isStill =
+      panel !== null && approvalRef(panel).approval === approvalRef(open).approval && approvalRef(panel).digest === found?.digest;
     if (found === null || !isStill || panel === null) return;
     if (choice === "edit") {
       panel = { ...panel, writing: "arguments" };
@@ -310,7 +324,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     changed();
   }
 
-  const face: Face = {
+  const face: ShellUi = {
     look,
     print(lines) {
       const columns = terminal.columns();
@@ -332,8 +346,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
         hidden = { question, typed: "", resolve, reject };
         changed();
       }),
-    wear(next) {
-      paint = paintOf(next, own);
+    setTheme(next) {
+      paint = themePaint(next, own);
       region.resized(terminal.columns()); // every row is another one now
       changed();
     },
@@ -357,23 +371,6 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
       terminal.close();
     },
   };
-}
-
-type Hidden = Readonly<{ question: string; typed: string; resolve(text: string): void; reject(error: Error): void }>;
-/** Null when it has been said, or will not be. */
-function typedHidden(hidden: Hidden, key: Key): Hidden | null {
-  if (key.kind === "text" || key.kind === "paste") return { ...hidden, typed: hidden.typed + key.text };
-  const isLeft = key.kind === "ctrl" && (key.letter === "c" || key.letter === "d");
-  if (isLeft || (key.kind === "named" && key.name === "escape")) {
-    hidden.reject(new Error("it was not said"));
-    return null;
-  }
-  if (key.kind === "ctrl" && key.letter === "u") return { ...hidden, typed: "" };
-  if (key.kind !== "named") return hidden;
-  if (key.name === "backspace") return { ...hidden, typed: hidden.typed.slice(0, -1) };
-  if (key.name !== "enter") return hidden;
-  hidden.resolve(hidden.typed.replace(/\n$/, ""));
-  return null;
 }
 
 function objectIn(text: string): JsonObject | null {

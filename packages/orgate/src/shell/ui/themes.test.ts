@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { coloured, plain } from "../../terminal/paint.ts";
-import { paintOf, THEMES, themeIn } from "./themes.ts";
+import { parseTheme, THEMES, themePaint } from "./themes.ts";
 
 test("S66 a theme changes colours and no words; where the terminal has none, none has", () => {
   for (const theme of THEMES) {
-    const painted = paintOf(theme, coloured)("bad", "no");
+    const painted = themePaint(theme, coloured)("bad", "no");
     expect(painted.replace(/\u001b\[[0-9;]*m/g, "")).toBe("no");
     expect(painted === "no").toBe(theme === "plain");
-    expect(paintOf(theme, plain)("bad", "no")).toBe("no");
+    expect(themePaint(theme, plain)("bad", "no")).toBe("no");
   }
-  expect([themeIn("contrast"), themeIn("mauve")]).toEqual(["contrast", null]);
+  expect([parseTheme("contrast"), parseTheme("mauve")]).toEqual(["contrast", null]);
 });

@@ -6,7 +6,7 @@ import { coloured, type Paint, plain, type Tone } from "../../terminal/paint.ts"
 
 export const THEMES = ["colour", "contrast", "plain"] as const;
 export type Theme = (typeof THEMES)[number];
-export const themeIn = (text: string): Theme | null => THEMES.find((one) => one === text) ?? null;
+export const parseTheme = (text: string): Theme | null => THEMES.find((one) => one === text) ?? null;
 
 /** For bright rooms and tired eyes: nothing faint, everything that matters bold. */
 const STRONG: Readonly<Record<Exclude<Tone, "plain">, readonly [string, string]>> = {
@@ -24,7 +24,7 @@ const contrast: Paint = (tone, text) => {
 };
 
 /** `own`: what this terminal is painted with by itself. */
-export function paintOf(theme: Theme, own: Paint): Paint {
+export function themePaint(theme: Theme, own: Paint): Paint {
   if (theme === "plain" || own("strong", "x") === "x") return plain;
   return theme === "contrast" ? contrast : coloured;
 }

@@ -5,7 +5,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { claimsOfOpening, type Records } from "@orgate/core/journal";
 import { type Fault, GRANTS, type GrantId, type SessionId, type Stamped, sessionId } from "@orgate/core/vocab";
-import { eventsIn } from "./unknowns.ts";
+import { decodeEvents } from "./unknowns.ts";
 
 export const CLAIMS_SCHEMA = `
 CREATE TABLE externals (external TEXT PRIMARY KEY, session TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -15,7 +15,7 @@ CREATE TABLE revoked (grant_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 /** Of one append. */
 export type Claims = Readonly<{ opens: readonly string[]; uses: readonly GrantId[]; revokes: readonly GrantId[] }>;
 
-export function claimsOf(events: readonly Stamped[]): Claims {
+export function collectClaims(events: readonly Stamped[]): Claims {
   const opens: string[] = [];
   const uses: GrantId[] = [];
   const revokes: GrantId[] = [];
@@ -53,7 +53,7 @@ export function externalReader(db: DatabaseSync, safely: <T>(read: () => T) => T
 }
 
 /** Makes the tables where there are none. A session that was opened before there were ids of one's own has none. */
-export function mendClaims(db: DatabaseSync, records: () => Records): void {
+export function rebuildClaims(db: DatabaseSync, records: () => Records): void {
   const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'externals'").get() !== undefined;
   if (isThere()) return;
   db.exec("BEGIN IMMEDIATE");
@@ -69,11 +69,11 @@ export function mendClaims(db: DatabaseSync, records: () => Records): void {
       const byItself = db.prepare("SELECT session FROM sessions WHERE json_extract(summary, '$.surface') IN ('schedule', 'webhook')").all();
       for (const { session } of byItself)
         for (const { at, kind, payload } of all.entries(sessionId(String(session)))) {
-          claims(String(session), claimsOf(eventsIn(kind, payload, all).map((event) => ({ at, event }))));
+          claims(String(session), collectClaims(decodeEvents(kind, payload, all).map((event) => ({ at, event }))));
           break; // it is opened by its first entry
         }
       for (const { at, kind, payload } of all.entries(GRANTS))
-        claims("", { ...claimsOf(eventsIn(kind, payload, all).map((event) => ({ at, event }))), uses: [] });
+        claims("", { ...collectClaims(decodeEvents(kind, payload, all).map((event) => ({ at, event }))), uses: [] });
     }
     db.exec("COMMIT");
   } finally {

@@ -14,7 +14,7 @@ import {
 import { type Fault, FaultError, isSessionStream, type Lately, type SessionId, type Stamped, streamId } from "@orgate/core/vocab";
 import type { Alarms } from "./proof/alarms.ts";
 import { type CountKeys, type CountLedger, type CountProof, KEPT_SLOT, slotOf } from "./proof/count-proof.ts";
-import { eventsIn } from "./unknowns.ts";
+import { decodeEvents } from "./unknowns.ts";
 
 const TABLES = {
   kept_counts: "(name TEXT PRIMARY KEY, since INTEGER NOT NULL DEFAULT 0)",
@@ -142,7 +142,7 @@ export function countWriter(db: DatabaseSync, keys: CountKeys, ledger: CountLedg
 }
 
 /** Sessions whose entries will be counted when these are kept: none where all is there. */
-export function toBeCounted(db: DatabaseSync, names: readonly string[], now: number): readonly SessionId[] {
+export function listSessionsToCount(db: DatabaseSync, names: readonly string[], now: number): readonly SessionId[] {
   const { day } = spanOf(now);
   const since = db.prepare(SINCE_SQL);
   const isWhole = names.every((name) => Number(since.get(name)?.since ?? Number.MAX_SAFE_INTEGER) <= day);
@@ -150,7 +150,7 @@ export function toBeCounted(db: DatabaseSync, names: readonly string[], now: num
 }
 
 /** Throws `entry-bad`, and raises an alarm, unless these are proved as they are read; what was erased, or is acknowledged as it is, is passed over. */
-export function mustBeProved(session: SessionId, entries: Iterable<unknown>, alarms: Pick<Alarms, "raise">): void {
+export function assertProved(session: SessionId, entries: Iterable<unknown>, alarms: Pick<Alarms, "raise">): void {
   try {
     for (const _ of entries);
   } catch (error) {
@@ -174,11 +174,12 @@ function* ofLastDay(db: DatabaseSync, records: Records, now: number): Iterable<C
 }
 
 function* stamped(records: Records, stream: Parameters<Records["entries"]>[0]): Iterable<Stamped> {
-  for (const { at, kind, payload } of records.entries(stream)) for (const event of eventsIn(kind, payload, records)) yield { at, event };
+  for (const { at, kind, payload } of records.entries(stream))
+    for (const event of decodeEvents(kind, payload, records)) yield { at, event };
 }
 
 /** A table that is missing is made, empty: it fills when something is kept, unless a commit says that it was not empty (`count-proof.ts`). */
-export function mendCounts(db: DatabaseSync): void {
+export function rebuildCounts(db: DatabaseSync): void {
   const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
   for (const [name, columns] of Object.entries(TABLES))
     if (isThere.get(name) === undefined) db.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns} STRICT, WITHOUT ROWID`);
@@ -200,7 +201,7 @@ export function upgradeCounts(db: DatabaseSync): void {
 }
 
 /** Rows that are not what the entries of the last day count, by name. What was erased can be counted no more: then a row may hold more. */
-export function wrongCounts(db: DatabaseSync, records: Records, now: number): readonly string[] {
+export function findWrongCounts(db: DatabaseSync, records: Records, now: number): readonly string[] {
   const { day } = spanOf(now);
   const kept = new Map(
     db

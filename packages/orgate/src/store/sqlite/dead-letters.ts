@@ -10,7 +10,7 @@ import {
   type SessionSummary,
 } from "@orgate/core/journal";
 import type { SessionId } from "@orgate/core/vocab";
-import { eventsIn } from "./unknowns.ts";
+import { decodeEvents } from "./unknowns.ts";
 
 /** Places are never given twice: whoever follows the list asks for what came after the last one seen. */
 export const DEAD_LETTERS_SCHEMA = `
@@ -50,7 +50,7 @@ export function deadLetterWriter(db: DatabaseSync): DeadLetterWriter {
 }
 
 /** Makes the table where there is none, and fills it from the sessions in which something was done about a failure. */
-export function mendDeadLetters(db: DatabaseSync, records: () => Records): void {
+export function rebuildDeadLetters(db: DatabaseSync, records: () => Records): void {
   const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'dead_letters'").get() !== undefined;
   if (isThere()) return;
   db.exec("BEGIN IMMEDIATE");
@@ -64,7 +64,7 @@ export function mendDeadLetters(db: DatabaseSync, records: () => Records): void 
       for (const row of sessions.all()) {
         const { session, agent } = JSON.parse(String(row.summary)) as SessionSummary;
         const entries = [...records().entries(session)].flatMap(({ at, kind, payload }) =>
-          eventsIn(kind, payload, records()).map((event) => ({ at, event })),
+          decodeEvents(kind, payload, records()).map((event) => ({ at, event })),
         );
         writer.keep(
           session,

@@ -89,7 +89,7 @@ export function questionWriter(db: DatabaseSync): QuestionWriter {
  * Makes the table where there is none, and its keyed hashes where it has none, from the sessions whose turn is not over. `waiting` reads what is proved; a
  * session that cannot be read is named when it is taken up. Without the key no hash can be made: whoever has it does so.
  */
-export function mendQuestions(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => Waiting): void {
+export function rebuildQuestions(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => Waiting): void {
   const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'questions'").get() !== undefined;
   const hasMacs = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('questions') WHERE name = 'mac'").get() !== undefined;
   const isWell = (): boolean => isThere() && (macs === null || hasMacs());

@@ -44,19 +44,19 @@ import {
   writerId,
 } from "@orgate/core/vocab";
 import { readBlobFile } from "./blobs.ts";
-import { externalReader, mendClaims } from "./claims.ts";
-import { countReader, mendCounts, mustBeProved, toBeCounted } from "./counts.ts";
-import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./dead-letters.ts";
+import { externalReader, rebuildClaims } from "./claims.ts";
+import { assertProved, countReader, listSessionsToCount, rebuildCounts } from "./counts.ts";
+import { type DeadLetterReader, deadLetterReader, rebuildDeadLetters } from "./dead-letters.ts";
 import { alteredEntries } from "./proof/altered.ts";
 import { type CountProof, countKeys, openCountProof } from "./proof/count-proof.ts";
 import { openQuestionProof, type QuestionProof, questionMacs } from "./proof/question-proof.ts";
 import { type Seals, UNPROVED } from "./proof/seals.ts";
 import { openSealedSums, type SealedSums } from "./proof/sums.ts";
-import { mendQuestions, type QuestionReader, questionReader } from "./questions.ts";
+import { type QuestionReader, questionReader, rebuildQuestions } from "./questions.ts";
 import { type Places, reading } from "./schema.ts";
 import { tailReader, toStoredEntry } from "./tail.ts";
-import { type KnownReader, knownProof, knownReader, mendKnown } from "./trusted-values.ts";
-import { mendUnknowns, type UnknownReader, unknownReader } from "./unknowns.ts";
+import { rebuildTrustedValues, type TrustedValueReader, trustedValueProof, trustedValueReader } from "./trusted-values.ts";
+import { rebuildUnknowns, type UnknownReader, unknownReader } from "./unknowns.ts";
 
 export const sha256: Hash = (text) => digest(hashOf("sha256", text, "hex"));
 
@@ -92,7 +92,7 @@ export type SqliteReader = Readonly<{
   counted(sought: CountSought): Lately;
   /** Throws `entry-bad` unless all entries that will be counted, when these names are kept, are proved. */
   proveToBeCounted(names: readonly string[], now: number): void;
-  known: KnownReader;
+  known: TrustedValueReader;
   deadLetters: DeadLetterReader;
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
   /** A stream from its end, for what is not far from it, proved; what is erased is passed over. Throws `entry-bad`. */
@@ -220,11 +220,11 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     },
     blob,
   };
-  mendUnknowns(db, () => records);
-  mendDeadLetters(db, () => records);
-  mendClaims(db, () => records);
-  mendCounts(db);
-  mendKnown(db, () => records);
+  rebuildUnknowns(db, () => records);
+  rebuildDeadLetters(db, () => records);
+  rebuildClaims(db, () => records);
+  rebuildCounts(db);
+  rebuildTrustedValues(db, () => records);
   const sessionWith = externalReader(db, safely);
   const seals = proving.seals(records);
   const hashOrNull = (name: StreamId, at: Seq): Digest | null => {
@@ -235,7 +235,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     safely(() => storedAfter(name, seq(at - 1), 1)).find((e) => e.seq === at) ?? null;
   const raiseIfAltered = alteredEntries({ entryAt, hashAt: hashOrNull, snapshot, seals, ports: { hash: sha256, getBlob } });
   const macs = proving.key === null ? null : questionMacs(proving.key);
-  mendQuestions(db, macs, waitingIn);
+  rebuildQuestions(db, macs, waitingIn);
   const sealedSums = openSealedSums(db, seals.trust);
   const questionProof = macs === null ? null : openQuestionProof({ db, macs, sealed: sealedSums, alarms: seals.alarms });
   const countProof =
@@ -313,10 +313,10 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     safely(() => seals.prove(stored));
     return read.kind === "entry" ? [read.entry.event] : [];
   }
-  const known = knownReader(
+  const known = trustedValueReader(
     db,
     safely,
-    knownProof({ db, edits: (after) => chunk(KNOWN, after, CHUNK), event: eventAt, alarms: seals.alarms }),
+    trustedValueProof({ db, edits: (after) => chunk(KNOWN, after, CHUNK), event: eventAt, alarms: seals.alarms }),
   );
 
   return {
@@ -349,7 +349,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     unknowns: unknownReader(db, safely),
     counted: countReader(db, snapshot, countProof),
     proveToBeCounted(names, now) {
-      for (const name of safely(() => toBeCounted(db, names, now))) mustBeProved(name, allOf(name), seals.alarms);
+      for (const name of safely(() => listSessionsToCount(db, names, now))) assertProved(name, allOf(name), seals.alarms);
     },
     known,
     deadLetters: deadLetterReader(db, safely),

@@ -1,14 +1,16 @@
 /** The journal's database: its tables, how a connection is opened, and what SQLite's errors mean to us. */
+
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FORMAT } from "@orgate/core/journal";
 import { FaultError } from "@orgate/core/vocab";
+import { errorMessage } from "../../node/error-message.ts";
 import { CLAIMS_SCHEMA } from "./claims.ts";
 import { COUNTS_SCHEMA, upgradeCounts } from "./counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./dead-letters.ts";
 import { QUESTIONS_SCHEMA } from "./questions.ts";
-import { KNOWN_SCHEMA } from "./trusted-values.ts";
+import { TRUSTED_VALUES_SCHEMA } from "./trusted-values.ts";
 import { UNKNOWNS_SCHEMA } from "./unknowns.ts";
 
 export type Synchronous = "full" | "normal" | "off";
@@ -54,7 +56,7 @@ ${UNKNOWNS_SCHEMA}
 ${DEAD_LETTERS_SCHEMA}
 ${CLAIMS_SCHEMA}
 ${COUNTS_SCHEMA}
-${KNOWN_SCHEMA}
+${TRUSTED_VALUES_SCHEMA}
 CREATE TABLE inbox (
   arrival INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, intent TEXT, taken INTEGER NOT NULL, arrived_at INTEGER NOT NULL
 ) STRICT;
@@ -118,7 +120,7 @@ function prepareSchema(db: DatabaseSync, places: Places): void {
 const TABLES: readonly string[] = [...SCHEMA.matchAll(/CREATE TABLE (\w+)/g)].flatMap(([, name]) => name ?? []);
 
 /** Tables that are gone, and triggers and views, which a journal has none of. */
-export function strangeIn(db: DatabaseSync): readonly Readonly<{ what: string; detail: string }>[] {
+export function findStrangeSchema(db: DatabaseSync): readonly Readonly<{ what: string; detail: string }>[] {
   const all = db.prepare("SELECT type, name FROM sqlite_schema").all();
   const there = new Set(all.flatMap(({ type, name }) => (type === "table" ? [String(name)] : [])));
   const isOurs = there.has("commits") && saysWhatItSaw(db);
@@ -163,7 +165,7 @@ export function reading<T>(file: string, read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof FaultError || sqliteCode(error) === null) throw error;
-    throw unreadable(file, messageOf(error), error);
+    throw unreadable(file, errorMessage(error), error);
   }
 }
 
@@ -173,11 +175,9 @@ export function writing<T>(write: () => T): T {
     return write();
   } catch (error) {
     if (error instanceof FaultError) throw error;
-    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+    throw new FaultError({ kind: "journal-unwritable", detail: errorMessage(error) }, error);
   }
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** SQLite's primary result code, or null for any other error. */
 export function sqliteCode(error: unknown): number | null {

@@ -2,7 +2,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { FaultError } from "@orgate/core/vocab";
-import { messageOf } from "./schema.ts";
+import { errorMessage } from "../../node/error-message.ts";
 import type { Reply, WorkerSetup } from "./worker.ts";
 import type { SqliteWriter } from "./writer.ts";
 
@@ -35,7 +35,7 @@ export function openWriterThread(setup: WorkerSetup): AnyWriter {
     else who?.failed(reply.kind === "fault" ? new FaultError(reply.fault) : reply.error);
   });
   const end = (error: unknown): void => {
-    ended ??= error instanceof FaultError ? error : new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+    ended ??= error instanceof FaultError ? error : new FaultError({ kind: "journal-unwritable", detail: errorMessage(error) }, error);
     for (const id of [...waiting.keys()]) settle(id)?.failed(ended);
   };
   worker.on("error", end);

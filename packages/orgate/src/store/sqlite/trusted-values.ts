@@ -3,9 +3,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { type KnownChange, type KnownPage, type KnownValue, knownChanges, type Records } from "@orgate/core/journal";
 import { type Entry, type JournalEvent, KNOWN, millis, type Seq, type StreamId, seq, streamId } from "@orgate/core/vocab";
 import type { Alarms } from "./proof/alarms.ts";
-import { eventsIn } from "./unknowns.ts";
+import { decodeEvents } from "./unknowns.ts";
 
-export const KNOWN_SCHEMA = `
+export const TRUSTED_VALUES_SCHEMA = `
 CREATE TABLE known_values (
   name TEXT NOT NULL, value TEXT NOT NULL, folded TEXT NOT NULL, stream TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (name, value)
 ) STRICT, WITHOUT ROWID;
@@ -14,21 +14,26 @@ CREATE INDEX known_of_stream ON known_values (stream);
 `;
 
 /** Each by an index of its own. */
-export const KNOWN_SQL = Object.freeze({
+export const TRUSTED_VALUES_SQL = Object.freeze({
   cased: "SELECT value, stream FROM known_values WHERE name = ? AND value = ?",
   folded: "SELECT value, stream FROM known_values WHERE name = ? AND folded = ?",
   all: "SELECT name, value, stream, at FROM known_values WHERE (name, value) > (?, ?) ORDER BY name, value LIMIT ?",
   ofSet: "SELECT name, value, stream, at FROM known_values WHERE name = ? AND value > ? ORDER BY value LIMIT ?",
 });
 
-export type KnownReader = Readonly<{
+export type TrustedValueReader = Readonly<{
   has(set: string, values: readonly string[], cased: boolean): boolean;
   page(page: KnownPage): readonly KnownValue[];
 }>;
 
 /** `isSaid`: whether the sealed journal says what a row says. A row by itself vouches for nothing. */
-export function knownReader(db: DatabaseSync, safely: <T>(read: () => T) => T, isSaid: KnownProof): KnownReader {
-  const [cased, folded, all, ofSet] = [KNOWN_SQL.cased, KNOWN_SQL.folded, KNOWN_SQL.all, KNOWN_SQL.ofSet].map((sql) => db.prepare(sql));
+export function trustedValueReader(db: DatabaseSync, safely: <T>(read: () => T) => T, isSaid: TrustedValueProof): TrustedValueReader {
+  const [cased, folded, all, ofSet] = [
+    TRUSTED_VALUES_SQL.cased,
+    TRUSTED_VALUES_SQL.folded,
+    TRUSTED_VALUES_SQL.all,
+    TRUSTED_VALUES_SQL.ofSet,
+  ].map((sql) => db.prepare(sql));
   return {
     has: (set, values, isCased) =>
       safely(() =>
@@ -45,7 +50,7 @@ export function knownReader(db: DatabaseSync, safely: <T>(read: () => T) => T, i
   };
 }
 
-export type KnownProof = (row: Readonly<{ set: string; value: string; stream: StreamId }>) => boolean;
+export type TrustedValueProof = (row: Readonly<{ set: string; value: string; stream: StreamId }>) => boolean;
 type ProofNeeds = Readonly<{
   db: DatabaseSync;
   /** People's edits after this one, proved; `end` when there are no more. */
@@ -62,7 +67,7 @@ const MOST_SAID = 10_000;
  * J305 a value is trusted when an entry says so that is sealed: one by which people added it, or one that its tool's session holds. What was taken out
  * since is not trusted, whatever the row says.
  */
-export function knownProof({ db, edits, event, alarms }: ProofNeeds): KnownProof {
+export function trustedValueProof({ db, edits, event, alarms }: ProofNeeds): TrustedValueProof {
   const learned = db.prepare("SELECT seq, at FROM entries WHERE stream = ? AND kind LIKE 'known.learned%' ORDER BY seq DESC");
   const added = new Map<string, number>();
   const removed = new Map<string, number>();
@@ -106,12 +111,12 @@ export function knownProof({ db, edits, event, alarms }: ProofNeeds): KnownProof
 }
 
 /** Inside the writer's transaction. */
-export type KnownWriter = Readonly<{
+export type TrustedValueWriter = Readonly<{
   keep(stream: StreamId, at: number, changes: readonly KnownChange[]): void;
   forget(stream: StreamId): void;
 }>;
 
-export function knownWriter(db: DatabaseSync): KnownWriter {
+export function trustedValueWriter(db: DatabaseSync): TrustedValueWriter {
   const put = db.prepare("INSERT OR REPLACE INTO known_values VALUES (?, ?, ?, ?, ?)");
   const drop = db.prepare("DELETE FROM known_values WHERE name = ? AND folded = ?");
   const dropAll = db.prepare("DELETE FROM known_values WHERE stream = ?");
@@ -124,16 +129,16 @@ export function knownWriter(db: DatabaseSync): KnownWriter {
   };
 }
 
-export function mendKnown(db: DatabaseSync, records: () => Records): void {
+export function rebuildTrustedValues(db: DatabaseSync, records: () => Records): void {
   const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'known_values'").get() !== undefined;
   if (isThere()) return;
   db.exec("BEGIN IMMEDIATE");
   try {
     if (!isThere()) {
-      db.exec(KNOWN_SCHEMA);
-      const writer = knownWriter(db);
+      db.exec(TRUSTED_VALUES_SCHEMA);
+      const writer = trustedValueWriter(db);
       for (const row of db.prepare(KNOWN_ENTRIES).all())
-        for (const event of eventsIn(String(row.kind), row.payload === null ? null : String(row.payload), records()))
+        for (const event of decodeEvents(String(row.kind), row.payload === null ? null : String(row.payload), records()))
           writer.keep(streamId(String(row.stream)), Number(row.at), knownChanges(event));
     }
     db.exec("COMMIT");
@@ -143,11 +148,11 @@ export function mendKnown(db: DatabaseSync, records: () => Records): void {
 }
 
 /** Sets whose rows are not what the entries make of them. */
-export function wrongKnown(db: DatabaseSync, records: Records): readonly string[] {
+export function findWrongTrustedSets(db: DatabaseSync, records: Records): readonly string[] {
   const made = new Map<string, { readonly set: string; readonly stream: string }>();
   const keyOf = (set: string, value: string): string => JSON.stringify([set, value]);
   for (const row of db.prepare(KNOWN_ENTRIES).all())
-    for (const event of eventsIn(String(row.kind), row.payload === null ? null : String(row.payload), records))
+    for (const event of decodeEvents(String(row.kind), row.payload === null ? null : String(row.payload), records))
       for (const { set, value, on } of knownChanges(event)) {
         if (on) made.set(keyOf(set, value), { set, stream: String(row.stream) });
         else for (const key of [...made.keys()]) if (key.toLowerCase() === keyOf(set, value).toLowerCase()) made.delete(key);

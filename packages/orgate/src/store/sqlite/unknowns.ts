@@ -81,7 +81,7 @@ export function unknownWriter(db: DatabaseSync): UnknownWriter {
 }
 
 /** Makes the table where there is none, and fills it from the sessions that have left something open. */
-export function mendUnknowns(db: DatabaseSync, records: () => Records): void {
+export function rebuildUnknowns(db: DatabaseSync, records: () => Records): void {
   const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'unknowns'").get() !== undefined;
   if (isThere()) return;
   db.exec("BEGIN IMMEDIATE");
@@ -103,13 +103,13 @@ export function mendUnknowns(db: DatabaseSync, records: () => Records): void {
 /** What cannot be read is named when its session is taken up. */
 function rebuilt(session: SessionId, records: Records): OpenUnknowns {
   const entries = [...records.entries(session)].flatMap(({ at, kind, payload }) =>
-    eventsIn(kind, payload, records).map((event) => ({ at, event })),
+    decodeEvents(kind, payload, records).map((event) => ({ at, event })),
   );
   return foldUnknowns(NOTHING_UNKNOWN, session, entries, () => []);
 }
 
 /** One, or none where it cannot be read. */
-export function eventsIn(kind: string, payload: string | null, records: Pick<Records, "blob">): readonly JournalEvent[] {
+export function decodeEvents(kind: string, payload: string | null, records: Pick<Records, "blob">): readonly JournalEvent[] {
   const read = payload === null ? null : decodePayload(kind, payload, records.blob);
   return read?.kind === "event" ? [read.event] : [];
 }

@@ -2,6 +2,7 @@
  * All that writes to the journal's database, synchronously, on one connection: in the main thread, or behind `worker.ts`.
  * Entries arrive sealed. Each write is conditional on what its sealer saw, checked inside the transaction, because other processes write too.
  */
+
 import type { DatabaseSync } from "node:sqlite";
 import type {
   DeadLetterChanges,
@@ -27,9 +28,10 @@ import {
   type WriterId,
   ZERO,
 } from "@orgate/core/vocab";
+import { errorMessage } from "../../node/error-message.ts";
 import { type NewBlob, openBlobs } from "./blobs.ts";
 import { type Claims, claimWriter } from "./claims.ts";
-import { type AppendCounts, type CountWriter, countWriter, mendCounts } from "./counts.ts";
+import { type AppendCounts, type CountWriter, countWriter, rebuildCounts } from "./counts.ts";
 import { deadLetterWriter } from "./dead-letters.ts";
 import { guardDatabase } from "./files.ts";
 import { type CountPart, countKeys, openCountLedger } from "./proof/count-proof.ts";
@@ -37,8 +39,8 @@ import type { QuestionRows } from "./proof/question-proof.ts";
 import type { Moves } from "./proof/sums.ts";
 import { type QuestionWriter, questionWriter } from "./questions.ts";
 import { openReader } from "./reader.ts";
-import { messageOf, type Places, writing } from "./schema.ts";
-import { knownWriter, mendKnown } from "./trusted-values.ts";
+import { type Places, writing } from "./schema.ts";
+import { rebuildTrustedValues, trustedValueWriter } from "./trusted-values.ts";
 import { unknownWriter } from "./unknowns.ts";
 
 /** A process in its slot: what a hold row names. */
@@ -98,18 +100,18 @@ export type Counting = Readonly<{ key: string | Uint8Array; start: CountPart }>;
 /** `counting` is null for whoever only puts intents. */
 export function openWriter(db: DatabaseSync, places: Places, counting: Counting | null): SqliteWriter {
   const files = guardDatabase(places.database);
-  mendCounts(db);
+  rebuildCounts(db);
   const records = (): Records => openReader(db, places).records;
   const counter = counting === null ? null : openCounter(db, counting);
-  const counts = (): CountWriter => counter ?? noKey();
+  const counts = (): CountWriter => counter ?? missingKey();
   const blobs = openBlobs(db, places.blobs);
   let questions: QuestionWriter | null = null; // whoever only puts intents may have no table of this form (`mendQuestions`)
   const questionRows = (): QuestionWriter => (questions ??= questionWriter(db));
   const unknowns = unknownWriter(db);
   const deadLetters = deadLetterWriter(db);
   const claim = claimWriter(db);
-  mendKnown(db, records);
-  const known = knownWriter(db);
+  rebuildTrustedValues(db, records);
+  const known = trustedValueWriter(db);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commitNow = db.prepare("COMMIT");
   const headOf = db.prepare("SELECT seq, hash, epoch, holder, incarnation FROM streams WHERE stream = ?");
@@ -169,7 +171,7 @@ export function openWriter(db: DatabaseSync, places: Places, counting: Counting 
       // On a full disk SQLite has rolled back by itself.
       if (db.isTransaction) db.exec("ROLLBACK");
       if (error instanceof FaultError || error instanceof Refused) throw error;
-      throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+      throw new FaultError({ kind: "journal-unwritable", detail: errorMessage(error) }, error);
     }
   }
 
@@ -285,7 +287,7 @@ function openCounter(db: DatabaseSync, { key, start }: Counting): CountWriter {
   const keys = countKeys(key);
   return countWriter(db, keys, openCountLedger(db, keys, start));
 }
-export function noKey(): never {
+export function missingKey(): never {
   throw new Error("whoever commits has the project's keys");
 }
 

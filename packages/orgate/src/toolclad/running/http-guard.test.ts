@@ -6,7 +6,7 @@ import type { HttpInvocation } from "@orgate/core/contracts";
 import { afterEach, expect, test } from "vitest";
 import { isInner, readScope } from "./addresses.ts";
 import { httpGuard } from "./http-guard.ts";
-import type { ResolveHost } from "./reaching.ts";
+import type { ResolveHost } from "./resolve-host.ts";
 
 const closing: (() => void)[] = [];
 afterEach(() => {

@@ -7,13 +7,15 @@
  * T113 one time-out covers everything from the name to the last byte; the answer is cut at its limit and says so.
  * T114 `refused` when nothing was sent; once anything was, `stopped`.
  */
+
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { HttpInvocation, Ran, RunOptions } from "@orgate/core/contracts";
+import { onAbort, untilAborted } from "../../node/abort.ts";
 import { type AddressScope, readScope } from "./addresses.ts";
-import { pinned, type Reached, type ResolveHost, reach, systemResolve } from "./reaching.ts";
+import { pinnedLookup, type ResolvedHost, type ResolveHost, resolveInScope, systemResolve } from "./resolve-host.ts";
 
 export type HttpGuardOptions = Readonly<{
   resolve?: ResolveHost;
@@ -42,9 +44,7 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
 
     const over = new AbortController();
     const timer = setTimeout(() => over.abort("time"), invocation.timeMs);
-    const onAbort = (): void => over.abort("signal");
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
+    const stopListening = onAbort(signal, () => over.abort("signal"));
     const progress: Progress = { sent: false };
     let stdout = "";
     try {
@@ -67,7 +67,7 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
       return { kind: "stopped", by, detail, stdout, stderr: "", durationMs: ms() };
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
       over.abort("over"); // lets go of a connection that is still open
     }
   };
@@ -76,7 +76,7 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
     let hop = first;
     for (let redirects = 0; ; redirects += 1) {
       const port = Number(hop.url.port || (hop.url.protocol === "https:" ? 443 : 80));
-      const reached = await abortable(reach(scope, hop.url.hostname, port, resolve), signal);
+      const reached = await untilAborted(signal, () => resolveInScope(scope, hop.url.hostname, port, resolve));
       if (reached.kind === "refused")
         return {
           reason: redirects === 0 ? reached.reason : `a redirect was not followed: ${reached.reason}`,
@@ -95,12 +95,12 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
 
   function sent(
     hop: Hop,
-    { addresses }: Extract<Reached, { kind: "reached" }>,
+    { addresses }: Extract<ResolvedHost, { kind: "reached" }>,
     signal: AbortSignal,
     progress: Progress,
   ): Promise<IncomingMessage> {
     const secure = hop.url.protocol === "https:";
-    const lookup = pinned(addresses);
+    const lookup = pinnedLookup(addresses);
     const agent = secure ? new SecureAgent({ keepAlive: false }) : new PlainAgent({ keepAlive: false });
     const headers = { "accept-encoding": "identity", ...hop.headers };
     const options = { method: hop.method, headers, agent, lookup, signal, ...(secure && ca !== undefined ? { ca } : {}) };
@@ -184,8 +184,7 @@ async function bodyOf(response: IncomingMessage, limit: number, signal: AbortSig
   const stream = unpacked(response);
   const decoder = new TextDecoder(charsetOf(response.headers["content-type"]));
   let [text, bytes, truncated] = ["", 0, false];
-  const onAbort = (): void => void stream.destroy(new Error("stopped"));
-  signal.addEventListener("abort", onAbort, { once: true });
+  const stopListening = onAbort(signal, () => void stream.destroy(new Error("stopped")));
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       const room = limit - bytes;
@@ -198,7 +197,7 @@ async function bodyOf(response: IncomingMessage, limit: number, signal: AbortSig
       if (truncated) break;
     }
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    stopListening();
   }
   return { text: text + (truncated ? "" : decoder.decode()), truncated };
 }
@@ -229,16 +228,6 @@ function charsetOf(contentType: string | undefined): string {
   } catch {
     return "utf-8";
   }
-}
-
-/** Whoever answers too late is not waited for. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((done, failed) => {
-    const onAbort = (): void => failed(new Error("stopped"));
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(done, failed).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 /** Several addresses that all fail come as one error without words of its own. */

@@ -13,7 +13,7 @@ import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { PathAccess, ProcessLimits } from "@orgate/core/contracts";
 import { type AddressScope, readScope } from "./addresses.ts";
-import { pinned, type ResolveHost, reach, systemResolve } from "./reaching.ts";
+import { pinnedLookup, type ResolveHost, resolveInScope, systemResolve } from "./resolve-host.ts";
 import type { Objection } from "./sandbox-bubblewrap.ts";
 
 export type Gateway = Readonly<{
@@ -92,9 +92,9 @@ async function tunnel(scope: AddressScope, resolve: ResolveHost, asked: Incoming
   const port = Number(/:(\d+)$/.exec(asked.url ?? "")?.[1] ?? 443);
   if (url === null || url.pathname !== "/" || url.username !== "" || url.search !== "")
     return turnedAway(inner, "400 Bad Request", "no host to connect to");
-  const reached = await reach(scope, url.hostname, port, resolve);
+  const reached = await resolveInScope(scope, url.hostname, port, resolve);
   if (reached.kind === "refused") return turnedAway(inner, "403 Forbidden", reached.reason);
-  const outer = connect({ host: url.hostname.replace(/^\[|\]$/g, ""), port, lookup: pinned(reached.addresses) });
+  const outer = connect({ host: url.hostname.replace(/^\[|\]$/g, ""), port, lookup: pinnedLookup(reached.addresses) });
   open.add(outer);
   outer.once("close", () => {
     open.delete(outer);
@@ -122,13 +122,13 @@ async function forward(scope: AddressScope, resolve: ResolveHost, asked: Incomin
   const url = URL.canParse(asked.url ?? "") ? new URL(asked.url ?? "") : null;
   if (url === null || url.protocol !== "http:" || url.username !== "" || url.password !== "")
     return say(400, "only whole http addresses without credentials");
-  const reached = await reach(scope, url.hostname, Number(url.port || 80), resolve);
+  const reached = await resolveInScope(scope, url.hostname, Number(url.port || 80), resolve);
   if (reached.kind === "refused") return say(403, reached.reason);
   const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => !HOP.includes(name)));
   const outer = request(url, {
     method: asked.method ?? "GET",
     headers: { ...headers, host: url.host },
-    lookup: pinned(reached.addresses),
+    lookup: pinnedLookup(reached.addresses),
     agent: false,
   });
   outer.once("error", () => say(502, "no connection"));

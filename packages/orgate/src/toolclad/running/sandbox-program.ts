@@ -5,7 +5,7 @@ import { isAtOrBelow, isOfSystem, type Mount, type Objection } from "./sandbox-b
 
 export type Program = Readonly<{ kind: "program"; path: string } | ({ kind: "none" } & Objection)>;
 
-export function programSeen(name: string, cwd: string, mounts: readonly Mount[]): Program {
+export function findSandboxProgram(name: string, cwd: string, mounts: readonly Mount[]): Program {
   const none = (reason: string, hint: string): Program => ({ kind: "none", reason, hint });
   if (name === "" || name.includes("\0")) return none("there is no program to run", "name one in the tool's command");
   const path = findProgram(name, cwd, PROGRAM_PATH);

@@ -6,14 +6,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProcessInvocation, ProcessLimits, Ran } from "@orgate/core/contracts";
-import type { Holding } from "./sandbox-holding.ts";
-import type { Ready, Unusable } from "./sandbox-standing.ts";
+import type { LimitEnforcer } from "./sandbox-limits.ts";
+import type { Ready, Unusable } from "./sandbox-readiness.ts";
 
 export type Limit = Exclude<keyof ProcessLimits, "outputBytes">;
-export type Proven = Readonly<{ kind: "usable"; ready: Ready; holding: Holding; limits: readonly Limit[] }> | Unusable;
+export type Proven = Readonly<{ kind: "usable"; ready: Ready; holding: LimitEnforcer; limits: readonly Limit[] }> | Unusable;
 
 type Runs = Readonly<{
-  inside(invocation: ProcessInvocation, holding: Holding): Promise<Ran>;
+  inside(invocation: ProcessInvocation, holding: LimitEnforcer): Promise<Ran>;
   outside(invocation: ProcessInvocation): Promise<Ran>;
 }>;
 
@@ -61,7 +61,7 @@ export async function prove(ready: Ready, runs: Runs): Promise<Proven> {
 const HOW =
   "let this user make control groups for memory and pids (systemd: `Delegate=yes`, or `systemd-run --user --scope -p Delegate=yes`), run as a user who is not root, and let it make user namespaces";
 
-async function shown({ limit, at, argv }: Trial, holding: Holding, runs: Runs): Promise<string | null> {
+async function shown({ limit, at, argv }: Trial, holding: LimitEnforcer, runs: Runs): Promise<string | null> {
   const folder = mkdtempSync(join(tmpdir(), "orgate-proof-"));
   try {
     const [inside, outside] = await Promise.all([
@@ -84,7 +84,7 @@ const told = (ran: Ran): string =>
       ? ran.detail
       : ran.kind;
 
-export function nameOf(holding: Holding): string {
+export function nameOf(holding: LimitEnforcer): string {
   if (holding.kind === "cgroup") return `control groups ${holding.place.kind}`;
   return holding.stepDown ? "limits of the user nobody" : "limits of this user";
 }

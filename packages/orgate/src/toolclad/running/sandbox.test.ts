@@ -24,7 +24,7 @@ import { PROTECTED } from "../../guard/protected-paths.ts";
 import { isDone, type LIMITS, MACHINES, MIB, outputOf, program, quietly, shell, temporaryFolder } from "./fixtures/programs.ts";
 import { hostRunning } from "./running.ts";
 import { sandbox } from "./sandbox.ts";
-import { thisMachine } from "./sandbox-standing.ts";
+import { thisMachine } from "./sandbox-readiness.ts";
 
 const closing: (() => void)[] = [];
 afterEach(() => {

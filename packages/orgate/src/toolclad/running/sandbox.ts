@@ -9,13 +9,15 @@
  *     runs; a limit that cannot be shown refuses the tool and says how to get it.
  * T95 nothing falls back to no sandbox by itself. Tier `none` is run as it is asked for: the policies decide about it (T94).
  */
+
 import { closeSync, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { ProcessInvocation, Ran, RunOptions } from "@orgate/core/contracts";
+import { errorMessage } from "../../node/error-message.ts";
 import { PROGRAM_PATH } from "./program-path.ts";
-import type { ResolveHost } from "./reaching.ts";
+import type { ResolveHost } from "./resolve-host.ts";
 import {
   closeAll,
   FIXED,
@@ -33,13 +35,13 @@ import {
   USERS,
 } from "./sandbox-bubblewrap.ts";
 import { endAll, endGroup, gone } from "./sandbox-ending.ts";
-import { type Held, type Holding, hold } from "./sandbox-holding.ts";
+import { type EnforcedLimits, enforceLimits, type LimitEnforcer } from "./sandbox-limits.ts";
 import { type Gateway, openGateway } from "./sandbox-network.ts";
-import { programSeen } from "./sandbox-program.ts";
+import { findSandboxProgram } from "./sandbox-program.ts";
 import { type Proven, prove } from "./sandbox-proof.ts";
+import { checkReadiness, type Machine, type Ready, thisMachine } from "./sandbox-readiness.ts";
 import { seccompFilter } from "./sandbox-seccomp.ts";
-import { type Machine, type Ready, thisMachine, whatIsHere } from "./sandbox-standing.ts";
-import { type Start, supervise, type Watched } from "./supervising.ts";
+import { type Start, supervise, type Watched } from "./supervise.ts";
 
 export type SandboxOptions = Readonly<{
   protection?: Protection;
@@ -90,7 +92,7 @@ function provenHere(machine: Machine): Promise<Proven> {
 }
 
 async function proveOn(machine: Machine): Promise<Proven> {
-  const here = whatIsHere(machine);
+  const here = checkReadiness(machine);
   if (here.kind === "unusable") return here;
   const quiet = { signal: new AbortController().signal, onOutput: () => {} };
   return prove(here, {
@@ -142,7 +144,7 @@ const watchingOf = ({ stdin, limits }: ProcessInvocation, { signal, onOutput }: 
   onOutput,
 });
 
-type Box = Readonly<{ ready: Ready; holding: Holding; protection: Protection; resolve?: ResolveHost }>;
+type Box = Readonly<{ ready: Ready; holding: LimitEnforcer; protection: Protection; resolve?: ResolveHost }>;
 
 /** Of the child: its own arguments come through one pipe, so that no secret of the environment stands in a list of processes. */
 const [ARGS_FD, STATUS_FD, FILTER_FD, USERS_FD, GROUPS_FD, HOSTS_FD, FIRST_MOUNT_FD] = [3, 4, 5, 6, 7, 8, 9];
@@ -152,7 +154,7 @@ async function boxed(invocation: ProcessInvocation, options: RunOptions, box: Bo
   if (gateway !== null && "reason" in gateway) return refused(gateway);
   let mounts: readonly Mount[] = [];
   const files: number[] = [];
-  let held: Held | null = null;
+  let held: EnforcedLimits | null = null;
   try {
     const found = mountsFor([...invocation.paths, ...(gateway?.paths ?? [])], box.protection);
     if ("reason" in found) return refused(found);
@@ -160,10 +162,10 @@ async function boxed(invocation: ProcessInvocation, options: RunOptions, box: Bo
     const cwd = invocation.cwd ?? "/tmp";
     const objection = checkCwd(cwd, mounts);
     if (objection !== null) return refused(objection);
-    const program = programSeen(invocation.argv[0] ?? "", cwd, mounts);
+    const program = findSandboxProgram(invocation.argv[0] ?? "", cwd, mounts);
     if (program.kind === "none") return refused(program);
     const room = gateway === null ? invocation.limits : gateway.widened(invocation.limits);
-    held = hold(box.holding, room, box.ready, FIRST_MOUNT_FD + mounts.length);
+    held = enforceLimits(box.holding, room, box.ready, FIRST_MOUNT_FD + mounts.length);
     const constants = constantsFor(box.holding.kind === "user");
     for (const text of [constants.filter, constants.users, constants.groups, constants.hosts])
       files.push(openSync(`/proc/self/fd/${text}`, "r"));
@@ -172,7 +174,7 @@ async function boxed(invocation: ProcessInvocation, options: RunOptions, box: Bo
     return await launched({ invocation, options, held, argv, own, handed: [...files, ...mounts.flatMap(fdOf)], bwrap: box.ready.bwrap });
   } catch (error) {
     return refused({
-      reason: `the sandbox could not be made: ${error instanceof Error ? error.message : String(error)}`,
+      reason: `the sandbox could not be made: ${errorMessage(error)}`,
       hint: "`orgate doctor` says what works here",
     });
   } finally {
@@ -222,7 +224,7 @@ function ownArgs(
 type Launch = Readonly<{
   invocation: ProcessInvocation;
   options: RunOptions;
-  held: Held;
+  held: EnforcedLimits;
   argv: readonly string[];
   own: readonly string[];
   handed: readonly number[];
@@ -266,7 +268,7 @@ async function launched({ invocation, options, held, argv, own, handed, bwrap }:
 function ranOf(
   watched: Extract<Watched, { kind: "over" }>,
   { limits }: ProcessInvocation,
-  strikes: ReturnType<Held["strikes"]> | null,
+  strikes: ReturnType<EnforcedLimits["strikes"]> | null,
 ): Ran {
   const { code, signal, stdout, stderr, truncated, durationMs, endedBy } = watched;
   const stopped = (by: Extract<Ran, { kind: "stopped" }>["by"], detail: string): Ran => ({

@@ -4,11 +4,11 @@ import { FaultError } from "@orgate/core";
 import { shortened } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
-import { type Change, type Differences, differencesOf, historyOf, type Rewritten, type Side } from "../../../policies/agents-diff.ts";
-import { mustLoad, tryFolder } from "../../../policies/policies.ts";
-import { casesOf } from "../../../policies/policy-cases.ts";
+import { type Change, compareSides, type Differences, type Rewritten, readPastRequests, type Side } from "../../../policies/agents-diff.ts";
+import { loadOrThrow, tryLoadFolder } from "../../../policies/policies.ts";
+import { readCases } from "../../../policies/policy-cases.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
-import { openLook } from "../../../store/open-read-only.ts";
+import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, count, table } from "../../../terminal/table.ts";
@@ -23,7 +23,7 @@ export const diffAgents: RunCommand = async (given, screen) => {
   const after = await sideOf(config, given);
   const names = [...new Set([...before.agents, ...after.agents].map((one) => one.name))].sort();
   if (agent !== null && !names.includes(agent)) throw new FaultError({ kind: "agent-missing", agent, known: names }); // of nobody nothing differs
-  const found = differencesOf(before, after, await pastOf(config), agent);
+  const found = compareSides(before, after, await pastOf(config), agent);
   const isSame = found.permits.length + found.forbids.length + found.asks.length + found.rewritten.length === 0;
   if (given.json) screen.line(JSON.stringify({ same: isSame, ...found }));
   else tellDifferences(screen, found, `against ${relative(given.cwd, resolve(given.cwd, other)) || "."}`);
@@ -52,14 +52,14 @@ export function tellDifferences(screen: Screen, found: Differences, between: str
 async function sideOf(config: Config, given: Given): Promise<Side> {
   const agents = (await loadProjectAgents(config, "wanted", given.env)).agents.map(({ agent }) => agent);
   const options = optionsFor(config, agents);
-  return { agents, loaded: mustLoad(tryFolder(options)), cases: casesOf(options.place) };
+  return { agents, loaded: loadOrThrow(tryLoadFolder(options)), cases: readCases(options.place) };
 }
 
-export async function pastOf(config: Config): ReturnType<typeof historyOf> {
+export async function pastOf(config: Config): ReturnType<typeof readPastRequests> {
   if (!hasRun(config.journal.directory)) return [];
-  const look = openLook(config.journal.directory);
+  const look = openReadOnlyStore(config.journal.directory);
   try {
-    return await historyOf(look.journal);
+    return await readPastRequests(look.journal);
   } finally {
     await look.close();
   }

@@ -4,7 +4,7 @@ import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import { formatSymbi, type SymbiProblem } from "@orgate/core/symbi";
 import { readTextFile } from "../../../files/text-file.ts";
-import { projectFilesIn } from "../../../guard/modules.ts";
+import { matchProjectFiles } from "../../../guard/modules.ts";
 import { isSymbi } from "../../../project/symbi/symbi-files.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -42,7 +42,7 @@ export const fmt: RunCommand = async (given, screen) => {
 function filesOf(given: Given): readonly string[] {
   if (given.args.length === 0) {
     const { root, agents } = projectOf(given);
-    return projectFilesIn(root, agents.filter(isSymbi), "agents");
+    return matchProjectFiles(root, agents.filter(isSymbi), "agents");
   }
   return given.args.map((name) => {
     const path = resolve(given.cwd, name);

@@ -5,10 +5,10 @@ import { type Agent, FaultError, MODEL_PLACES, MODEL_SOURCES, nearest } from "@o
 import { shortened } from "@orgate/core/journal/view";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import type { Config } from "../../../config/config.ts";
-import { placeOf } from "../../../files/toml-text.ts";
-import { labelled, problemOfFault, projectFilesIn } from "../../../guard/modules.ts";
+import { findTomlPosition } from "../../../files/toml-text.ts";
+import { faultToProblem, matchProjectFiles, toProjectPath } from "../../../guard/modules.ts";
 import { sha256 } from "../../../node/crypto.ts";
-import { tryFolder } from "../../../policies/policies.ts";
+import { tryLoadFolder } from "../../../policies/policies.ts";
 import { loadProjectAgents, type ProjectAgent, type ProjectAgents } from "../../../project/project-agents.ts";
 import { procedureDoubts } from "../../../project/symbi/project-symbi.ts";
 import { isSymbi, problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
@@ -30,7 +30,7 @@ export const listAgents: RunCommand = async (given, screen) => {
   const all = agents.map(({ agent, file, symbi }) => ({
     name: agent.name,
     kind: kindOf(file),
-    file: labelled(config.root, file),
+    file: toProjectPath(config.root, file),
     model: agent.model,
     modelSource: agent.modelSource,
     tools: agent.tools.map((tool) => tool.name),
@@ -76,7 +76,7 @@ export const showAgent: RunCommand = async (given, screen) => {
   const shown = {
     ...factsOf(agent),
     kind: kindOf(file),
-    file: labelled(projectOf(given).root, file),
+    file: toProjectPath(projectOf(given).root, file),
     policies: symbi?.policies ?? [],
     ...aboutOf(found),
   };
@@ -168,10 +168,10 @@ function tellEnd(screen: Screen, problems: number, agents: number): void {
 /** Relative to the working folder, like every FILE. A file of no agent is refused: it would be without problems. */
 function fileNamed(given: Given, wanted: string): (file: string) => boolean {
   const { root, agents } = projectOf(given);
-  const all = projectFilesIn(realpathSync(root), agents, "agents");
+  const all = matchProjectFiles(realpathSync(root), agents, "agents");
   const path = resolve(given.cwd, wanted);
-  const meant = labelled(root, existsSync(path) ? realpathSync(path) : path);
-  if (all.some((file) => labelled(root, file) === meant)) return (file) => file === meant;
+  const meant = toProjectPath(root, existsSync(path) ? realpathSync(path) : path);
+  if (all.some((file) => toProjectPath(root, file) === meant)) return (file) => file === meant;
   const here = realpathSync(given.cwd);
   const near = nearest(
     wanted,
@@ -196,7 +196,7 @@ async function problemsIn(given: Given): Promise<Validated> {
     const { agents, gaps } = loaded;
     const names = agents.map(({ agent }) => agent.name);
     problems.push(...agents.flatMap((one) => lacking(one, gaps.agents ? null : names, config.root)), ...declaredWrong(config, loaded));
-    const { report } = tryFolder({
+    const { report } = tryLoadFolder({
       ...optionsFor(
         config,
         agents.map(({ agent }) => agent),
@@ -210,7 +210,7 @@ async function problemsIn(given: Given): Promise<Validated> {
     return { problems: each(problems), warnings, agents: names, isWhole };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
-    return { problems: each([...problems, problemOfFault(error, config.root)]), warnings: [], agents: [], isWhole: false };
+    return { problems: each([...problems, faultToProblem(error, config.root)]), warnings: [], agents: [], isWhole: false };
   }
 }
 
@@ -224,7 +224,7 @@ function lacking({ agent, file, symbi }: ProjectAgent, names: readonly string[] 
   const text = symbi === undefined && file.endsWith(".toml") ? readFileSync(file, "utf8") : null;
   if (symbi === undefined && text === null) return [];
   const told = (setting: string, detail: string, hint: string, at?: number): SymbiProblem => {
-    if (symbi === undefined) return { file: labelled(root, file), ...placeOf(text ?? "", [setting]), detail, hint };
+    if (symbi === undefined) return { file: toProjectPath(root, file), ...findTomlPosition(text ?? "", [setting]), detail, hint };
     const { source, draft } = symbi.origin;
     return symbiProblemAt(source.symbi, at ?? draft.places.get(setting) ?? draft.at, detail, hint);
   };
@@ -246,7 +246,7 @@ function declaredWrong(config: Config, { agents, sources, gaps }: ProjectAgents)
   const found: SymbiProblem[] = [];
   const isAgent = (name: string): boolean => gaps.agents || agents.some(({ agent }) => agent.name === name);
   const all = { config, agents, symbi: sources.map(({ symbi }) => symbi), owner: "nobody", isAgent };
-  const trouble = (fault: FaultError): number => found.push(problemOfFault(fault, config.root));
+  const trouble = (fault: FaultError): number => found.push(faultToProblem(fault, config.root));
   schedulesIn(all, openCalendar(), trouble);
   webhooksIn(all, trouble);
   return found;

@@ -1,8 +1,8 @@
 /** Signing in at MCP servers that want OAuth: a page in a browser, and an address of this machine that it comes back to. */
 import { createServer } from "node:http";
 import { FaultError } from "@orgate/core";
-import { signInsOf } from "../../../mcp/auth.ts";
-import { launchOf, type McpServer } from "../../../mcp/config.ts";
+import { openSignIns } from "../../../mcp/auth.ts";
+import { type McpServer, resolveLaunch } from "../../../mcp/config.ts";
 import { signInAt } from "../../../mcp/library.ts";
 import { orgateHome } from "../../../store/keyring.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
@@ -33,10 +33,10 @@ export const login: RunCommand = async (given, screen) => {
 
 export const logout: RunCommand = async (given, screen) => {
   const server: McpServer = await usableServer(given);
-  const launch = launchOf(server, given.env);
+  const launch = resolveLaunch(server, given.env);
   const url = typeof launch !== "string" && launch.transport.kind === "http" ? launch.transport.url : null;
   if (url === null) throw new FaultError({ kind: "usage", detail: `nobody signs in at \`${server.name}\``, hint: "it is started here" });
-  signInsOf(orgateHome(given.env), server.name, url).forget();
+  openSignIns(orgateHome(given.env), server.name, url).forget();
   if (given.json) screen.line(JSON.stringify({ server: server.name, signedIn: false }));
   else screen.line(`what signed you in at ${visible(server.name)} is forgotten here; its server may still know it`);
   return EXIT.success;

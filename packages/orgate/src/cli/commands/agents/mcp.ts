@@ -11,8 +11,8 @@ import {
   type Offered,
   readCatalogue,
 } from "../../../mcp/catalogue.ts";
-import { type McpServer, variablesOf } from "../../../mcp/config.ts";
-import { toolsFrom } from "../../../mcp/hub.ts";
+import { listVariables, type McpServer } from "../../../mcp/config.ts";
+import { buildServerTools } from "../../../mcp/hub.ts";
 import { type McpLink, mcpLink } from "../../../mcp/link.ts";
 import { dropOthers, toolsSubject, writePinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
@@ -57,7 +57,7 @@ function shownOf(one: ProjectServer, mcp: ProjectMcp, hash = sha256) {
     hint: why?.hint ?? null,
     digest,
     reached: server === null ? null : reachedBy(server),
-    variables: server === null ? [] : variablesOf(server.transport),
+    variables: server === null ? [] : listVariables(server.transport),
     ignored,
     accepted: accepted === null ? null : catalogueDigest(accepted, hash),
     tools: (made?.tools ?? []).map(({ name: tool, repeat, effects, labels, version: pinned }) => ({
@@ -298,7 +298,7 @@ type Accepted = Readonly<{
 }>;
 
 function report(given: Given, screen: Screen, { name, digest, by, changes, accepted, link }: Accepted): void {
-  const { tools, refused } = link === null ? { tools: [], refused: [] } : toolsFrom(accepted, link, sha256);
+  const { tools, refused } = link === null ? { tools: [], refused: [] } : buildServerTools(accepted, link, sha256);
   if (given.json) {
     const said = { server: name, standing: "trusted", digest, by, tools: tools.map((tool) => tool.name), refused, differences: changes };
     screen.line(JSON.stringify(said));

@@ -7,8 +7,8 @@
  */
 import { type Answer, actOfAnswer, canonical, coverageText, isRefusal, type JsonObject, readJson } from "@orgate/core";
 import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
-import { NODE } from "../../../runtime/compose.ts";
 import { grantWish, mayAct, type QuestionView } from "../../../runtime/people/approvals.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visible } from "../../../terminal/visible.ts";

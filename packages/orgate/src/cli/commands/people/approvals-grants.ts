@@ -1,8 +1,8 @@
 /** Answers that are remembered: listed, and taken back. */
 import { grantId, grantText, type Millis, principalName } from "@orgate/core";
 import type { StandingGrant } from "@orgate/core/journal";
-import { NODE } from "../../../runtime/compose.ts";
 import { type ListedGrant, revokeGrant, standingOrders } from "../../../runtime/people/approvals.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { age, type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";

@@ -4,11 +4,13 @@
  * A40 a list of questions is one look into the index of what waits; only the question that is shown has its session read.
  * A41 what is shown before an answer is all of it: hidden characters escaped, long values folded, nothing left out.
  */
+
 import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
 import type { ListedQuestion } from "@orgate/core/journal";
 import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
-import { NODE } from "../../../runtime/compose.ts";
+import { onAbort } from "../../../node/abort.ts";
 import { isExpired, type QuestionView, viewQuestion, widestText } from "../../../runtime/people/approvals.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { folded } from "../../../terminal/fold.ts";
@@ -200,8 +202,7 @@ async function follow(
     changed = true;
     wake();
   });
-  const onStop = (): void => wake();
-  stop.addEventListener("abort", onStop, { once: true });
+  const stopListening = onAbort(stop, () => wake());
   try {
     for (let isNew = false; !stop.aborted && screen.isOpen(); isNew = true) {
       changed = false;
@@ -218,7 +219,7 @@ async function follow(
     }
   } finally {
     unwatch();
-    stop.removeEventListener("abort", onStop);
+    stopListening();
   }
 }
 

@@ -1,8 +1,8 @@
 /** What keeps failing and is left alone: listed, set by hand, reset. */
 import { duration, type Millis, principalName } from "@orgate/core";
 import type { BreakerState } from "@orgate/core/journal";
-import { NODE } from "../../../runtime/compose.ts";
 import { type BreakerView, readBreakers, setBreaker, unknownBreaker } from "../../../runtime/people/breakers.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Tone } from "../../../terminal/paint.ts";
 import type { Screen } from "../../../terminal/screen.ts";

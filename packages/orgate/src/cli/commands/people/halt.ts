@@ -5,18 +5,21 @@
  *     A name that the project does not have is refused (Q480), unless `--anyway` says that it is meant. A project whose policies or agents do not load can be halted
  *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
  */
+
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
 import type { Journal, Position, SessionSummary, Written } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { findProject } from "../../../config/project-toml.ts";
-import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import { haltWork, resumeWork, standingOrders } from "../../../runtime/people/approvals.ts";
 import { unknownScope } from "../../../runtime/people/halt-scope.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { hasJournal } from "../../../store/journal.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { openLook } from "../../../store/open-read-only.ts";
+import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { age, count, table } from "../../../terminal/table.ts";
@@ -70,7 +73,7 @@ async function deskIfAny(given: Given): Promise<Opened<DeskOrNot>> {
   try {
     return { desk: { desk: await deskOf(config, given.env), undecided: null }, config };
   } catch (error) {
-    return { desk: { desk: null, undecided: messageOf(error) }, config };
+    return { desk: { desk: null, undecided: errorMessage(error) }, config };
   }
 }
 
@@ -86,8 +89,6 @@ function configIfAny(given: Given): Config | (Pick<Config, "journal"> & Readonly
     return { journal: { directory, synchronous: "full" }, undecided: `${error.message}; the journal in \`${directory}\` was taken` };
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export const halt: RunCommand = (given, screen) =>
   ordering(
@@ -150,7 +151,7 @@ async function toGoOn({ store }: OpenProjectStore): Promise<readonly SessionId[]
 
 export const list: RunCommand = async (given, screen) => {
   const { directory } = configIfAny(given).journal;
-  const look = hasRun(directory) ? openLook(directory) : null;
+  const look = hasRun(directory) ? openReadOnlyStore(directory) : null;
   try {
     const now = NODE.clock.now();
     const { halts } = look === null ? { halts: [] } : await standingOrders(look.journal, now);

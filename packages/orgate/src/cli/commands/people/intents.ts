@@ -15,9 +15,9 @@ import {
 } from "@orgate/core";
 import { narrator } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
-import { NODE } from "../../../runtime/compose.ts";
 import { type Delivered, deliver } from "../../../runtime/delivery.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { type Person, signIntent } from "../../../store/keyring.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";

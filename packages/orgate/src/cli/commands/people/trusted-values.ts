@@ -3,8 +3,8 @@
 import { type Agent, type FaultError, SET_NAME, toolsOf } from "@orgate/core";
 import type { KnownValue } from "@orgate/core/journal";
 import { nearestWord } from "@orgate/core/vocab";
-import { NODE } from "../../../runtime/compose.ts";
 import { editKnown } from "../../../runtime/people/trusted-values.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { age, table } from "../../../terminal/table.ts";

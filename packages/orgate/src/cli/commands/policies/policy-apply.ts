@@ -7,10 +7,10 @@ import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
 import { diffLines, withContext } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
-import { applyChange, planChange, readFiles, textsOf } from "../../../policies/policy-changes.ts";
+import { applyChange, listFileTexts, planChange, readFiles } from "../../../policies/policy-changes.ts";
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
-import { appliable, findSet, readSet } from "../../../policies/policy-history.ts";
-import { NODE } from "../../../runtime/compose.ts";
+import { findSet, listAppliableFiles, readSet } from "../../../policies/policy-history.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
@@ -38,7 +38,7 @@ export const apply: RunCommand = async (given, screen) => {
       if (!given.json) for (const problem of plan.problems.slice(1)) printProblem(screen, "bad", problem);
       throw new FaultError({ kind: "policies-refused", problems: plan.problems });
     }
-    const show = () => (given.json ? undefined : showChanges(screen, textsOf(plan.now), textsOf(plan.next), plan.changes));
+    const show = () => (given.json ? undefined : showChanges(screen, listFileTexts(plan.now), listFileTexts(plan.next), plan.changes));
     const applied = !given.flag("dry-run") && plan.changes.length > 0;
     if (applied) await applyChange(where, config.root, plan, { by, reason, show });
     else show();
@@ -53,7 +53,7 @@ async function candidateOf(given: Given, config: Config): Promise<ReturnType<typ
   if (set !== null)
     return looking(given, async ({ journal }) => {
       const known = await findSet(journal, set);
-      return readFiles(appliable(await readSet(journal, known)), `set ${known.files.slice(0, 12)}`);
+      return readFiles(listAppliableFiles(await readSet(journal, known)), `set ${known.files.slice(0, 12)}`);
     });
   const folder = resolve(given.cwd, dir ?? "");
   if (folder === config.policies) throw usage("that is the folder of policies itself", "name the folder that is to replace it");

@@ -1,21 +1,21 @@
 /** The policies of before: which set was in force since when, what it said, and what two of them decide differently. */
 import { FaultError, isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
 import { countSet, setText } from "@orgate/core/journal/view";
-import { differencesOf, type Side } from "../../../policies/agents-diff.ts";
-import { type PolicyOptions, type SetFile, tryFolder, tryRead } from "../../../policies/policies.ts";
-import { folderOf, readFiles } from "../../../policies/policy-changes.ts";
-import { digestsOf } from "../../../policies/policy-digests.ts";
+import { compareSides, type Side } from "../../../policies/agents-diff.ts";
+import { type PolicyOptions, type SetFile, tryLoadFolder, tryLoadRead } from "../../../policies/policies.ts";
+import { folderOrThrow, readFiles } from "../../../policies/policy-changes.ts";
+import { digestFolder } from "../../../policies/policy-digests.ts";
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
 import {
-  appliable,
-  changesOf,
+  diffFileDigests,
   findSet,
+  findSetAt,
+  findSetDigestAt,
   type HistoryRow,
   type KnownSet,
+  listAppliableFiles,
   policyHistory,
   readSet,
-  setAt,
-  setDigestAt,
 } from "../../../policies/policy-history.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
@@ -84,12 +84,12 @@ async function wantedSet(given: Given, { journal }: Look): Promise<KnownSet> {
   if ([digest, at ?? undefined, entry ?? undefined].filter((one) => one !== undefined).length > 1)
     throw usage("it takes one of a digest, --at and --entry", "`orgate policy show --help` shows examples");
   if (digest !== undefined) return findSet(journal, digest);
-  if (entry === null) return setAt(journal, at === null ? millis(Number.MAX_SAFE_INTEGER) : timeOf(at));
+  if (entry === null) return findSetAt(journal, at === null ? millis(Number.MAX_SAFE_INTEGER) : timeOf(at));
   const { stream, place } = entryOf(entry);
   const session = isSessionStream(stream) ? (await sessionOf(journal, stream)).session : null;
   if (session === null) throw usage(`\`${stream}\` is no session`, "decisions stand in sessions: --entry s_0mh3k2:12");
   const isThere = (await journal.read(session, seq(place - 1), 1)).length === 1;
-  const named = isThere ? await setDigestAt(journal, session, seq(place)) : null;
+  const named = isThere ? await findSetDigestAt(journal, session, seq(place)) : null;
   if (named === null) throw usage(`session \`${session}\` has no entry ${place}`, "`orgate sessions show` tells how long it is");
   return findSet(journal, named.digest, named.at);
 }
@@ -116,9 +116,9 @@ export const diffPolicies: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const options = await optionsOf(config, given.env);
   const [before, after] = await looking(given, async (look) => [await filesOf(a, look, options), await filesOf(b, look, options)] as const);
-  const changes = changesOf(before, after);
+  const changes = diffFileDigests(before, after);
   const [old, next] = [sideOf(before, options), sideOf(after, options)];
-  const found = typeof old === "string" || typeof next === "string" ? null : differencesOf(old, next, await pastOf(config), null);
+  const found = typeof old === "string" || typeof next === "string" ? null : compareSides(old, next, await pastOf(config), null);
   const unloadable = [old, next].flatMap((side) => (typeof side === "string" ? [side] : []));
   if (given.json) screen.line(JSON.stringify({ same: changes.length === 0, changes, decisions: found, unloadable }));
   else {
@@ -134,14 +134,14 @@ const textsIn = (files: readonly SetFile[]): ReadonlyMap<string, string> => new 
 
 async function filesOf(wanted: string, { journal }: Look, options: PolicyOptions): Promise<readonly SetFile[]> {
   if (wanted !== "now") return readSet(journal, await findSet(journal, wanted));
-  const loading = tryFolder(options);
-  return loading.kind === "loaded" ? loading.loaded.sources : digestsOf(folderOf(readPolicyFolder(options.place))).sources;
+  const loading = tryLoadFolder(options);
+  return loading.kind === "loaded" ? loading.loaded.sources : digestFolder(folderOrThrow(readPolicyFolder(options.place))).sources;
 }
 
 /** A string: why it does not load with the agents and tools of now. */
 function sideOf(files: readonly SetFile[], options: PolicyOptions): Side | string {
-  const { place, read } = readFiles(appliable(files), "policies");
-  const loading = tryRead(read, { ...options, place });
+  const { place, read } = readFiles(listAppliableFiles(files), "policies");
+  const loading = tryLoadRead(read, { ...options, place });
   if (loading.kind === "loaded")
     return {
       agents: options.agents,

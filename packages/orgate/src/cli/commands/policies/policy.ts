@@ -17,13 +17,13 @@ import {
 import { actionOf, type CedarGate, caseSchema, type Explained, factsOf, type LoadedPolicy, unaskable } from "@orgate/core/gate";
 import type { Config } from "../../../config/config.ts";
 import type { Env } from "../../../node/env.ts";
-import { decisionsOf, type PastDecision } from "../../../policies/past-decisions.ts";
-import { mustLoad, type PolicyOptions, type PolicyProblem, policyPlace, tryFolder } from "../../../policies/policies.ts";
-import { surfaceOf, userAct } from "../../../policies/policy-cases.ts";
-import { type DecidedUnder, rulesThen } from "../../../policies/policy-history.ts";
+import { type PastDecision, readPastDecisions } from "../../../policies/past-decisions.ts";
+import { loadOrThrow, type PolicyOptions, type PolicyProblem, policyPlace, tryLoadFolder } from "../../../policies/policies.ts";
+import { findPolicySurface, toUserAct } from "../../../policies/policy-cases.ts";
+import { type PastRules, readRulesThen } from "../../../policies/policy-history.ts";
 import { problemLine } from "../../../policies/policy-record.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
-import { openLook } from "../../../store/open-read-only.ts";
+import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, count, table } from "../../../terminal/table.ts";
@@ -48,7 +48,7 @@ export const optionsFor = (config: Config, agents: readonly Agent[]): PolicyOpti
 /** G37 `check` tells everything that is wrong at once, with its place, and exits 0 only when the set would be in force. */
 export const check: RunCommand = async (given, screen) => {
   const config = projectOf(given);
-  const loading = tryFolder(await optionsOf(config, given.env));
+  const loading = tryLoadFolder(await optionsOf(config, given.env));
   const { problems, warnings, cases, untyped } = loading.report;
   const failed = cases.filter((c) => !c.passed);
   if (given.json) {
@@ -68,7 +68,7 @@ export const check: RunCommand = async (given, screen) => {
       );
     else if (cases.length > 0) screen.line(`${count(cases.length - failed.length, "case")} as expected, ${failed.length} not`);
   }
-  if (loading.kind === "none") mustLoad(loading);
+  if (loading.kind === "none") loadOrThrow(loading);
   return loading.kind === "loaded" ? EXIT.success : EXIT.failure;
 };
 
@@ -78,13 +78,13 @@ export function printProblem(screen: Screen, tone: "bad" | "warn", problem: Poli
 }
 
 export const listPolicies: RunCommand = async (given, screen) => {
-  const { policies, digest } = mustLoad(tryFolder(await optionsOf(projectOf(given), given.env)));
+  const { policies, digest } = loadOrThrow(tryLoadFolder(await optionsOf(projectOf(given), given.env)));
   const shown = policies.map((p) => ({
     id: p.id,
     file: p.file,
     line: p.line,
     effect: p.json.effect,
-    surface: surfaceOf(p),
+    surface: findPolicySurface(p),
     shadow: p.shadow,
     annotations: p.json.annotations ?? {},
   }));
@@ -198,7 +198,7 @@ export const explainDecision: RunCommand = async (given, screen) => {
 };
 
 /** A383 what a rule said when it decided, whatever it says now. */
-function tellThen(screen: Screen, under: DecidedUnder | null): void {
+function tellThen(screen: Screen, under: PastRules | null): void {
   if (under === null) return;
   screen.line(`${screen.paint("dim", "then")} set ${under.set.slice(0, 12)}: \`orgate policy show ${under.set.slice(0, 12)}\``);
   for (const { policy, path, line, text } of under.rules) {
@@ -288,7 +288,7 @@ function entityIds(scope: LoadedPolicy["json"]["action"]): readonly unknown[] {
 // ── what is asked ──
 
 /** A decision of the journal, with the set it was made under and the rules that decided, as they stood then. */
-type Past = Readonly<{ decision: Decision; under: DecidedUnder | null; approved: Approved | null }>;
+type Past = Readonly<{ decision: Decision; under: PastRules | null; approved: Approved | null }>;
 /** The question, or the grant, and who answered it. */
 type Approved = Readonly<{ approval: string; by: readonly string[] }>;
 type Asked = Readonly<
@@ -320,10 +320,10 @@ async function asked(given: Given, { strict }: Readonly<{ strict: boolean }>): P
     const [issue] = read.error.issues;
     throw usage(`--${issue?.path.join(".") ?? ""}: ${lowerFirst(issue?.message ?? "")}`, "`orgate policy eval --help` shows examples");
   }
-  const loaded = mustLoad(tryFolder(await optionsOf(config, given.env)));
+  const loaded = loadOrThrow(tryLoadFolder(await optionsOf(config, given.env)));
   const c = read.data;
   const gate = loaded.gateFor(c.surface);
-  if (c.user !== undefined) return { kind: "user", gate, user: c.user, act: userAct(c), what: `${c.action} by ${c.user}` };
+  if (c.user !== undefined) return { kind: "user", gate, user: c.user, act: toUserAct(c), what: `${c.action} by ${c.user}` };
   const known = loaded.cast.agents.map((a) => a.name);
   if (c.agent !== undefined && !known.includes(c.agent)) throw new FaultError({ kind: "agent-missing", agent: c.agent, known });
   if (!/^(model|respond|tool:.+)$/.test(c.action))
@@ -393,16 +393,16 @@ async function recorded(given: Given, text: string): Promise<Asked> {
   const wanted = given.text("call");
   if (wanted === null)
     throw usage("--call is missing", "`orgate sessions show` names the calls of a session: 1.0, 1.1, … model:1, respond:1");
-  const look = openLook(config.journal.directory);
+  const look = openReadOnlyStore(config.journal.directory);
   try {
     const { session } = await sessionOf(look.journal, text);
     const found = await findDecision(look.journal, session, wanted);
     if (found === null) throw usage(`session \`${session}\` has no decision on \`${wanted}\``, "`orgate sessions show` names its calls");
     const { decided: event, facts } = found;
-    const loaded = mustLoad(tryFolder(await optionsOf(config, given.env)));
+    const loaded = loadOrThrow(tryLoadFolder(await optionsOf(config, given.env)));
     const decision: Decision = { verdict: event.verdict, slice: event.slice, read: event.read, shadow: event.shadow };
     const approved = await approvedBy(look.journal, session, decision);
-    const past = { decision, under: await rulesThen(look.journal, session, wanted), approved };
+    const past = { decision, under: await readRulesThen(look.journal, session, wanted), approved };
     const what = `${wanted} of ${session}`;
     return { kind: "agent", gate: loaded.gateFor(facts.surface), action: event.action, facts, refused: null, isThere: true, what, past };
   } finally {
@@ -413,7 +413,7 @@ async function recorded(given: Given, text: string): Promise<Asked> {
 /** The last decision on it, with the facts as they stood then. */
 async function findDecision(journal: Pick<Journal, "read">, session: SessionId, id: string): Promise<PastDecision | null> {
   let found: PastDecision | null = null;
-  for await (const past of decisionsOf(journal, session)) if (past.decided.id === id) found = past;
+  for await (const past of readPastDecisions(journal, session)) if (past.decided.id === id) found = past;
   return found;
 }
 

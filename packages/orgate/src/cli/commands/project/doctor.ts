@@ -2,18 +2,20 @@
  * M56 what is usable here and why not: Node, project, its agents' models, providers, journal, whether a sandbox works. Nothing is written, no key is shown,
  *     and none is sent unless that is asked for (`--online`).
  */
+
 import { relative } from "node:path";
 import { describe, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
-import { type ModelSettings, settingsOf } from "../../../models/env.ts";
-import { probe, silenceAt } from "../../../models/probing.ts";
+import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
+import { modelsWith, onModel } from "../../../models/named-model.ts";
+import { probeProvider, silenceAt } from "../../../models/probe.ts";
 import { PROVIDERS, providerStanding } from "../../../models/providers.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../../../project/project-agents.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
-import { modelsWith, onModel } from "../../../runtime/compose.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
-import { openLook } from "../../../store/open-read-only.ts";
+import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -50,7 +52,7 @@ const NEEDED_NODE = 24;
 
 export const doctor: RunCommand = async (given, screen) => {
   const { config, project } = projectIn(given);
-  const settings = settingsOf(given.env, config?.root ?? null);
+  const settings = readModelSettings(given.env, config?.root ?? null);
   const providers = await providersWith(settings, given.flag("online"));
   const loaded = config === null ? null : await loadProjectAgents(config, "wanted", given.env).catch((error: unknown) => ({ error }));
   const report: Report = {
@@ -216,7 +218,7 @@ const providersWith = (settings: ModelSettings, online: boolean): Promise<readon
           tried: true,
           models: null,
         };
-      const asked = online ? await probe(name, standing.base, standing.key) : null;
+      const asked = online ? await probeProvider(name, standing.base, standing.key) : null;
       const keyed = standing.keyFrom === null ? [] : [`$${key} is set, in ${standing.keyFrom === ".env" ? ".env" : "the environment"}`];
       const at = standing.base === base.usual ? [] : [`at ${standing.base}`];
       const answer = asked === null ? [] : [asked.detail];
@@ -234,7 +236,7 @@ const providersWith = (settings: ModelSettings, online: boolean): Promise<readon
 async function journalIn({ journal: { directory } }: Config): Promise<Found> {
   if (!hasRun(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
   try {
-    const look = openLook(directory);
+    const look = openReadOnlyStore(directory);
     const [alarm] = look.alarms.standing();
     await look.close();
     if (alarm !== undefined)
@@ -256,7 +258,7 @@ async function sandboxFound(): Promise<Report["sandbox"]> {
 }
 
 function why(error: unknown): string {
-  if (!(error instanceof FaultError)) return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof FaultError)) return errorMessage(error);
   const { message, hint } = describe(error.fault);
   if (error.fault.kind === "model-unknown") return error.fault.detail; // which names what to set; the hint would lead here
   return `${message} (${hint})`;

@@ -1,12 +1,14 @@
 /** A project to start from: settings, policies with their tables, an agent as a module and one as TOML, and what they need. */
+
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join, matchesGlob, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { FaultError } from "@orgate/core";
+import { errorMessage } from "../../../node/error-message.ts";
 import { conductorFiles, coordinatorFiles, shellFiles, starterPolicies } from "../../../starter/policies.ts";
 import { isProfile, PROFILE_FACTS, PROFILES, profileFiles } from "../../../starter/profiles.ts";
 import { FIRST_WORDS, isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../../../starter/project.ts";
-import { EXIT, type Given, LEFT, type RunCommand } from "../../../terminal/command.ts";
+import { EXIT, type Given, INTERRUPTED, type RunCommand } from "../../../terminal/command.ts";
 import { commandName, nextCommand, shellWord } from "../../../terminal/next-command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -109,7 +111,7 @@ async function agrees(screen: Screen, question: string): Promise<boolean> {
     asking.once("close", () => resolve("")); // the end of the input
     asking.once("SIGINT", () => {
       process.stdout.write("\n");
-      reject(new FaultError({ kind: "usage", detail: "nothing was made", hint: "`orgate init DIR --yes` asks nothing" }, LEFT));
+      reject(new FaultError({ kind: "usage", detail: "nothing was made", hint: "`orgate init DIR --yes` asks nothing" }, INTERRUPTED));
     });
   });
   try {
@@ -146,7 +148,7 @@ function writeAll(folder: string, files: readonly StarterFile[]): readonly strin
     return made;
   } catch (error) {
     for (const path of made) rmSync(join(folder, path), { force: true });
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     throw bad(at, `it cannot be written: ${detail.replace(/,.*$/, "")}; nothing was made`, "choose a folder that you may write to");
   }
 }

@@ -10,11 +10,12 @@ import { USER_ACTIONS } from "@orgate/core/gate";
 import { type Access, lapsed } from "@orgate/core/journal";
 import { ACT_NAMES } from "@orgate/core/wire";
 import type { Config } from "../../../config/config.ts";
-import { runningServerAddress } from "../../../files/server-address.ts";
-import { type AccessBook, accessBook, type Giving, LINK_MS } from "../../../identity/access-book.ts";
-import { NODE, secretPort } from "../../../runtime/compose.ts";
+import { readServerAddress } from "../../../files/server-address.ts";
+import { type AccessBook, LINK_MS, type NewAccess, openAccessBook } from "../../../identity/access-book.ts";
+import { secretPort } from "../../../identity/secret-hash.ts";
 import { known, mayAct } from "../../../runtime/people/approvals.ts";
 import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import type { Person } from "../../../store/keyring.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
@@ -37,7 +38,7 @@ async function acting(given: Given, screen: Screen, person: Person, work: (at: A
   return writingProject(projectOf(given), async (place) => {
     await certified(given, screen, place, person);
     const by = await known({ place, person }, "give access");
-    return work({ by, book: accessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now }) });
+    return work({ by, book: openAccessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now }) });
   });
 }
 
@@ -55,10 +56,10 @@ export async function giveAccess(given: Given, screen: Screen): Promise<number> 
     const actions = named(given, "actions", ACTIONS);
     const note = given.text("note")?.trim() ?? "";
     const until = isLink ? millis(NODE.clock.now() + LINK_MS) : untilOf(given.text("expires") ?? DAYS);
-    const giving: Giving = { means: isLink ? "link" : "key", person: to, agents, actions, until, note, by };
+    const giving: NewAccess = { means: isLink ? "link" : "key", person: to, agents, actions, until, note, by };
     mayAct(desk.gate, person, { kind: "give-access", to }, `give access to \`${to}\``);
     const { access, token } = await book.give(giving);
-    const running = given.text("url") ?? runningServerAddress(desk.config.journal.directory);
+    const running = given.text("url") ?? readServerAddress(desk.config.journal.directory);
     const shown = isLink ? `${addressOf(running ?? hereOf(desk.config))}/sign-in#${token}` : token;
     if (given.json) screen.line(JSON.stringify({ ...accessOf(access), [isLink ? "link" : "token"]: shown }));
     else {
@@ -103,7 +104,7 @@ function addressOf(text: string): string {
 
 /** Those that count; with `all`, those that do not any more too. */
 export async function accessIn(look: ReadOnlyStore, all: boolean): Promise<readonly Access[]> {
-  const book = accessBook({
+  const book = openAccessBook({
     journal: { read: look.journal.read, append: () => Promise.reject(new Error("this is for looking only")) },
     secrets: secretPort,
     now: NODE.clock.now,

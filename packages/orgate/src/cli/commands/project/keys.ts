@@ -1,7 +1,8 @@
 import { FaultError, isFault, type KeyHolder, type KeyId, type Principal } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
-import { accessBook } from "../../../identity/access-book.ts";
-import { NODE, secretPort } from "../../../runtime/compose.ts";
+import { openAccessBook } from "../../../identity/access-book.ts";
+import { secretPort } from "../../../identity/secret-hash.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
 import { heldKeys } from "../../../server/identity/operators.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";
@@ -117,7 +118,7 @@ export const withdrawKey: RunCommand = async (given, screen) => {
     const held = of.kind === "person" ? heldKeys(config.journal.directory, of.name).filter(counting) : [];
     const ended = [...new Set([...held, ...(counting(one) ? [one] : [])])];
     for (const id of ended) await place.keyring.withdraw(id, by, reason);
-    const book = accessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now });
+    const book = openAccessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now });
     const revoked = of.kind === "person" ? await book.revokeAll(of.name, by) : [];
     if (ended.length + revoked.length === 0)
       throw new FaultError({

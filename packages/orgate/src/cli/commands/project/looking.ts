@@ -6,7 +6,7 @@ import { FaultError, isSessionId, type SessionId } from "@orgate/core/vocab";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
 import { hasJournal } from "../../../store/journal.ts";
-import { openLook, type ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { openReadOnlyStore, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 
@@ -15,7 +15,7 @@ export const projectOf = (given: Given): Config => openProject(given.project, gi
 /** Reads, and closes whatever happens. */
 export async function looking<T>(given: Given, work: (look: ReadOnlyStore, config: Config) => Promise<T>): Promise<T> {
   const config = projectOf(given);
-  const look = openLook(config.journal.directory);
+  const look = openReadOnlyStore(config.journal.directory);
   try {
     return await work(look, config);
   } finally {

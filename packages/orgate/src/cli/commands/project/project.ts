@@ -1,20 +1,22 @@
 /** What several commands need: the project with its agents and policies, the person; and all that those need which only look. */
+
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { type Agent, type Attachment, FaultError, isFault, type Principal, type Surface, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
-import type { Remembered } from "../../../files/file-cache.ts";
+import type { FileCache } from "../../../files/file-cache.ts";
 import { fileAt } from "../../../files/file-input.ts";
 import type { Env } from "../../../node/env.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";
 import { mustHaveSkills } from "../../../project/agent-settings.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import type { ProjectMcp } from "../../../project/project-mcp.ts";
 import { projectMemory } from "../../../project/symbi/symbi-cache.ts";
-import { type OpenProjectStore, openPlace } from "../../../runtime/compose.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
+import { type OpenProjectStore, openPlace } from "../../../runtime/ports/project-store.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { personsOf } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";
@@ -77,7 +79,7 @@ export function policiesFor(
   config: Config,
   agents: readonly Agent[],
   surface: Surface,
-  memory: Remembered,
+  memory: FileCache,
   only?: ReadonlySet<string>,
 ): Policies {
   try {
@@ -174,7 +176,7 @@ async function fromInput(screen: Screen): Promise<string> {
   try {
     return (await screen.readInput()).replace(/\r?\n$/, "");
   } catch (error) {
-    const detail = `stdin cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    const detail = `stdin cannot be read: ${errorMessage(error)}`;
     throw new FaultError({ kind: "usage", detail, hint: "pipe UTF-8 text of at most 1 MiB into it" }, error);
   }
 }

@@ -14,12 +14,15 @@ import {
 import { justDeclared, type StandingSchedule } from "@orgate/core/journal";
 import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
-import { projectSchedule } from "../../../config/schedule-schema.ts";
+import { projectScheduleSchema } from "../../../config/schedule-schema.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../../../project/project-agents.ts";
-import { delegatesOf, NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
+import type { Runtime } from "../../../runtime/api.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
-import { createRuntime, type Runtime } from "../../../runtime/runtime.ts";
+import { delegatesOf } from "../../../runtime/ports/delegates.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
+import { createRuntime } from "../../../runtime/runtime.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { schedulesIn, specOf } from "../../../schedules/declaring.ts";
 import { dueTimes } from "../../../schedules/due-times.ts";
@@ -220,7 +223,7 @@ function specGiven(given: Given, owner: string): ScheduleSpec {
     const value = given.text(option);
     return value === null ? {} : { [option]: value };
   };
-  const read = projectSchedule.safeParse({
+  const read = projectScheduleSchema.safeParse({
     ...text("agent"),
     ...text("cron"),
     ...text("at"),

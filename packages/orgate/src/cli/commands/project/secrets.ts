@@ -1,6 +1,6 @@
 /** The project's secrets: set, listed by name, removed. No command shows a value. */
 import { FaultError } from "@orgate/core";
-import { passphraseFor, variableOf } from "../../../identity/secrets.ts";
+import { passphraseFor, secretVariable } from "../../../identity/secrets.ts";
 import { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "../../../identity/secrets-file.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { hiddenPrompt } from "../../../terminal/hidden-prompt.ts";
@@ -56,7 +56,7 @@ export const listSecrets: RunCommand = async (given, screen) => {
   for (const { contract } of manifestsIn(projectOf(given)).manifests)
     for (const name of contract.manifest.secrets) wanted.set(name, [...(wanted.get(name) ?? []), contract.manifest.tool.name]);
   const inEnvironment = (name: string): boolean =>
-    (given.env[variableOf(name)] ?? "") !== "" || (given.env[variableOf(name).replace(/^ORGATE/, "TOOLCLAD")] ?? "") !== "";
+    (given.env[secretVariable(name)] ?? "") !== "" || (given.env[secretVariable(name).replace(/^ORGATE/, "TOOLCLAD")] ?? "") !== "";
   const rows = [...new Set([...stored, ...wanted.keys()])].sort().map((name) => ({
     name,
     from: inEnvironment(name) ? "environment" : stored.includes(name) ? "store" : "nowhere",

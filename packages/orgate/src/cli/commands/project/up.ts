@@ -7,12 +7,12 @@
  */
 import { type Agent, FaultError } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
-import { tellServerAddress } from "../../../files/server-address.ts";
+import { writeServerAddress } from "../../../files/server-address.ts";
 import { hasSignedIn } from "../../../identity/access-book.ts";
+import { type Level, type Log, openLog } from "../../../operations/logs.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, watchPolicies } from "../../../policies/policy-record.ts";
 import { hookSecretsIn } from "../../../schedules/webhook-secrets.ts";
-import { type Level, type Log, openLog } from "../../../server/http/logs.ts";
 import type { Identity } from "../../../server/identity/auth.ts";
 import type { Coordinator } from "../../../server/start.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
@@ -38,7 +38,7 @@ export const up: RunCommand = async (given, screen) => {
   }
   const served = await openServing(given, screen, { loaded, person, declared, host, port, log });
   const { at, identity } = served;
-  const untell = tellServerAddress(config.journal.directory, at.url);
+  const untell = writeServerAddress(config.journal.directory, at.url);
   try {
     const unwatch = given.flag("watch") ? watchPolicies(loaded.gate, tellReload(given, screen)) : () => {};
     await announce(given, screen, { at, identity, person: person.name, config });

@@ -1,16 +1,19 @@
 /** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
+
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
 import { type Line, narrator, tokensText } from "@orgate/core/journal/view";
 import { NO_USAGE } from "@orgate/core/vocab";
-import { settingsOf } from "../../../models/env.ts";
+import { readModelSettings } from "../../../models/env.ts";
+import { modelsWith, onModel } from "../../../models/named-model.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
 import { mustHaveSkills } from "../../../project/agent-settings.ts";
-import { modelsWith, onModel } from "../../../runtime/compose.ts";
+import type { Run, RunOptions, Runtime } from "../../../runtime/api.ts";
 import { type Notify, webhook } from "../../../runtime/notice-webhook.ts";
 import type { Notice } from "../../../runtime/notices.ts";
-import { createRuntime, type Run, type RunOptions, type Runtime } from "../../../runtime/runtime.ts";
+import { createRuntime } from "../../../runtime/runtime.ts";
 import { EXIT, type Given } from "../../../terminal/command.ts";
 import { hintAsTyped, nextCommand } from "../../../terminal/next-command.ts";
 import { bell, type Screen } from "../../../terminal/screen.ts";
@@ -82,7 +85,7 @@ export function tellReload(given: Given, screen: Screen): Parameters<typeof watc
         return tell(given, screen, `policies were applied that are not in force here, so everything is denied${why}`);
       }
       case "failed":
-        return tell(given, screen, `policies not reloaded: ${told.error instanceof Error ? told.error.message : String(told.error)}`);
+        return tell(given, screen, `policies not reloaded: ${errorMessage(told.error)}`);
     }
   };
 }
@@ -235,5 +238,5 @@ export function knownAgent(
       ...(session === undefined ? {} : { session }),
     });
   mustHaveSkills(found);
-  modelsWith(settingsOf(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
+  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
 }

@@ -1,8 +1,8 @@
 /** J303 an operator who has looked lets work go on; what is still bad stays refused. */
 import { FaultError } from "@orgate/core";
 import { MOST_PROBLEMS, type Problem, parseRanges, problemName, type Records, verify } from "@orgate/core/journal";
-import { NODE } from "../../../runtime/compose.ts";
-import { proof, rootPublicKey } from "../../../store/open-read-only.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import { PROOF_PORTS, rootPublicKey } from "../../../store/open-read-only.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -30,7 +30,7 @@ export const acknowledge: RunCommand = (given, screen) =>
         hint: "somebody whose key counts acknowledges it",
       });
     const root = rootPublicKey(config.journal.directory);
-    const { firstBad, problems } = verify({ records: look.records, root, ports: proof, head: null, progress: () => {}, torn: null });
+    const { firstBad, problems } = verify({ records: look.records, root, ports: PROOF_PORTS, head: null, progress: () => {}, torn: null });
     const [row] = firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
     const bad = firstBad === null ? (row ?? null) : `${problemName(firstBad)}: ${firstBad.reason}`;
     if (bad !== null && !given.flag("as-is"))

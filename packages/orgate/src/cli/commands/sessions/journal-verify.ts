@@ -14,8 +14,9 @@ import {
 } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { isPublicKey } from "../../../node/crypto.ts";
-import { NODE } from "../../../runtime/compose.ts";
-import { proof, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
+import { errorMessage } from "../../../node/error-message.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import { PROOF_PORTS, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
@@ -56,7 +57,7 @@ async function verifiedIn(look: ReadOnlyStore, config: Config, given: Given, scr
   const found = verifyJournal({
     records: look.records,
     root,
-    ports: proof,
+    ports: PROOF_PORTS,
     head: headGiven(given),
     progress: bar(screen, total),
     torn: null,
@@ -132,7 +133,7 @@ function printVerdict(screen: Screen, firstBad: Bad | null, { problems, torn }: 
 async function ofFile(given: Given, screen: Screen, file: string): Promise<number> {
   const root = keyOf(given, () => ownRoot(given));
   const wanted = headGiven(given);
-  const read = readExport(await piecesOf(file, given.cwd), root, proof);
+  const read = readExport(await piecesOf(file, given.cwd), root, PROOF_PORTS);
   const problems = [...read.problems, ...headProblems(wanted, read.head)];
   const [first] = problems;
   const firstBad = first === undefined ? null : { name: first.line === 0 ? "the file" : `line ${first.line}`, ...first };
@@ -174,7 +175,7 @@ async function piecesOf(file: string, cwd: string): Promise<readonly string[]> {
       pieces.push(String(piece));
     return pieces;
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     throw new FaultError({ kind: "journal-unreadable", file, detail }, error);
   }
 }

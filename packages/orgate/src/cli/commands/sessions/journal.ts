@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "n
 import { resolve } from "node:path";
 import { FaultError, isSessionStream, type StreamId, streamId } from "@orgate/core";
 import { decodePayload, exportJournal, exportSession, headText, isStreamName, type StoredEntry } from "@orgate/core/journal";
-import { proof, type ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { PROOF_PORTS, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { count, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -74,7 +74,7 @@ export const exportTo: RunCommand = (given, screen) =>
   looking(given, async (look) => {
     const wanted = given.text("session");
     const session = wanted === null ? null : (await sessionOf(look.journal, wanted)).session;
-    const lines = session === null ? exportJournal(look.records, proof) : exportSession(look.records, session, proof);
+    const lines = session === null ? exportJournal(look.records, PROOF_PORTS) : exportSession(look.records, session, PROOF_PORTS);
     const out = given.text("out");
     if (out === null) {
       if (given.json)

@@ -1,9 +1,11 @@
 /** Which files `orgate knowledge add` reads: documents of kinds that are known, of a bounded size, without what is hidden, what was installed, and what links elsewhere. */
+
 import { lstatSync, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { FaultError } from "@orgate/core";
 import { documentKind, folderIn } from "@orgate/core/knowledge";
 import { readTextFile, realPath } from "../../../files/text-file.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import type { DocumentText } from "../../../runtime/people/knowledge.ts";
 
 const MAX_BYTES = 2 * 1024 * 1024;
@@ -42,7 +44,7 @@ export function documentsAt(paths: readonly string[], cwd: string, root: string)
         const folder = dirname(path) === "." ? "" : dirname(path);
         documents.set(path, { path, directory: inside ? folderIn(folder) : null, text });
       } catch (error) {
-        skipped.push({ path, why: error instanceof Error ? error.message : String(error), named: !isFolder });
+        skipped.push({ path, why: errorMessage(error), named: !isFolder });
       }
     }
   }

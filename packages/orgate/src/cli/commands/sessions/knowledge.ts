@@ -1,4 +1,5 @@
 /** What is known: added, searched, shown, forgotten, exported and imported. */
+
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import {
@@ -19,8 +20,8 @@ import type { Config } from "../../../config/config.ts";
 import { readTextFile } from "../../../files/text-file.ts";
 import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
-import { settingsOf } from "../../../models/env.ts";
-import { NODE, type OpenProjectStore } from "../../../runtime/compose.ts";
+import { readModelSettings } from "../../../models/env.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import { reachOf } from "../../../runtime/people/forget-reach.ts";
 import {
   addDocuments,
@@ -30,6 +31,8 @@ import {
   type KnowledgeEditor,
   type Placing,
 } from "../../../runtime/people/knowledge.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -151,7 +154,7 @@ function shelfOf(root: string): string {
 async function embedNew(given: Given, screen: Screen, config: Config, store: KnowledgeStore): Promise<number> {
   const { embedding } = config.knowledge;
   if (embedding === null) return 0;
-  const embedder = embedderFor(embedding, settingsOf(given.env, config.root));
+  const embedder = embedderFor(embedding, readModelSettings(given.env, config.root));
   const told = (done: number) => screen.progress(`embedding ${done}`);
   const done = await embedMissing(store, embedder, told, new AbortController().signal);
   screen.progress("");
@@ -179,7 +182,7 @@ export const search: RunCommand = async (given, screen) => {
   if (agent !== "") mustHaveAgent((await deskOf(config, given.env)).agents, agent);
   const scope = scopeIn(given) === "agent" && agent === "" ? "project" : ((given.text("scope") as Scope | null) ?? "shared");
   const { embedding } = config.knowledge;
-  const embedder = embedding === null ? null : embedderFor(embedding, settingsOf(given.env, config.root));
+  const embedder = embedding === null ? null : embedderFor(embedding, readModelSettings(given.env, config.root));
   const vector =
     embedder === null || !hasKnowledge(config.journal.directory)
       ? null
@@ -344,7 +347,7 @@ function written(path: string, file: string, text: string): void {
   try {
     writeFileSync(path, text, { mode: 0o600, flag: "wx" });
   } catch (error) {
-    const detail = `cannot be written: ${error instanceof Error ? error.message : String(error)}`;
+    const detail = `cannot be written: ${errorMessage(error)}`;
     throw new FaultError({ kind: "file-bad", file, line: null, column: null, detail, hint: "name another file" }, error);
   }
 }
@@ -355,7 +358,7 @@ function exported(path: string, file: string): string {
   try {
     return readTextFile(path, MOST_BYTES);
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     throw new FaultError(
       { kind: "file-bad", file, line: null, column: null, detail, hint: "name what `orgate knowledge export` wrote" },
       error,

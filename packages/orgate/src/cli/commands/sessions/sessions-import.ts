@@ -1,11 +1,13 @@
 /** `orgate sessions import`: a conversation from a file, as a session of its own. The library checks it, cleans it and labels it (H41, G103). */
+
 import { resolve } from "node:path";
 import { type Entry, FaultError, fold, historyOf, isFault } from "@orgate/core";
 import { decodePayload, type ExportRead, readExport } from "@orgate/core/journal";
 import type { SaidInput } from "../../../files/file-input.ts";
 import { readTextFile } from "../../../files/text-file.ts";
+import { errorMessage } from "../../../node/error-message.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
-import { proof } from "../../../store/open-read-only.ts";
+import { PROOF_PORTS } from "../../../store/open-read-only.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { nextCommand } from "../../../terminal/next-command.ts";
 import { count } from "../../../terminal/table.ts";
@@ -52,7 +54,7 @@ function textIn(file: string, cwd: string): string {
   try {
     return readTextFile(resolve(cwd, file), MAX_BYTES);
   } catch (error) {
-    throw bad(file, null, error instanceof Error ? error.message : String(error));
+    throw bad(file, null, errorMessage(error));
   }
 }
 
@@ -60,7 +62,7 @@ function textIn(file: string, cwd: string): string {
 function conversationIn(file: string, text: string): Conversation {
   const [first = ""] = text.split("\n", 1);
   const header = parsed(first);
-  if (isRecord(header) && header.kind === "header") return exported(file, readExport(text, String(header.root), proof));
+  if (isRecord(header) && header.kind === "header") return exported(file, readExport(text, String(header.root), PROOF_PORTS));
   const json = parsed(text);
   if (json === undefined) throw bad(file, 1, "it is neither an export of a session nor JSON");
   const history: unknown = isRecord(json) ? json.history : json;

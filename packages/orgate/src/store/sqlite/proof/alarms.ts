@@ -4,9 +4,11 @@
  * J604 an acknowledgement counts only with a keyed hash over itself and all that stood in the file before it: whoever can write the file and has not the
  *      project's key can neither add one, nor use an old one for a new alarm.
  */
+
 import { createHmac } from "node:crypto";
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { errorMessage } from "../../../node/error-message.ts";
 
 /** `what` names the place (`entry 3 of stream halt`), `detail` what is wrong with it. */
 export type Alarm = Readonly<{ at: number; what: string; detail: string }>;
@@ -99,7 +101,7 @@ function readAlarms(file: string, macOf: MacOf): Omit<Known, "stamp"> {
       }
     }
   } catch (error) {
-    doubt(0, `it cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    doubt(0, `it cannot be read: ${errorMessage(error)}`);
   }
   return { standing, ever };
 }

@@ -18,13 +18,13 @@ import {
   withQuestions,
 } from "@orgate/core/journal";
 import { canonical, type Entry, HALT, isSessionStream, type Json, type SessionId, type StreamId } from "@orgate/core/vocab";
-import { eventsIn } from "../unknowns.ts";
+import { decodeEvents } from "../unknowns.ts";
 
 /** By table, the key of a row and what it holds. */
 type Rows = Map<string, string>;
 
 /** `row KEY of table NAME`, sorted. */
-export function wrongTables(db: DatabaseSync, records: Records): readonly string[] {
+export function findWrongTables(db: DatabaseSync, records: Records): readonly string[] {
   const made: Rows = new Map();
   const found = rowsIn(db);
   const erased = new Set<string>();
@@ -55,7 +55,7 @@ function readStream(records: Records, stream: StreamId) {
   let isWhole = true;
   let last: Readonly<{ seq: number; hash: string }> | null = null;
   for (const e of records.entries(stream)) {
-    const [event] = eventsIn(e.kind, e.payload, records);
+    const [event] = decodeEvents(e.kind, e.payload, records);
     if (event === undefined) isWhole = false;
     else entries.push({ stream, seq: e.seq, at: e.at, event });
     last = { seq: e.seq, hash: e.entryHash };

@@ -8,7 +8,7 @@ import { createHmac, hash, randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { FaultError, type WriterId, ZERO } from "@orgate/core/vocab";
 import type { Alarms } from "./alarms.ts";
-import { mustBeSealed, type SealedSums } from "./sums.ts";
+import { assertSealed, type SealedSums } from "./sums.ts";
 
 const SLOTS = 64;
 /** The slot of the names that are kept. */
@@ -62,7 +62,7 @@ const NO_NONCE = "0";
 
 /** Throws, and raises an alarm, unless both are the same. */
 const mustBeSame = (sealed: bigint, found: bigint, alarms: Pick<Alarms, "raise">): void =>
-  mustBeSealed("counts", { sealed: wrap(sealed) << BITS, found: wrap(found) << BITS }, alarms); // what is shown of a difference is where it begins
+  assertSealed("counts", { sealed: wrap(sealed) << BITS, found: wrap(found) << BITS }, alarms); // what is shown of a difference is where it begins
 
 /** Where a writer's commits end, and its part of the sum over all slots there. */
 export type CountPart = Readonly<{ writer: WriterId; number: number; hash: string; sum: bigint }>;

@@ -9,7 +9,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { changesOf, type Waiting, type WaitingQuestion } from "@orgate/core/journal";
 import { type ApprovalId, canonical, FaultError, type Json } from "@orgate/core/vocab";
 import type { Alarms } from "./alarms.ts";
-import { mustBeSealed, type SealedSums, toSum } from "./sums.ts";
+import { assertSealed, type SealedSums, toSum } from "./sums.ts";
 
 /** A row to be written: the text and its keyed hash. */
 export type QuestionRow = Readonly<{ approval: ApprovalId; question: string; mac: string }>;
@@ -73,11 +73,11 @@ export function openQuestionProof({ db, macs, sealed, alarms }: Needs): Question
       if (alarms.raise(what, detail)) throw new FaultError({ kind: "journal-doubted", what, detail });
       return false;
     },
-    areAll: (rows) => mustBeSealed("questions", { sealed: sealed.of("questions"), found: sumOf(rows) }, alarms),
+    areAll: (rows) => assertSealed("questions", { sealed: sealed.of("questions"), found: sumOf(rows) }, alarms),
     check() {
       const now = Number(version.get()?.data_version); // changes with whatever anybody else writes: an id that is not there costs one look
       if (now === checked) return;
-      mustBeSealed("questions", { sealed: sealed.of("questions"), found: sumOf(all.iterate()) }, alarms);
+      assertSealed("questions", { sealed: sealed.of("questions"), found: sumOf(all.iterate()) }, alarms);
       checked = now;
     },
     sum: () => sumOf(all.iterate()),

@@ -66,7 +66,7 @@ export function openSealedSums(db: DatabaseSync, trust: () => Trust): SealedSums
 }
 
 /** Throws, and raises an alarm, unless the rows that were found are those that were sealed. */
-export function mustBeSealed(
+export function assertSealed(
   table: SummedTable,
   { sealed, found }: Readonly<{ sealed: bigint | null; found: bigint }>,
   alarms: Pick<Alarms, "raise">,
@@ -155,7 +155,7 @@ export function openSums({ db, owner, key, sealed, sumOfQuestions, alarms }: Nee
     check() {
       const now = Number(version.get()?.data_version);
       if (now === seen) return;
-      mustBeSealed(
+      assertSealed(
         "unknowns",
         snapshot(() => ({ sealed: sealed.of("unknowns"), found: sumOfRows() })),
         alarms,

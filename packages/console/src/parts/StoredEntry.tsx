@@ -1,0 +1,46 @@
+/** An entry as it is stored: whoever has this and the root's public key can check it by themselves. */
+import { count, escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
+import type { OperationOutput } from "@orgate/core/wire";
+import { Facts } from "./charts/Figures.tsx";
+import { CodeView } from "./code/CodeView.tsx";
+import css from "./StoredEntry.module.css";
+import { exactTime } from "./time/time.ts";
+
+export function StoredEntry({ of }: Readonly<{ of: OperationOutput<"storedEntry"> }>) {
+  const { kind, at, previous, payloadHash, entryHash, payload, commit } = of;
+  return (
+    <div className={css.stored}>
+      <Facts
+        of={[
+          ["Kind", <code key="k">{escapeHidden(kind)}</code>],
+          ["When", exactTime(at)],
+          ["Hash", <Hash key="h" of={entryHash} />],
+          ["Payload's hash", <Hash key="p" of={payloadHash} />],
+          ["Entry before", <Hash key="b" of={previous} />],
+          ["Sealed in", `commit ${commit.number} of ${commit.writer}, key ${commit.key}`],
+          ["Commit's hash", <Hash key="c" of={commit.hash} />],
+        ]}
+      />
+      <h2>Payload</h2>
+      {payload === null ? (
+        <p>Erased on request. Its hash stands, so that the chain can still be checked.</p>
+      ) : (
+        <CodeView text={pretty(payload)} language="json" label="Payload of the entry" />
+      )}
+    </div>
+  );
+}
+
+function Hash({ of }: Readonly<{ of: string }>) {
+  return <code className={css.hash}>{of}</code>;
+}
+
+const MOST = 200_000;
+function pretty(payload: string): string {
+  if (payload.length > MOST) return `${escapeHiddenLines(payload.slice(0, MOST))}… (${count(payload.length - MOST, "character")} more)`;
+  try {
+    return escapeHiddenLines(JSON.stringify(JSON.parse(payload), null, 2));
+  } catch {
+    return escapeHiddenLines(payload);
+  }
+}

@@ -1,0 +1,72 @@
+/** A list that comes in pages: what there is to say while it is not there, when it is empty, and its rows, however many. */
+import type { ReactNode } from "react";
+import type { Pages } from "../../link/pages.ts";
+import type { Query } from "../../link/use.ts";
+import { Button } from "../Button.tsx";
+import { Failing, Loading } from "../States.tsx";
+import css from "./PagedList.module.css";
+import { VirtualList } from "./VirtualList.tsx";
+
+type Props<T> = Readonly<{
+  label: string;
+  asked: Query<unknown>;
+  pages: Pages<T>;
+  /** Fewer than there are, where only some are wanted. */
+  shown?: readonly T[];
+  idOf(item: T): string;
+  row(item: T): ReactNode;
+  /** Of a row, before it was drawn. */
+  estimate: number;
+  /** The button after the last. */
+  more: string;
+  loading?: string;
+  /** What stands there instead of nothing. */
+  children: ReactNode;
+}>;
+
+export function PagedList<T>({ label, asked, pages, shown = pages.items, idOf, row, estimate, more, loading, children }: Props<T>) {
+  const none = queryFallback(asked, loading);
+  if (none !== null) return none;
+  const after = pages.hasMore ? (
+    <div className={css.after}>
+      <Button busy={pages.isLoading} onClick={pages.load}>
+        {more}
+      </Button>
+    </div>
+  ) : null;
+  if (shown.length === 0)
+    return (
+      <>
+        {children}
+        {after}
+      </>
+    );
+  return (
+    <VirtualList
+      className={css.list}
+      snug
+      label={label}
+      count={shown.length}
+      keyAt={(i) => {
+        const one = shown[i];
+        return one === undefined ? String(i) : idOf(one);
+      }}
+      estimate={estimate}
+      row={(i) => {
+        const one = shown[i];
+        return one === undefined ? null : row(one);
+      }}
+      after={after}
+    />
+  );
+}
+
+/** What there is to say while there is no list. Null: there is one. */
+export function queryFallback({ value, problem, reload }: Query<unknown>, loading?: string): ReactNode | null {
+  if (value !== null) return null;
+  return problem === null ? (
+    <Loading {...(loading === undefined ? {} : { what: loading })} />
+  ) : (
+    <Failing problem={problem} again={reload} />
+  );
+}

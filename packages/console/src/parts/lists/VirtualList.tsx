@@ -1,0 +1,129 @@
+/**
+ * A list of any length, of which only what is on screen is in the page.
+ * O97 a list that follows its end stays there while it grows, and stays where it is once somebody has scrolled up, by however little; nothing above jumps.
+ */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { keyOf } from "../../state/shortcuts.ts";
+import css from "./VirtualList.module.css";
+
+type Props = Readonly<{
+  count: number;
+  keyAt(index: number): string;
+  row(index: number): ReactNode;
+  estimate?: number;
+  /** Stays at the end while it grows. */
+  follow?: boolean;
+  /** Changes whenever the last row may have grown. */
+  version?: number;
+  label: string;
+  className?: string | undefined;
+  /** Scrolls there once it is set. */
+  goTo?: number | null;
+  after?: ReactNode;
+  /** No higher than what is in it; else it fills what there is. */
+  snug?: boolean;
+  /** Its rows are gone through with the arrows, by one; then it is one stop for Tab. */
+  onStep?(by: number): void;
+}>;
+
+const NEAR = 80;
+/** Of a list in a low window: the page scrolls before it is lower (O94). */
+const LEAST_PX = 224;
+
+export function VirtualList({
+  count,
+  keyAt,
+  row,
+  estimate = 60,
+  follow = false,
+  version = 0,
+  label,
+  className,
+  goTo = null,
+  after,
+  snug = false,
+  onStep,
+}: Props) {
+  const box: RefObject<HTMLDivElement | null> = useRef(null);
+  const isAtEnd = useRef(true);
+  const seen = useRef(0); // where it was scrolled to when it was looked at last
+  const [isAway, setAway] = useState(false);
+  const list = useVirtualizer({
+    count,
+    getScrollElement: () => box.current,
+    estimateSize: () => estimate,
+    getItemKey: keyAt,
+    overscan: 4,
+  });
+  const toEnd = useCallback(() => {
+    const element = box.current;
+    if (element === null) return;
+    element.scrollTop = element.scrollHeight;
+    seen.current = element.scrollTop;
+  }, []);
+  /** What grew or shrank does not scroll up and leave something below: a person does. Also asked before it is scrolled: what grows is drawn before one is told of the scrolling. */
+  const look = useCallback(() => {
+    const element = box.current;
+    if (element === null) return;
+    const below = element.scrollHeight - element.scrollTop - element.clientHeight;
+    if (element.scrollTop < seen.current - 1 && below > 1) isAtEnd.current = false;
+    else if (element.scrollTop > seen.current + 1 && below < NEAR) isAtEnd.current = true;
+    seen.current = element.scrollTop;
+  }, []);
+
+  const height = list.getTotalSize();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever anything may have grown
+  useLayoutEffect(() => {
+    if (!follow) return;
+    look();
+    if (isAtEnd.current) toEnd();
+  }, [follow, count, version, height, look, toEnd]);
+  useEffect(() => {
+    if (goTo !== null) list.scrollToIndex(goTo, { align: "start" });
+  }, [goTo, list]);
+
+  const pressed = (event: KeyboardEvent): void => {
+    const { key } = event;
+    if (onStep === undefined || keyOf(event) !== key || (key !== "ArrowDown" && key !== "ArrowUp")) return;
+    event.preventDefault();
+    box.current?.focus({ preventScroll: true }); // a row may be gone by the next key
+    onStep(key === "ArrowDown" ? 1 : -1);
+  };
+  const scrolled = (): void => {
+    look();
+    setAway(!isAtEnd.current);
+  };
+  return (
+    <div
+      className={`${css.outer} ${snug ? css.snug : ""} ${className ?? ""}`}
+      style={snug ? { minHeight: Math.min(height + (after === null ? 2 : 60), LEAST_PX) } : undefined}
+    >
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
+      <section ref={box} className={css.box} onScroll={scrolled} onKeyDown={pressed} aria-label={label} tabIndex={0}>
+        <div className={css.inner} style={{ height }}>
+          <div className={css.rows} style={{ transform: `translateY(${list.getVirtualItems()[0]?.start ?? 0}px)` }}>
+            {list.getVirtualItems().map(({ key, index }) => (
+              <div key={key} data-index={index} ref={list.measureElement}>
+                {row(index)}
+              </div>
+            ))}
+          </div>
+        </div>
+        {after}
+      </section>
+      {follow && isAway ? (
+        <button
+          type="button"
+          className={css.toEnd}
+          onClick={() => {
+            isAtEnd.current = true;
+            toEnd();
+          }}
+        >
+          To the end ↓
+        </button>
+      ) : null}
+    </div>
+  );
+}

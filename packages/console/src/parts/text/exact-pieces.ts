@@ -1,0 +1,21 @@
+/** A text with what hides in it made visible, and told apart from what was written so. */
+import { escapeHidden } from "@orgate/core/vocab";
+
+export type Piece = Readonly<{ text: string; hidden: boolean }>;
+
+/** No half of a character at its end. */
+export const cutText = (text: string, most: number): string => text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+
+export function splitHidden(text: string): readonly Piece[] {
+  const isPlain = (c: string): boolean => c === "\n" || c === "\t" || escapeHidden(c) === c;
+  if (escapeHidden(text.replaceAll(/[\n\t]/g, " ")) === text.replaceAll(/[\n\t]/g, " ")) return [{ text, hidden: false }];
+  const pieces: { text: string; hidden: boolean }[] = [];
+  for (const c of text) {
+    const hidden = !isPlain(c);
+    const last = pieces.at(-1);
+    const shown = hidden ? escapeHidden(c) : c;
+    if (last?.hidden === hidden) last.text += shown;
+    else pieces.push({ text: shown, hidden });
+  }
+  return pieces;
+}

@@ -1,0 +1,37 @@
+/** A verification as it goes on: lines of JSON, read as they come. */
+import { API, type VerifyLine, verifyLine } from "@orgate/core/wire";
+
+export async function* readVerification(): AsyncGenerator<VerifyLine> {
+  const failed = (detail: string): VerifyLine => ({ kind: "failed", detail });
+  try {
+    const answer = await fetch(`${API}/journal/verify/progress`, { credentials: "same-origin" });
+    if (!answer.ok || answer.body === null) {
+      yield failed(answer.status === 403 ? "you may not read the whole journal" : `the server answered with ${answer.status}`);
+      return;
+    }
+    let isOver = false;
+    for await (const line of linesOf(answer.body)) {
+      const read = verifyLine.safeParse(JSON.parse(line));
+      if (!read.success) continue;
+      isOver = read.data.kind !== "progress";
+      yield read.data;
+    }
+    if (!isOver) yield failed("the connection was lost before it was through");
+  } catch {
+    yield failed("the server cannot be reached");
+  }
+}
+
+async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    rest += decoder.decode(value, { stream: !done });
+    const lines = rest.split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield line;
+    if (done) return;
+  }
+}

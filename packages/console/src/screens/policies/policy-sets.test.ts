@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { appliable, editsBetween } from "./policy-sets.ts";
+
+test("O380 two sets are compared file by file: what is the same is left out, what only one has is shown whole, nothing hides in a line", () => {
+  const before = [
+    { path: "a.cedar", text: "permit(principal, action, resource);\n" },
+    { path: "b.cedar", text: "// b\n" },
+  ];
+  const after = [
+    { path: "b.cedar", text: "// b\n" },
+    { path: "cli/c.cedar", text: "// \u202ec\n" },
+  ];
+  expect(editsBetween(before, after)).toMatchObject([
+    { path: "a.cedar", added: 0, removed: 1 },
+    { path: "cli/c.cedar", added: 1, removed: 0, lines: [{ kind: "added", text: expect.not.stringContaining("\u202e") }] },
+  ]);
+  expect(editsBetween(before, before)).toEqual([]);
+});
+
+test("O380 rules of agents' own files are no part of what is applied again", () => {
+  const paths = ["base.cedar", "base.cases.json", "agents/clerk.symbi#clerk"];
+  expect(appliable(paths.map((path) => ({ path, text: "" }))).map(({ path }) => path)).toEqual(["base.cedar", "base.cases.json"]);
+});

@@ -1,0 +1,34 @@
+/** Two sets of policies, file by file, as they are shown beside each other. */
+import { diffLines, type EditView, withContext } from "@orgate/core/journal/view";
+import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
+import type { OperationOutput } from "@orgate/core/wire";
+
+export type PolicyFiles = OperationOutput<"policyFiles">;
+export type PolicyFile = PolicyFiles["files"][number];
+export type PolicyText = Readonly<{ path: string; text: string }>;
+
+/** One per file that differs, by path. O380 a file that only one of the sets has is shown whole. */
+export function editsBetween(before: readonly PolicyText[], after: readonly PolicyText[]): readonly EditView[] {
+  const [old, next] = [before, after].map((files) => new Map(files.map(({ path, text }) => [path, text])));
+  const paths = [...new Set([...before, ...after].map(({ path }) => path))].sort();
+  return paths.flatMap((path): readonly EditView[] => {
+    const [was, is] = [old?.get(path), next?.get(path)];
+    if (was === is) return [];
+    const lines = diffLines(was ?? "", is ?? "");
+    const count = (kind: "added" | "removed"): number => lines.filter((line) => line.kind === kind).length;
+    return [
+      {
+        path: escapeHidden(path),
+        added: count("added"),
+        removed: count("removed"),
+        whole: true,
+        lines: withContext(lines, 3).map((one) => (one === null ? null : { ...one, text: escapeHiddenLines(one.text) })),
+        newly: [],
+      },
+    ];
+  });
+}
+
+/** What an apply can put in place: rules of agents' own files are changed with their agents. */
+export const appliable = <T extends PolicyText>(files: readonly T[]): readonly T[] =>
+  files.filter(({ path }) => /\.(?:cedar|cases\.json)$/.test(path));

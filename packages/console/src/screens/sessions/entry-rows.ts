@@ -1,0 +1,96 @@
+/** A session entry by entry: what each says in one line, and the timeline that they make. Grows as the feed grows; nothing is folded twice. */
+import {
+  type Line,
+  narrator,
+  type Phase,
+  phaseOf,
+  type SessionView,
+  sessionFold,
+  type TimelineView,
+  timelineFold,
+} from "@orgate/core/journal/view";
+import type { Millis, Seq, SessionId } from "@orgate/core/vocab";
+import { type Item, shapes } from "@orgate/core/wire";
+import { useMemo } from "react";
+import type { FeedState } from "../../link/feed.ts";
+import { useFeed } from "../../link/use.ts";
+
+export type EntryRow = Readonly<{
+  seq: Seq;
+  at: Millis;
+  kind: string;
+  phase: Phase | null;
+  line: Pick<Line, "mark" | "tone" | "text">;
+  item: Item;
+}>;
+export type EntryRows = Readonly<{ rows: readonly EntryRow[]; timeline: TimelineView }>;
+
+type Growing = EntryRows & Readonly<{ grow(items: readonly Item[], count: number): void }>;
+
+export function openEntryRows(): Growing {
+  const rows: EntryRow[] = [];
+  const timeline = timelineFold();
+  const narrate = narrator();
+  const rowOf = (item: Item): EntryRow => {
+    if (item.kind !== "entry")
+      return {
+        seq: item.seq,
+        at: item.at,
+        kind: item.kind,
+        phase: null,
+        line: { mark: "✗", tone: "warn", text: item.kind === "erased" ? "erased on request" : item.detail },
+        item,
+      };
+    const { entry } = item;
+    const { kind } = entry.event;
+    if (!shapes.isKnownKind(entry))
+      return {
+        seq: entry.seq,
+        at: entry.at,
+        kind,
+        phase: null,
+        line: { mark: "?", tone: "warn", text: "of a kind that this console does not know" },
+        item,
+      };
+    timeline.add(entry);
+    const [line = { mark: "·", tone: "dim", text: kind } as const] = narrate(entry);
+    return { seq: entry.seq, at: entry.at, kind, phase: phaseOf(kind), line, item };
+  };
+  return {
+    rows,
+    timeline: timeline.view,
+    grow(items, count) {
+      for (let i = rows.length; i < count; i += 1) {
+        const item = items[i];
+        if (item !== undefined) rows.push(rowOf(item));
+      }
+    },
+  };
+}
+
+const NOTHING: readonly Item[] = [];
+
+/** Null until the session is followed. */
+export function useEntryRows(session: SessionId): Readonly<{ account: EntryRows; feed: FeedState | null }> {
+  const feed = useFeed(session);
+  const items = feed?.items ?? NOTHING;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another feed has another array
+  const account = useMemo(openEntryRows, [items]);
+  account.grow(items, feed?.count ?? 0); // folds each item once, however often this is drawn
+  return { account, feed };
+}
+
+/** The state as of an entry: its fold goes on from where it stood when somebody steps forward, and starts anew when they go back. */
+export function stepper(session: SessionId): (items: readonly Item[], upTo: number) => SessionView {
+  let fold = sessionFold(session);
+  let done = 0;
+  return (items, upTo) => {
+    if (upTo < done) [fold, done] = [sessionFold(session), 0];
+    for (; done < upTo; done += 1) {
+      const item = items[done];
+      if (item?.kind === "entry") fold.add(item.entry);
+      else if (item !== undefined) fold.miss(item, item.kind);
+    }
+    return { ...fold.view };
+  };
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import type { Operation } from "./operation.ts";
+import { OPERATION_NAMES, OPERATIONS } from "./operations.ts";
+
+const all: readonly (readonly [string, Operation])[] = OPERATION_NAMES.map((name) => [name, OPERATIONS[name]]);
+
+test("W25 each route's path names exactly the parameters that its decoder takes, and no two routes are the same", () => {
+  for (const [name, { path, params }] of all) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => key);
+    const { properties = {} } = z.toJSONSchema(params, { io: "input" });
+    expect(Object.keys(properties), name).toEqual(named);
+  }
+  const places = all.map(([, { method, path }]) => `${method} ${path.replace(/\{\w+\}/g, "{}")}`);
+  expect(new Set(places).size).toBe(places.length);
+});
+
+test("W25 what a route's decoders do not know is refused", () => {
+  expect(OPERATIONS.say.body.safeParse({ text: "hi", more: 1 }).success).toBe(false);
+  expect(OPERATIONS.session.params.safeParse({ session: "../etc" }).success).toBe(false);
+  expect(OPERATIONS.sessions.query.parse({ limit: "5" })).toEqual({ limit: 5 });
+  expect(OPERATIONS.sessions.query.safeParse({ limit: "501" }).success).toBe(false);
+  expect(OPERATIONS.sessions.query.safeParse({ order: "asc" }).success).toBe(false);
+  expect(OPERATIONS.follow.query.parse({ after: "now" })).toEqual({ after: "now" });
+  expect(OPERATIONS.follow.query.parse({ after: "12" })).toEqual({ after: 12 });
+});
+
+test("W26 what changes something needs an idempotency key; what only asks does not", () => {
+  const asks = ["ticket", "uiChat", "checkPolicies", "evaluatePolicies"];
+  for (const [name, { method, idempotencyKey }] of all) expect(idempotencyKey, name).toBe(method === "POST" && !asks.includes(name));
+});

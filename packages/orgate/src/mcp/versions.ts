@@ -1,8 +1,0 @@
-/** `newest`: the revision of 2026-07-28 is tried first. Over a pipe the client would start every server twice to find out. */
-export type Era = "newest" | "earlier";
-/** How long a server may take to say that it does not understand. */
-const PROBE_MS = 5_000;
-
-/** Options of a client that say what it speaks: the same for whoever calls and whoever signs in, since a server may know nothing else. */
-export const versionsOf = (era: Era) =>
-  era === "newest" ? { versionNegotiation: { mode: "auto" as const, probe: { timeoutMs: PROBE_MS } } } : {};

@@ -1,0 +1,47 @@
+/** Finds the model that a name such as `provider/name` stands for. */
+import { type Agent, CONDUCTOR_MODEL, conductorModel, FaultError, MODEL_PLACES, type Model } from "@orgate/core";
+import { nodeClock } from "../node/clock.ts";
+import type { Env } from "../node/env.ts";
+import { type ModelSettings, readModelSettings } from "./env.ts";
+import { modelFor } from "./offline/model.ts";
+import { providerModel } from "./providers.ts";
+
+type Named = Pick<Agent, "model" | "modelOptions"> & Partial<Pick<Agent, "modelSource">>;
+
+/** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
+export function modelsWith(settings: ModelSettings): (agent: Named) => Model {
+  const find = ({ model, modelOptions }: Named): Model => {
+    if (model === CONDUCTOR_MODEL) return conductorModel;
+    return model.startsWith("offline/")
+      ? modelFor(model, modelOptions, nodeClock)
+      : providerModel(model, modelOptions, settings, () => nodeClock.now());
+  };
+  return (named) => {
+    try {
+      return find(named);
+    } catch (error) {
+      const { modelSource: by = "agent" } = named;
+      if (!(error instanceof FaultError) || error.fault.kind !== "model-unknown" || by === "agent") throw error;
+      const detail = `${error.fault.detail} (${MODEL_PLACES[by]})`; // M562 who reads it has not written the agent's file
+      throw new FaultError({ ...error.fault, detail }, error);
+    }
+  };
+}
+
+/** What `namedModel` may be told. */
+export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"]; env?: Env /** With a `.env` in it. */; folder?: string }>;
+
+/** The model of `provider/name` as a runtime makes it: to be put inside another, or asked by itself. */
+export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
+  modelsWith(readModelSettings(env, folder ?? null))({ model, modelOptions });
+
+/** What the agent's own model is told beside the request means nothing to another provider's. */
+export function onModel(agent: Agent, model: string): Agent {
+  const isSame = model.split("/")[0] === agent.model.split("/")[0];
+  return {
+    ...agent,
+    model,
+    modelSource: model === agent.model ? agent.modelSource : "agent",
+    modelOptions: isSame ? agent.modelOptions : {},
+  };
+}

@@ -1,0 +1,40 @@
+/** What the routes stand on. */
+import type { Agent, JsonObject } from "@orgate/core";
+import type { Config } from "../config/config.ts";
+import type { Runtime } from "../runtime/api.ts";
+import type { ScheduleDesk } from "../schedules/operations.ts";
+import type { ViewsWorker } from "../store/views-worker.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { HealthChecks } from "./health-checks.ts";
+import type { Lanes } from "./lanes.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Cursors } from "./paging.ts";
+import type { SessionDriver } from "./session-driver.ts";
+import type { Whose } from "./visibility.ts";
+
+export type OperationContext = Readonly<{
+  runtime: Runtime;
+  floor: SessionDriver;
+  schedules: ScheduleDesk;
+  /** Of webhooks. */
+  deliveries: Deliveries;
+  probes: HealthChecks;
+  metrics: Metrics;
+  /** Looked up beside the journal. */
+  views: ViewsWorker;
+  /** Long work, so much at once for each caller. */
+  lanes: Lanes;
+  version: string;
+  startedAt: number;
+  now(): number;
+  /** The API's description, as OpenAPI. */
+  describe(): JsonObject;
+  /** The project's own files; null where the runtime was put together in code. */
+  config: Config | null;
+  cursors: Cursors;
+  /** On whose behalf a session runs. */
+  whose: Whose;
+}>;
+
+export const agentNamed = ({ runtime }: Pick<OperationContext, "runtime">, name: string): Agent | null =>
+  runtime.inspect.agents.find((one) => one.name === name) ?? null;

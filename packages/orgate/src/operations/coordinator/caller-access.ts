@@ -1,0 +1,54 @@
+/**
+ * Who speaks in a conversation with the coordinator, and what they may: its tools see and do nothing that each of them may not.
+ *
+ * W141 a tool of the coordinator acts for the operator whose conversation it is and for everybody whose words the turn follows: what one of them may not
+ *      see is not shown, what one of them may not do is not done. Whoever is unknown here may nothing.
+ */
+import { type Journal, type Principal, principalName, type SessionId } from "@orgate/core";
+import { speakersOf } from "../../runtime/speakers.ts";
+import type { Permissions } from "../access.ts";
+import { type Act, act, type Caller, requesterOf } from "../access.ts";
+
+export type CallerAccess = Readonly<{
+  /** Whose words began the turn: what is done is signed as theirs. */
+  speaker: Caller;
+  /** Null when nothing speaks against it; else why not. */
+  refuses(act: Act): string | null;
+}>;
+
+export type CallerAccessPorts = Readonly<{
+  journal: Pick<Journal, "session" | "read">;
+  access: Pick<Permissions, "mayDo">;
+  /** Who stands for this person, with all that the policies let them do; null: nobody knows them. */
+  callerOf(principal: Principal): Promise<Caller | null>;
+}>;
+
+export async function callerAccessFor({ journal, access, callerOf }: CallerAccessPorts, session: SessionId): Promise<CallerAccess> {
+  const { first, people } = await speakersOf(journal, session);
+  const callers = await Promise.all(people.map(async (one) => (await callerOf(one)) ?? unknown(one)));
+  const speaker = callers[people.findIndex((one) => principalName(one) === principalName(first))] ?? unknown(first);
+  return {
+    speaker,
+    refuses(wanted) {
+      for (const caller of callers) {
+        const reason = access.mayDo(caller, wanted);
+        if (reason !== null) return callers.length === 1 ? reason : `${caller.principal.id}: ${reason}`;
+      }
+      return null;
+    },
+  };
+}
+
+function unknown({ id }: Principal): never {
+  throw new Error(`\`${id}\` is not known to this server: nothing is shown or done on their behalf`);
+}
+
+/** Acts as the route table has them, over what the tools show. */
+export const seeAgent = (agent: string): Act => act("observe", "agent", { agent });
+export const seeSession = (one: About): Act => act("observe", "session", aboutSession(one));
+export const readSession = (one: About): Act => act("read-journal", "session", aboutSession(one));
+export const cancelIn = (one: About): Act => act("cancel", "session", aboutSession(one));
+export const runAgent = (agent: string): Act => act("run", "agent", { agent });
+
+type About = Readonly<{ session: SessionId; agent: string; principal: Principal }>;
+const aboutSession = ({ session, agent, principal }: About) => ({ session, agent, requester: requesterOf(principal) });

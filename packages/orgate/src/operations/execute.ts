@@ -1,0 +1,143 @@
+/**
+ * Runs one operation for a caller: its act is decided, it runs once per idempotency key, its handler does the work. No transport has a part in it: the
+ * server calls it for a request, the command line for a command.
+ *
+ * W79 an act is decided on what it is about before anything of it is done; a list shows what the caller may observe, one by one, and nothing of the rest.
+ */
+import { FaultError } from "@orgate/core";
+import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/core/wire";
+import type { Runtime } from "../runtime/api.ts";
+import { type Act, act, type Caller, type Permissions } from "./access.ts";
+import { actionOutOfScope } from "./access-limits.ts";
+import { type AboutAct, findAct, refusalFor } from "./acts.ts";
+import type { Idempotency, IdempotencyKey } from "./idempotency.ts";
+import { refusal } from "./refusal.ts";
+import type { OperationResult } from "./result.ts";
+
+/** Facts about the connection that only few operations read: the page that asks, and where a broken stream is resumed. */
+export type OperationConnection = Readonly<{ origin: string | null; resumeAfter: string | null }>;
+const NO_CONNECTION: OperationConnection = { origin: null, resumeAfter: null };
+
+/** The input of a handler. */
+export type OperationCall<K extends OperationName> = OperationRequest<K> &
+  Readonly<{
+    caller: Caller;
+    /** True if the caller is allowed to do this. */
+    may(act: Act): boolean;
+    /** True if the caller may observe this agent. */
+    sees(agent: string): boolean;
+    once: IdempotencyKey;
+    /** Aborted when nobody waits for the result any more. */
+    gone: AbortSignal;
+    connection: OperationConnection;
+  }>;
+export type OperationHandlers = { readonly [K in OperationName]?: (call: OperationCall<K>) => Promise<OperationResult> };
+type AnyHandler = (call: OperationCall<OperationName>) => Promise<OperationResult>;
+
+/** `caller` is null for an operation that is open to anybody. */
+export type OperationDemand = Readonly<{
+  name: OperationName;
+  caller: Caller | null;
+  request: OperationRequest<OperationName>;
+  idempotencyKey: string | undefined;
+  gone: AbortSignal;
+  connection?: OperationConnection;
+}>;
+/** `status` is the operation's own, or the stored one of the first call under the same key. */
+export type ExecutedOperation = Readonly<{ status: number; result: OperationResult }>;
+
+export type OperationExecutorOptions = Readonly<{
+  runtime: Runtime;
+  access: Pick<Permissions, "mayDo">;
+  handlers: OperationHandlers;
+  once: Idempotency;
+}>;
+
+/** `repeated` answers a repeated request whose target no longer exists. */
+type Work<T> = Readonly<{ work(): Promise<T>; repeated?(): Promise<T | null> }>;
+
+export class OperationExecutor {
+  readonly #options: OperationExecutorOptions;
+
+  constructor(options: OperationExecutorOptions) {
+    this.#options = options;
+  }
+
+  /** Throws where nothing here offers the operation. */
+  mustOffer(name: OperationName): void {
+    if (this.#options.handlers[name] === undefined)
+      throw refusal(wireProblem("unavailable", "this server does not offer that", "its description tells what there is"));
+  }
+
+  /** Throws refusals and faults. */
+  async execute(demand: OperationDemand): Promise<ExecutedOperation> {
+    this.mustOffer(demand.name);
+    const operation: Operation = OPERATIONS[demand.name];
+    const handler = this.#options.handlers[demand.name] as AnyHandler;
+    const call = this.#toCall(demand);
+    if (operation.idempotencyKey) return this.#executeOnce(demand, operation, call, handler);
+    return this.#decided(demand.caller, operation, call, {
+      work: async () => ({ status: operation.status, result: await handler(call) }),
+    });
+  }
+
+  #toCall({ caller, request, gone, connection = NO_CONNECTION }: OperationDemand): OperationCall<OperationName> {
+    const may = (wanted: Act): boolean => caller !== null && this.#options.access.mayDo(caller, wanted) === null;
+    return {
+      ...request,
+      get caller() {
+        if (caller === null) throw new Error("this operation is open to anybody: it has no caller");
+        return caller;
+      },
+      get once(): IdempotencyKey {
+        throw new Error("this operation takes no idempotency key");
+      },
+      may,
+      sees: (agent) => may(act("observe", "agent", { agent })),
+      gone,
+      connection,
+    };
+  }
+
+  async #decided<T>(caller: Caller | null, { act: on }: Operation, call: Omit<AboutAct, "user">, { work, repeated }: Work<T>): Promise<T> {
+    if (caller === null || typeof on === "string") return work();
+    const user = caller.principal.id;
+    const left = actionOutOfScope(caller.scope, on.kind); // before anything is looked up: it is the same whatever exists
+    if (left !== null) throw new FaultError({ kind: "not-permitted", user, what: on.kind, reason: left });
+    const wanted = await findAct(this.#options.runtime, on, { params: call.params, body: call.body, user }).catch(
+      (error: unknown) => ({ kind: "absent", error }) as const,
+    );
+    if (wanted.kind === "absent") {
+      const before = (await repeated?.()) ?? null;
+      if (before === null) throw wanted.error;
+      return before;
+    }
+    const mayNot = (one: Act): string | null => this.#options.access.mayDo(caller, one);
+    const reason = mayNot(wanted);
+    if (reason !== null) throw refusalFor(mayNot, wanted, reason, user);
+    return work();
+  }
+
+  async #executeOnce(
+    { name, idempotencyKey }: OperationDemand,
+    operation: Operation,
+    call: OperationCall<OperationName>,
+    handler: AnyHandler,
+  ): Promise<ExecutedOperation> {
+    const { params, query, body, caller, may, sees, gone, connection } = call;
+    const { principal, scope } = caller;
+    const { once } = this.#options;
+    const given = { user: principal.id, scope, route: name, key: idempotencyKey, request: { params, query, body } };
+    const replied = await this.#decided(caller, operation, call, {
+      work: () =>
+        once.done(given, async (made) => {
+          const whole = { params, query, body, caller, may, sees, gone, connection, once: made } as OperationCall<OperationName>;
+          const result = await handler(whole);
+          if (result.kind !== "json") throw new Error("an operation with an idempotency key returns JSON");
+          return { status: operation.status, value: result.value, passing: result.isProvisional ?? false };
+        }),
+      repeated: () => once.kept(given),
+    });
+    return { status: replied.status, result: { kind: "json", value: replied.value } };
+  }
+}

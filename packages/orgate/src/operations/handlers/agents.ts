@@ -1,0 +1,208 @@
+import { type Agent, breakerSubject, FaultError, isFault, type SessionId, toolsOf } from "@orgate/core";
+import type { SessionSummary } from "@orgate/core/journal";
+import type { OperationOutput } from "@orgate/core/wire";
+import { sha256 } from "../../node/crypto.ts";
+import { type Act, act } from "../access.ts";
+import { aboutSession } from "../acts.ts";
+import { agentNamed, type OperationContext } from "../context.ts";
+import type { OperationCall, OperationHandlers } from "../execute.ts";
+import { openUnderCallersId, sessionToSpeakIn } from "../open-session.ts";
+import { type ListPage, page, pageOf, pair } from "../paging.ts";
+import { json, provisional } from "../result.ts";
+import { firstResult, listMembers, newestTurns, type ResultView, resultOf, type TurnView, waitingResult } from "./turns.ts";
+
+export function agentHandlers(
+  front: OperationContext,
+): Pick<OperationHandlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
+  const { runtime, floor } = front;
+  const mustBe = (name: string): Agent => {
+    const agent = agentNamed(front, name);
+    if (agent === null) throw new FaultError({ kind: "agent-missing", agent: name, known: [] }); // who may not see them is not told of them
+    return agent;
+  };
+
+  return {
+    agents: async ({ query, sees }) => {
+      const { items, next } = await pageOf(front.cursors, query, [...runtime.inspect.agents].sort(byName), ({ name }) => sees(name));
+      return json({ items: items.map((one) => viewOf(one, sees)), next });
+    },
+    agent: async ({ params, sees }) => json(detailOf(mustBe(params.agent), sees)),
+    agentStatus: async ({ params }) => json(await statusOf(front, mustBe(params.agent))),
+    agentHistory: async ({ params, query, may }) => json(await historyOf(front, mustBe(params.agent).name, query, may)),
+    execute: async (call) => {
+      mustBe(call.params.agent);
+      const session = await sessionFor(front, call);
+      const { input, files, limits, waitMs } = call.body;
+      if (limits !== undefined) {
+        const result = await withLimits(front, call, session, call.body.session === undefined && call.body.id === undefined);
+        return result.state === "waiting" ? provisional(result) : json(result);
+      }
+      const { caller, once } = call;
+      const wish = { kind: "follow-up", text: input, ...(files === undefined ? {} : { files }) } as const;
+      await floor.send({ session, wish, as: caller.person, id: once.intent });
+      const came = await floor.outcome(session, once.intent, waitMs, call.gone);
+      if (came !== null && came !== "waiting" && came.event.kind === "turn.ended")
+        return json(await resultOf(runtime, session, { event: came.event, at: came.seq, sees: call.sees }));
+      return provisional(await waitingResult(runtime, session, { isWaiting: came === "waiting", sees: call.sees }));
+    },
+  };
+}
+
+const byName = (a: Agent, b: Agent): number => (a.name < b.name ? -1 : 1);
+
+/** Opened under a name that is the caller's, or the key's: sent again it is the same one. */
+async function sessionFor({ runtime }: OperationContext, call: OperationCall<"execute">): Promise<SessionId> {
+  const { params, body, caller, once } = call;
+  if (body.session !== undefined) return sessionToSpeakIn(runtime, call, params.agent, body.session);
+  const wanted = { agent: params.agent, id: body.id ?? once.external, labels: body.labels ?? [] };
+  return (await openUnderCallersId(runtime, caller, wanted, once)).session;
+}
+
+/** Limits go with a turn that is begun here and now: only a new session is sure not to have one. */
+async function withLimits(
+  front: OperationContext,
+  { params, body, caller, sees }: OperationCall<"execute">,
+  session: SessionId,
+  isKeys: boolean,
+): Promise<ResultView> {
+  const { runtime } = front;
+  const summary = await runtime.inspect.session(session);
+  if (summary !== null && summary.turns > 0) {
+    if (isKeys) return firstResult(runtime, session, sees); // sent again, after a server that went before it answered
+    throw unfit("limits can be given for the first turn of a session only", "leave `limits` out, or open another session");
+  }
+  const { input, files = [], limits = {} } = body;
+  mustLower(agentNamed(front, params.agent)?.limits ?? {}, limits);
+  const run = runtime.run(params.agent, input, { session, files, limits, principal: caller.principal });
+  const result = await run.result.catch((error: unknown) => {
+    if (isFault(error, "session-busy")) return null; // sent again: it is under way
+    throw error;
+  });
+  if (result === null || result.state === "waiting") return waitingResult(runtime, session, { isWaiting: result !== null, sees });
+  const { conversation: _, parent: __, questions, unknowns, ...rest } = result;
+  const members = await listMembers(runtime, session, sees, null);
+  return { ...rest, questions: questions.map((q) => q.approval), unknowns: unknowns.map((u) => u.call), members };
+}
+
+/** W190. What its definition keeps an agent to holds for whoever runs it from outside: `null` is no limit at all. */
+function mustLower(own: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): void {
+  const isMore = (now: unknown, wanted: unknown): boolean =>
+    typeof now === "number" && (wanted === null || (typeof wanted === "number" && wanted > now));
+  const [raised] = Object.keys(given).filter((name) => name !== "temperature" && isMore(own[name], given[name]));
+  if (raised !== undefined)
+    throw unfit(`the agent's own limit \`${raised}\` can be lowered, not raised`, "raise it in the agent's definition");
+}
+
+const unfit = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
+
+/** What it is for, as its instructions begin. */
+const firstLine = (text: string): string => (text.trim().split("\n", 1)[0] ?? "").slice(0, 200);
+
+/** Of whom it may delegate to, those that the caller may see. */
+type Sees = (agent: string) => boolean;
+
+const viewOf = (agent: Agent, sees: Sees): OperationOutput<"agents">["items"][number] => ({
+  name: agent.name,
+  description: firstLine(agent.instructions),
+  model: agent.model,
+  tools: toolsOf(agent).map(({ name }) => name),
+  delegates: agent.delegates.filter(sees),
+  digest: agent.digest(sha256),
+});
+
+const detailOf = (agent: Agent, sees: Sees): unknown => ({
+  name: agent.name,
+  description: firstLine(agent.instructions),
+  instructions: agent.instructions,
+  model: agent.model,
+  fallbacks: agent.fallbacks.map(({ model }) => model),
+  tools: toolsOf(agent).map(({ name, description, inputSchema, repeat, effects, labels }) => ({
+    name,
+    description,
+    input: inputSchema,
+    repeat,
+    effects,
+    labels,
+  })),
+  delegates: agent.delegates.filter(sees),
+  skills: agent.skills.map(({ name, description }) => ({ name, description })),
+  limits: agent.limits,
+  digest: agent.digest(sha256),
+  warnings: agent.warnings,
+});
+
+async function statusOf({ runtime }: OperationContext, agent: Agent): Promise<OperationOutput<"agentStatus">> {
+  const { name } = agent;
+  const sessions = { idle: 0, running: 0, waiting: 0, closed: 0 };
+  for (const one of runtime.place.store.tally()) if (one.agent === name) sessions[one.state] = one.count;
+  const [newest] = await runtime.inspect.sessions({ state: null, agent: name, before: null, most: 1 });
+  const mine = new Set([...toolsOf(agent).map((tool) => `tool:${tool.name}`), `model:${agent.model}`]);
+  const halts = await runtime.halts();
+  return {
+    agent: name,
+    sessions,
+    openQuestions: await countOf(
+      async (after) => runtime.approvals.list({ after, most: 500 }),
+      (q) => q.agent === name,
+      (q) => q.arrival,
+    ),
+    openUnknowns: runtime.place.store.unknowns({ after: null, most: 10_000 }).filter((u) => u.agent === name).length,
+    halted: halts.find(({ scope }) => scope === "all" || scope === `agent:${name}`) ?? null,
+    breakers: (await runtime.breakers.list()).filter(({ breaker, state }) => state !== "closed" && mine.has(breakerSubject(breaker))),
+    lastAt: newest?.lastAt ?? null,
+    lastEnding: newest?.ending ?? null,
+  };
+}
+
+async function countOf<T>(
+  read: (after: number) => Promise<readonly T[]>,
+  counts: (row: T) => boolean,
+  place: (row: T) => number,
+): Promise<number> {
+  let found = 0;
+  for (let after = 0; ; ) {
+    const rows = await read(after);
+    found += rows.filter(counts).length;
+    const last = rows.at(-1);
+    if (last === undefined) return found;
+    after = place(last);
+  }
+}
+
+/** Newest session first; within one its newest turn. */
+async function historyOf({ runtime, cursors }: OperationContext, agent: string, query: ListPage, may: (act: Act) => boolean) {
+  const sessions = new Map<SessionId, SessionSummary>();
+  /** A session that may not be seen is a row that is not shown: looking past them is bounded like looking at them. */
+  type Row = Readonly<{ turn: TurnView | null; of: SessionSummary }>;
+  const { items, next } = await page<Row>(cursors, query, {
+    async read(after, most) {
+      const [session, first] = pair(after) ?? [null, null];
+      const rows: Row[] = [];
+      const from = session === null ? null : (sessions.get(session as SessionId) ?? (await runtime.inspect.session(session as SessionId)));
+      if (from !== null) await take(rows, most, from, Number(first) - 1);
+      for (let before: SessionSummary | null = from; rows.length < most; ) {
+        const found: readonly SessionSummary[] = await runtime.inspect.sessions({ state: null, agent, before, most: 20 });
+        for (const of of found) await take(rows, most, of, of.seq);
+        before = found.at(-1) ?? null;
+        if (found.length < 20) break;
+      }
+      return rows;
+    },
+    place: ({ turn, of }) => {
+      sessions.set(of.session, of);
+      return `${of.session} ${turn?.first ?? 0}`;
+    },
+    shows: ({ turn }) => turn !== null,
+  });
+  return { items: items.map(({ turn }) => turn), next };
+
+  /** The turns of a session up to one of its entries, as far as there is room (W447). */
+  async function take(rows: Row[], most: number, of: SessionSummary, end: number): Promise<void> {
+    if (rows.length >= most) return;
+    if (!may(act("observe", "session", aboutSession(of)))) return void (end >= of.seq && rows.push({ turn: null, of }));
+    for await (const turn of newestTurns(runtime, of.session, end)) {
+      rows.push({ turn, of });
+      if (rows.length >= most) return;
+    }
+  }
+}

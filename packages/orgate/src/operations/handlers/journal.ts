@@ -1,0 +1,122 @@
+import { dirname } from "node:path";
+import { type StreamId, seq } from "@orgate/core";
+import { type VerifyLine, wireProblem } from "@orgate/core/wire";
+import { onAbort } from "../../node/abort.ts";
+import { findSetOfEntry } from "../../policies/policy-history.ts";
+import { exportInWorker } from "../../store/export-worker.ts";
+import { type Verified, verifyInWorker } from "../../store/verify-worker.ts";
+import type { OperationContext } from "../context.ts";
+import type { OperationHandlers } from "../execute.ts";
+import { problemIn, refusal } from "../refusal.ts";
+import { json } from "../result.ts";
+
+type Names = "verify" | "verifying" | "journalEntries" | "storedEntry" | "entryPolicies" | "journalEntry" | "usage" | "export";
+
+export function journalHandlers({ runtime, views, lanes }: OperationContext): Pick<OperationHandlers, Names> {
+  const { store, keys } = runtime.place;
+  const { journal } = store;
+  const directory = dirname(keys.dir);
+  const verification = verifications(directory);
+  const stored = (stream: StreamId, at: number) => {
+    const found = store.stored(stream, seq(at));
+    if (found === null) return null;
+    const { writer, number, at: committed, hash, root, key, signature } = found.commit;
+    return { ...found.entry, commit: { writer, number, at: committed, hash, root, key, signature } };
+  };
+  return {
+    /** In a thread of its own: a long journal does not keep the others waiting. */
+    verify: async ({ gone }) => json(await verification(() => {}, gone)),
+    verifying: async () => ({
+      kind: "stream",
+      mediaType: "application/x-ndjson",
+      async write(sink, gone) {
+        const tell = (line: VerifyLine): Promise<void> => (gone.aborted ? Promise.resolve() : sink.write(`${JSON.stringify(line)}\n`));
+        try {
+          const result = await verification((entries, of) => void tell({ kind: "progress", entries, of }), gone);
+          await tell({ kind: "result", result: { ...result, problems: [...result.problems] } });
+        } catch (error) {
+          await tell({ kind: "failed", detail: problemIn(error).detail }); // a message could name a file
+        }
+      },
+    }),
+    journalEntries: async ({ query }) => {
+      const { before = Number.MAX_SAFE_INTEGER, limit, ...sought } = query;
+      const { positions, behind } = await views.find(sought, before, limit);
+      const items: unknown[] = [];
+      for (const position of positions) items.push(...(await journal.tail(position - 1, 1)));
+      return json({ items, next: positions.length < limit ? null : (positions.at(-1) ?? null), behind });
+    },
+    storedEntry: async ({ params }) =>
+      json(stored(params.session, params.seq) ?? missing(`the session has no entry ${params.seq}`, "its last one is `seq` of the session")),
+    entryPolicies: async ({ params }) => json(await findSetOfEntry(journal, params.session, seq(params.seq))),
+    journalEntry: async ({ params }) =>
+      json(
+        stored(params.stream, params.seq) ??
+          missing(`the journal has no such entry ${params.seq}`, "the journal's entries name their stream and number"),
+      ),
+    usage: async ({ query, sees }) => {
+      const { rows, behind, cut } = await views.usage({ from: query.from, to: query.to, days: query.days ?? null });
+      const seen = new Map<string, boolean>();
+      const shows = (agent: string): boolean => {
+        const known = seen.get(agent) ?? sees(agent);
+        seen.set(agent, known);
+        return known && (query.agent === undefined || query.agent === agent);
+      };
+      return json({ rows: rows.filter(({ agent }) => shows(agent)), behind, cut });
+    },
+    export: async ({ query, caller, gone }) => {
+      lanes.take(caller, "export", gone);
+      return {
+        kind: "stream",
+        mediaType: "application/x-ndjson",
+        async write(sink, left) {
+          try {
+            for await (const piece of exportInWorker(directory, query.session ?? null, left)) await sink.write(piece);
+          } catch (error) {
+            if (!left.aborted) throw error;
+          }
+        },
+      };
+    },
+  };
+}
+
+function missing(detail: string, hint: string): never {
+  throw refusal(wireProblem("not-found", detail, hint));
+}
+
+type Progress = (entries: number, of: number) => void;
+
+/** One at a time: who asks meanwhile is told of the one that goes on, which ends early once nobody waits for it. */
+function verifications(directory: string): (progress: Progress, gone: AbortSignal) => Promise<Verified> {
+  const listening = new Set<Progress>();
+  let running: Readonly<{ found: Promise<Verified>; stop: AbortController }> | null = null;
+  const begin = (): NonNullable<typeof running> => {
+    const stop = new AbortController();
+    const tell: Progress = (entries, of) => {
+      for (const one of listening) one(entries, of);
+    };
+    const found = verifyInWorker(directory, tell, stop.signal).finally(() => {
+      if (running?.stop === stop) running = null;
+    });
+    return { found, stop };
+  };
+  return async (progress, gone) => {
+    running ??= begin();
+    const { found, stop } = running;
+    const leave = (): void => {
+      listening.delete(progress);
+      if (listening.size > 0 || running?.stop !== stop) return;
+      running = null; // whoever comes next begins anew
+      stop.abort();
+    };
+    listening.add(progress);
+    const stopListening = onAbort(gone, leave);
+    try {
+      return await found;
+    } finally {
+      listening.delete(progress);
+      stopListening();
+    }
+  };
+}

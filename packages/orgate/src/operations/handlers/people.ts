@@ -1,0 +1,81 @@
+import { type ApprovalId, approvalId, principalName, type SessionId } from "@orgate/core";
+import type { ListedDeadLetter, ListedQuestion } from "@orgate/core/journal";
+import { settledRequest } from "../../runtime/people/settled-request.ts";
+import { type Act, act, type Caller } from "../access.ts";
+import { aboutGrant, aboutQuestion, missingProblem, settledRefusal } from "../acts.ts";
+import type { OperationContext } from "../context.ts";
+import type { OperationHandlers } from "../execute.ts";
+import { page, pageOf, pair, whole } from "../paging.ts";
+import { json } from "../result.ts";
+
+type Names = "approvals" | "approval" | "answer" | "grants" | "revoke" | "unknowns" | "resolve" | "deadLetters" | "dismiss";
+
+/** What waits for people. */
+export function peopleHandlers({ runtime, floor, cursors, whose }: OperationContext): Pick<OperationHandlers, Names> {
+  const { store } = runtime.place;
+  /** W79. A call is its session's: who may not see that one is not shown this one. */
+  const showsCall =
+    (may: (act: Act) => boolean) => async (row: Readonly<{ session: SessionId; call: string; agent: string; tool: string }>) => {
+      const { session, call, agent, tool } = row;
+      const of = await whose(session);
+      const about = { session, agent, requester: of?.requester ?? null };
+      return may(act("observe", "call", { ...about, id: call, tool })) && may(act("observe", "session", about));
+    };
+  const over = async (approval: ApprovalId, { principal }: Caller): Promise<never> => {
+    const settled = await settledRequest(store.journal, approval, { me: principalName(principal) });
+    throw settled === null ? missingProblem({ on: "approval", id: approval, session: null }) : settledRefusal(settled);
+  };
+  return {
+    approvals: async ({ query, may }) =>
+      json(
+        await page<ListedQuestion>(cursors, query, {
+          read: (after, most) => runtime.approvals.list({ after: whole(after), most }),
+          place: ({ arrival }) => String(arrival),
+          shows: async (one) => may(act("observe", "approval", await aboutQuestion(runtime.inspect, one))),
+        }),
+      ),
+    approval: async ({ params, caller }) => json((await runtime.approvals.show(params.approval)) ?? (await over(params.approval, caller))),
+    answer: async ({ params, body, caller, once }) => {
+      const [found] = await store.journal.question(approvalId(params.approval));
+      if (found === undefined) return over(params.approval, caller);
+      const wish = { kind: "answer", approval: params.approval, digest: body.digest, answer: body.answer } as const;
+      return json(await floor.send({ session: found.session, wish, as: caller.person, id: once.intent }));
+    },
+    grants: async ({ query, may }) =>
+      json(await pageOf(cursors, query, await runtime.approvals.grants(), (one) => may(act("observe", "grant", aboutGrant(one))))),
+    revoke: async ({ params, body, caller }) => {
+      const found = (await runtime.approvals.grants()).find(({ grant }) => grant === params.grant);
+      await runtime.approvals.revoke(params.grant, body.reason, caller.person);
+      return json(found);
+    },
+    unknowns: async ({ query, may }) =>
+      json(
+        await page(cursors, query, {
+          read: async (after, most) => {
+            const at = pair(after);
+            type Place = NonNullable<Parameters<typeof store.unknowns>[0]["after"]>;
+            const place = at === null ? null : ({ session: at[0], call: at[1] } as Place);
+            return store.unknowns({ after: place, most });
+          },
+          place: ({ session, call }) => `${session} ${call}`,
+          shows: showsCall(may),
+        }),
+      ),
+    resolve: async ({ params, body, caller, once }) => {
+      const wish = { kind: "resolve", call: params.call, as: body.as, note: body.note } as const;
+      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+    },
+    deadLetters: async ({ query, may }) =>
+      json(
+        await page<ListedDeadLetter>(cursors, query, {
+          read: (after, most) => runtime.deadLetters.list({ after: whole(after), most }),
+          place: ({ arrival }) => String(arrival),
+          shows: showsCall(may),
+        }),
+      ),
+    dismiss: async ({ params, body, caller, once }) => {
+      const wish = { kind: "dismiss", call: params.call, note: body.note } as const;
+      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { FaultError } from "@orgate/core";
+import { agentsFor, caseSchema, decideCase, unaskable } from "@orgate/core/gate";
+import { unreadable, wireProblem } from "@orgate/core/wire";
+import type { Config } from "../../config/config.ts";
+import { isPolicies, type Policies, type PolicyOptions, withAgents } from "../../policies/policies.ts";
+import { type CheckedPolicies, checkPoliciesInWorker, type ToCheck } from "../../policies/policies-worker.ts";
+import { findPolicySurface, toUserAct } from "../../policies/policy-cases.ts";
+import { applyChange, planChange, readFiles } from "../../policies/policy-changes.ts";
+import { digestFolder } from "../../policies/policy-digests.ts";
+import { type ReadFolder, readPolicyFolder } from "../../policies/policy-files.ts";
+import { findSet, listAppliableFiles, policyHistory, readSet } from "../../policies/policy-history.ts";
+import { NODE } from "../../runtime/ports/outside.ts";
+import type { Caller } from "../access.ts";
+import type { OperationContext } from "../context.ts";
+import type { OperationHandlers } from "../execute.ts";
+import { refusal } from "../refusal.ts";
+import { json } from "../result.ts";
+
+type Names = "policies" | "policyFiles" | "checkPolicies" | "evaluatePolicies" | "applyPolicies" | "policyHistory" | "policySet";
+type Files = readonly Readonly<{ path: string; text: string }>[];
+
+export function policyHandlers(front: OperationContext): Pick<OperationHandlers, Names> {
+  const { runtime } = front;
+  const { journal } = runtime.place.store;
+  const inForce = (): Policies => {
+    const { gate } = runtime.inspect;
+    if (!isPolicies(gate))
+      throw refusal(wireProblem("unavailable", "this server's policies are not files", "they are where it was put together"));
+    return gate;
+  };
+  const options = (config: Pick<Config, "root" | "policies" | "groups">): PolicyOptions => ({
+    place: { folder: config.policies, label: "policies", within: config.root },
+    agents: runtime.inspect.agents,
+    groups: config.groups,
+    surface: "api",
+  });
+  const project = (): Config => {
+    if (front.config === null) throw refusal(wireProblem("unavailable", "this server has no project", "start it with `orgate up`"));
+    return front.config;
+  };
+
+  const check = (given: ToCheck, caller: Caller, gone: AbortSignal): Promise<CheckedPolicies> => {
+    front.lanes.take(caller, "check", gone);
+    return checkPoliciesInWorker(given, gone);
+  };
+  /** What is known of these very files, where they are in force; null: they have to be looked at. */
+  const inForceAs = (read: ReadFolder): CheckedPolicies | null => {
+    const { gate, agents } = runtime.inspect;
+    if (!isPolicies(gate) || read.kind !== "folder") return null;
+    const { filesDigest, warnings, cases } = gate.current();
+    return filesDigest === digestFolder(withAgents(read.folder, agents)).filesDigest ? { ok: true, problems: [], warnings, cases } : null;
+  };
+
+  return {
+    policies: async () => {
+      const { digest, policies, cast } = inForce().current();
+      const speaksOf = agentsFor(cast);
+      const shown = policies.map((p) => ({
+        id: p.id,
+        file: p.file,
+        line: p.line,
+        effect: p.json.effect,
+        surface: findPolicySurface(p),
+        shadow: p.shadow,
+        annotations: p.json.annotations ?? {},
+        agents: speaksOf(p.json),
+      }));
+      return json({ digest, policies: shown });
+    },
+    policyFiles: async ({ caller, gone }) => {
+      const at = options(project());
+      const read = readPolicyFolder(at.place);
+      const { problems, warnings, cases } = inForceAs(read) ?? (await check({ ...at, read }, caller, gone));
+      const { policies, tables } = read.kind === "folder" ? read.folder : { policies: [], tables: [] };
+      const shown = [...policies.map((file) => ({ ...file, table: false })), ...tables.map((file) => ({ ...file, table: true }))]
+        .map(({ path, text, surface, shadow, table }) => ({ path, text, surface, shadow, table }))
+        .sort((a, b) => (a.path < b.path ? -1 : 1));
+      return json({ files: shown, problems, warnings, cases });
+    },
+    checkPolicies: async ({ body, caller, gone }) =>
+      json(await check({ ...options(project()), ...readFiles(body.files, "policies") }, caller, gone)),
+    evaluatePolicies: async ({ body }) => {
+      const read = caseSchema.safeParse({ name: "asked", verdict: "allow", ...body });
+      if (!read.success) throw refusal(unreadable("the action", read.error));
+      const c = read.data;
+      const loaded = inForce().current();
+      const gate = loaded.gateFor(c.surface);
+      if (c.user !== undefined) {
+        const { verdict, read: seen } = gate.decideFor(c.user, toUserAct(c));
+        return json({ verdict, read: seen });
+      }
+      const why = unaskable(c, loaded.cast);
+      if (why !== null) throw refusal(wireProblem("bad-request", why.detail, why.hint));
+      const { verdict, read: seen } = decideCase(c, gate, loaded.cast.tools);
+      return json({ verdict, read: seen });
+    },
+    applyPolicies: async ({ body, caller }) => json(await apply(body, caller)),
+    policyHistory: async ({ query }) => json(await policyHistory(journal, { before: query.before ?? null, limit: query.limit })),
+    policySet: async ({ params }) => {
+      const set = await findSet(journal, params.digest);
+      const files = await readSet(journal, set);
+      return json({
+        digest: set.digest,
+        files: set.files,
+        at: set.at,
+        by: set.by,
+        texts: files,
+        appliable: listAppliableFiles(files).length,
+      });
+    },
+  };
+
+  /** The same steps as `orgate policy apply`; then in force here (G40). */
+  async function apply({ files, set, reason }: Candidate, { principal: by, person }: Caller): Promise<unknown> {
+    const config = project();
+    const candidate = set === undefined ? readFiles(files ?? [], "candidate") : await candidateOf(set);
+    const where = { journal, now: NODE.clock.now };
+    const plan = await planChange(where, options(config), candidate, { by, user: person.name });
+    if (plan.kind === "refused") throw new FaultError({ kind: "policies-refused", problems: plan.problems });
+    if (plan.kind === "denied")
+      throw new FaultError({ kind: "not-permitted", user: person.name, what: "edit policies", reason: plan.problems[0].detail });
+    if (plan.changes.length > 0) {
+      await applyChange(where, config.root, plan, { by, reason });
+      await inForce().reload();
+    }
+    return { digest: inForce().current().digest, changes: plan.changes };
+  }
+
+  async function candidateOf(set: string): Promise<ReturnType<typeof readFiles>> {
+    const known = await findSet(journal, set);
+    return readFiles(listAppliableFiles(await readSet(journal, known)), `set ${known.files.slice(0, 12)}`);
+  }
+}
+
+type Candidate = Readonly<{ files?: Files; set?: string; reason: string }>;

@@ -1,0 +1,132 @@
+import { FaultError, type ScheduleSpec, sessionId } from "@orgate/core";
+import type { StandingSchedule } from "@orgate/core/journal";
+import { type OperationRequest, wireProblem } from "@orgate/core/wire";
+import { projectScheduleSchema } from "../../config/schedule-schema.ts";
+import { openCalendar } from "../../schedules/calendar.ts";
+import { specOf } from "../../schedules/declaring.ts";
+import type { ScheduleDesk, ScheduleView, WantedSchedule } from "../../schedules/operations.ts";
+import { type Act, act } from "../access.ts";
+import type { OperationContext } from "../context.ts";
+import type { OperationHandlers } from "../execute.ts";
+import type { IdempotencyKey } from "../idempotency.ts";
+import { type PageSource, page, whole } from "../paging.ts";
+import { refusal } from "../refusal.ts";
+import { json } from "../result.ts";
+
+type Names =
+  | "schedules"
+  | "schedule"
+  | "addSchedule"
+  | "pauseSchedule"
+  | "resumeSchedule"
+  | "removeSchedule"
+  | "runSchedule"
+  | "retrySchedule"
+  | "scheduleHistory"
+  | "scheduleNext";
+
+export function scheduleHandlers({
+  schedules: desk,
+  floor,
+  cursors,
+}: Pick<OperationContext, "schedules" | "floor" | "cursors">): Pick<OperationHandlers, Names> {
+  const calendar = openCalendar();
+  const told = async (view: ScheduleView | Promise<ScheduleView>, may: May) => json(offered(await view, may));
+  return {
+    schedules: async ({ query, may }) => {
+      const { items, next } = await page(cursors, query, {
+        ...inOrder(await desk.standing(), query, desk.stateOf),
+        shows: (one) => may(observing(one)),
+      });
+      return json({ items: items.map((one) => offered(desk.view(one), may)), next });
+    },
+    schedule: async ({ params, may }) => {
+      const found = await desk.show(params.schedule);
+      if (found === null) throw refusal(wireProblem("not-found", `there is no schedule \`${params.schedule}\``, "list them"));
+      return told(found, may);
+    },
+    addSchedule: async ({ body: { schedule, ...written }, caller, once, may }) => {
+      const before = once.again ? await desk.show(schedule) : null;
+      if (before !== null && before.from === null && before.spec.owner === caller.principal.id) return told(before, may); // a crash cut its answer off
+      return told(desk.add(schedule, specFrom(written, caller.principal.id, calendar), caller.person), may);
+    },
+    pauseSchedule: async ({ params, body, caller, may }) => told(desk.pause(params.schedule, body.reason, caller.person), may),
+    resumeSchedule: async ({ params, body, caller, may }) => told(desk.resume(params.schedule, body.reason, caller.person), may),
+    removeSchedule: async ({ params, body, caller, may }) => told(desk.remove(params.schedule, body.reason, caller.person), may),
+    runSchedule: async ({ params, caller, once }) => {
+      const session = await desk.run(params.schedule, caller.person, wantedBy(once));
+      floor.wake(session);
+      return json({ schedule: params.schedule, session });
+    },
+    retrySchedule: async ({ params, body, caller, once }) => {
+      const session = await desk.retry(params.schedule, body.dueAt ?? null, caller.person, wantedBy(once));
+      floor.wake(session);
+      return json({ schedule: params.schedule, session });
+    },
+    scheduleHistory: async ({ params, query }) =>
+      json(
+        await page(cursors, query, {
+          read: async (after, most) => desk.history(params.schedule, { before: after === null ? null : whole(after), most }),
+          place: ({ seq }) => String(seq),
+          shows: () => true,
+        }),
+      ),
+    scheduleNext: async ({ params, query }) => json({ schedule: params.schedule, next: await desk.next(params.schedule, query.most) }),
+  };
+}
+
+/** The same for the same key: asked again, it is the one that there is. */
+const wantedBy = ({ intent, again }: Pick<IdempotencyKey, "intent" | "again">): WantedSchedule => ({
+  session: sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`),
+  again,
+});
+
+type May = (wanted: Act) => boolean;
+const doing =
+  (kind: "observe" | "edit-schedule" | "run-schedule") =>
+  ({ schedule, spec }: Pick<ScheduleView, "schedule" | "spec">): Act =>
+    act(kind, "schedule", { id: schedule, agent: spec.agent, requester: spec.owner });
+export const observing = doing("observe");
+const editing = doing("edit-schedule");
+const running = doing("run-schedule");
+/** With what its caller may do with it: what would be refused need not be offered. */
+const offered = (view: ScheduleView, may: May) => ({ ...view, may: { edit: may(editing(view)), run: may(running(view)) } });
+
+type Sought = OperationRequest<"schedules">["query"];
+/** A place is what its row is sorted by: one that comes or goes meanwhile moves none of the others to another page. */
+function inOrder(
+  all: readonly StandingSchedule[],
+  { agent, state, text, order }: Sought,
+  stateOf: ScheduleDesk["stateOf"],
+): Omit<PageSource<StandingSchedule>, "shows"> {
+  const place = (one: StandingSchedule): string => (order === "name" ? one.schedule : `${need(one)} ${one.schedule}`);
+  const rows = all
+    .filter(
+      (one) =>
+        (agent === undefined || one.spec.agent === agent) &&
+        (state === undefined || stateOf(one) === state) &&
+        (text === undefined || one.schedule.toLowerCase().includes(text.toLowerCase())),
+    )
+    .map((one) => ({ one, at: place(one) }))
+    .sort((a, b) => (a.at < b.at ? -1 : 1));
+  return {
+    place,
+    read: async (after, most) => {
+      const first = after === null ? 0 : rows.findIndex(({ at }) => at > after);
+      return first < 0 ? [] : rows.slice(first, first + most).map(({ one }) => one);
+    },
+  };
+}
+const need = ({ state, failures, last }: StandingSchedule): number =>
+  state === "stopped" ? 0 : failures > 0 || (last !== null && last.ending !== null && last.ending !== "completed") ? 1 : 2;
+
+function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
+  const read = projectScheduleSchema.safeParse(written);
+  if (read.success) return specOf(read.data, owner, calendar);
+  const [issue] = read.error.issues;
+  throw new FaultError({
+    kind: "usage",
+    detail: `\`${issue?.path.join(".") ?? ""}\`: ${issue?.message ?? "not understood"}`,
+    hint: "docs/guide/schedules.md has every setting",
+  });
+}

@@ -1,0 +1,128 @@
+import { FaultError, type SessionId, seq } from "@orgate/core";
+import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
+import { hasWords, searchWords } from "@orgate/core/journal/view";
+import { haltOnSession } from "../../runtime/people/halted.ts";
+import { act } from "../access.ts";
+import { aboutSession } from "../acts.ts";
+import type { OperationContext } from "../context.ts";
+import type { OperationHandlers } from "../execute.ts";
+import { forkSession, mustBeFree, mustBeOwn, openUnderCallersId } from "../open-session.ts";
+import { page, pair, whole } from "../paging.ts";
+import { json } from "../result.ts";
+import { type TurnView, turnsOf } from "./turns.ts";
+
+type ListedSession = SessionSummary & Readonly<{ halted: StandingHalt | null }>;
+type Names =
+  | "sessions"
+  | "openSession"
+  | "session"
+  | "events"
+  | "turns"
+  | "say"
+  | "steer"
+  | "cancel"
+  | "clear"
+  | "compact"
+  | "chooseModel"
+  | "fork"
+  | "close";
+
+/** What a session is found by in a list, beside what was said in it. */
+const listedText = ({ session, external, title, agent, principal }: SessionSummary): string =>
+  [session, external ?? "", title ?? "", agent, principal.id].join(" ");
+
+/** W580 Whether a session fits what is searched for. Who may see it is asked for each one that fits. */
+async function fitting(views: OperationContext["views"], text: string | undefined): Promise<(one: SessionSummary) => boolean> {
+  if (text === undefined) return () => true;
+  const words = searchWords(text);
+  const said = new Set(await views.said(words));
+  return (one) => hasWords(listedText(one), words) || said.has(one.session);
+}
+
+export function sessionHandlers({ runtime, floor, cursors, views }: OperationContext): Pick<OperationHandlers, Names> {
+  const mustBe = async (session: SessionId): Promise<SessionSummary> => {
+    const found = await runtime.inspect.session(session);
+    if (found === null) throw new FaultError({ kind: "session-unknown", session });
+    return found;
+  };
+  /** Q683 */
+  const listed = async (found: readonly SessionSummary[]): Promise<readonly ListedSession[]> => {
+    const { orders, store } = runtime.place;
+    await orders.refresh();
+    const { halts } = orders.now();
+    const { journal } = store;
+    return Promise.all(
+      found.map(async (s) => ({ ...s, halted: await haltOnSession({ journal, halts, isHeld: store.holder(s.session) !== null }, s) })),
+    );
+  };
+  return {
+    sessions: async ({ query, may }) => {
+      const fits = await fitting(views, query.text);
+      return json(
+        await page<ListedSession>(cursors, query, {
+          read: async (after, most) => {
+            const at = pair(after);
+            const before = at === null ? null : { openedAt: Number(at[0]) as SessionSummary["openedAt"], session: at[1] as SessionId };
+            return listed(await runtime.inspect.sessions({ state: query.state ?? null, agent: query.agent ?? null, before, most }));
+          },
+          place: ({ openedAt, session }) => `${openedAt} ${session}`,
+          shows: (one) => fits(one) && may(act("observe", "session", aboutSession(one))),
+        }),
+      );
+    },
+    openSession: async ({ body, caller, once }) => {
+      const { agent, id = once.external, labels = [] } = body;
+      return json(await openUnderCallersId(runtime, caller, { agent, id, labels }, once));
+    },
+    session: async ({ params }) => json((await listed([await mustBe(params.session)]))[0]),
+    events: async ({ params, query }) => {
+      const entries = await runtime.place.store.journal.read(params.session, seq(query.after), query.limit);
+      const last = entries.at(-1);
+      return json({ entries, next: last === undefined || entries.length < query.limit ? null : last.seq });
+    },
+    turns: async ({ params, query }) =>
+      json(
+        await page<TurnView>(cursors, query, {
+          async read(after, most) {
+            const rows: TurnView[] = [];
+            for await (const turn of turnsOf(runtime, params.session)) {
+              if (turn.turn > whole(after)) rows.push(turn);
+              if (rows.length === most) break;
+            }
+            return rows;
+          },
+          place: ({ turn }) => String(turn),
+          shows: () => true,
+        }),
+      ),
+    say: async ({ params, body, caller, once }) =>
+      json(await floor.send({ session: params.session, wish: { kind: "follow-up", ...body }, as: caller.person, id: once.intent })),
+    steer: async ({ params, body, caller, once }) =>
+      json(await floor.send({ session: params.session, wish: { kind: "steer", ...body }, as: caller.person, id: once.intent })),
+    cancel: async ({ params, body, caller, once }) => {
+      const wish = { kind: body.all ? "cancel-all" : "cancel", reason: body.reason } as const;
+      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+    },
+    clear: async ({ params, caller, once }) =>
+      json(await floor.send({ session: params.session, wish: { kind: "clear" }, as: caller.person, id: once.intent })),
+    compact: async ({ params, body, caller, once }) => {
+      const wish = { kind: "compact", tokens: body.tokens ?? null } as const;
+      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+    },
+    chooseModel: async ({ params, body, caller, once }) => {
+      const wish = { kind: "choose-model", model: body.model } as const;
+      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+    },
+    fork: async ({ params, body, caller, once }) => {
+      const { at, id = once.external } = body;
+      mustBeFree(id, once);
+      const how = { id, principal: caller.principal, ...(at === undefined ? {} : { at }) };
+      const there = id === once.external ? await runtime.sessions.find(id) : null;
+      return json(mustBeOwn(there ?? (await forkSession(runtime, params.session, how)), caller.principal, id));
+    },
+    close: async ({ params, body, caller }) => {
+      const found = await mustBe(params.session);
+      return json(found.state === "closed" ? found : await runtime.sessions.close(params.session, body.reason, caller.principal));
+    },
+  };
+}

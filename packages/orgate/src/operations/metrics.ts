@@ -1,0 +1,226 @@
+/**
+ * Counters and gauges, the same in JSON and in Prometheus' own text.
+ *
+ * W80 what agents do is counted from the journal, once each, whichever process did it, from the start of the server on; what stands is looked up when asked.
+ * W81 a caller is shown the figures of the agents that it may see; those of the server itself only where it may see the project.
+ * W82 no value of a label comes from what models or people say, so that there are never more series than agents, tools, models, routes and endings.
+ */
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
+import type { OperationOutput } from "@orgate/core/wire";
+import { errorMessage } from "../node/error-message.ts";
+import type { Runtime } from "../runtime/api.ts";
+import { type Act, act } from "./access.ts";
+import type { Log } from "./logs.ts";
+
+export type Metric = OperationOutput<"metrics">["metrics"][number];
+type Sample = Metric["samples"][number];
+type Labels = Readonly<Record<string, string>>;
+
+export type Metrics = Readonly<{
+  /** Of the server itself. */
+  request(request: Readonly<{ route: string; method: string; status: number; ms: number }>): void;
+  shown(to: Readonly<{ sees(agent: string): boolean; may(act: Act): boolean }>): Promise<readonly Metric[]>;
+  close(): void;
+}>;
+
+export type MetricsNeed = Readonly<{
+  runtime: Runtime;
+  log: Log;
+  gauges(): Readonly<Record<string, readonly [number, string]>>;
+}>;
+
+const BUCKETS_MS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
+const MOST_SERIES = 5_000;
+const MOST_SESSIONS = 20_000;
+
+export function openMetrics({ runtime, log, gauges }: MetricsNeed): Metrics {
+  const counters = new Map<string, Counter>();
+  const stop = new AbortController();
+  const lag = monitorEventLoopDelay({ resolution: 20 });
+  lag.enable();
+  const agents = new Map<SessionId, string>();
+  const known = new Set(runtime.inspect.agents.map(({ name }) => name));
+
+  const counter = (name: string, help: string): Counter => {
+    const found = counters.get(name) ?? counterOf(name, help);
+    counters.set(name, found);
+    return found;
+  };
+  const requests = counter("orgate_http_requests_total", "HTTP requests, by route and status.");
+  const took = histogramOf("orgate_http_request_duration_ms", "How long HTTP requests took.", BUCKETS_MS);
+
+  async function agentOf(stream: StreamId): Promise<string | null> {
+    if (!isSessionStream(stream)) return null;
+    const found = agents.get(stream) ?? (await runtime.inspect.session(stream))?.agent ?? null;
+    if (found === null) return null;
+    if (agents.size >= MOST_SESSIONS) agents.delete(agents.keys().next().value ?? stream);
+    agents.set(stream, found);
+    return known.has(found) ? found : "(gone)";
+  }
+
+  async function heard(entry: Entry): Promise<void> {
+    const agent = await agentOf(entry.stream);
+    if (agent === null) return;
+    for (const { name, help, labels, by = 1 } of countsIn(entry)) counter(name, help).add({ agent, ...labels }, by);
+    told(log, agent, entry);
+  }
+
+  /** It reads the journal at its own pace. */
+  async function follow(): Promise<void> {
+    for await (const one of runtime.subscribe({ all: true }, { after: "now", signal: stop.signal }))
+      if (one.kind === "entry") await heard(one.entry);
+  }
+  void follow().catch((error: unknown) => {
+    if (!stop.signal.aborted) log("error", "metrics.stopped", { error: errorMessage(error) });
+  });
+
+  async function standing(): Promise<readonly Metric[]> {
+    const questions = new Map<string, number>();
+    for (let after = 0; ; ) {
+      const page = await runtime.approvals.list({ after, most: 500 });
+      for (const { agent } of page) questions.set(agent, (questions.get(agent) ?? 0) + 1);
+      after = page.at(-1)?.arrival ?? after;
+      if (page.length < 500) break;
+    }
+    const sessions = runtime.place.store.tally().map(({ agent, state, count }) => sample({ agent, state }, count));
+    const memory = process.memoryUsage();
+    const server: Readonly<Record<string, readonly [number, string]>> = {
+      ...gauges(),
+      orgate_event_loop_delay_p99_ms: [
+        lag.percentile(99) / 1e6,
+        "How late the event loop was, at the 99th percentile since the last look.",
+      ],
+      orgate_memory_rss_bytes: [memory.rss, "Memory of the process."],
+      orgate_memory_heap_bytes: [memory.heapUsed, "Of it, what its own objects use."],
+    };
+    lag.reset();
+    return [
+      { name: "orgate_sessions", help: "Sessions, by agent and state.", type: "gauge", samples: sessions },
+      {
+        name: "orgate_open_questions",
+        help: "Questions that wait for a person.",
+        type: "gauge",
+        samples: [...questions].map(([agent, count]) => sample({ agent }, count)),
+      },
+      ...Object.entries(server).map(([name, [value, help]]): Metric => ({ name, help, type: "gauge", samples: [sample({}, value)] })),
+    ];
+  }
+
+  return {
+    request({ route, method, status, ms }) {
+      requests.add({ route, method: METHODS.has(method) ? method : "other", status: String(status) }, 1);
+      took.add({ route }, ms);
+    },
+    async shown({ sees, may }) {
+      const whole = may(act("observe", "project"));
+      const isShown = ({ labels }: Sample): boolean => (labels.agent === undefined ? whole : sees(labels.agent));
+      const all = [...[...counters.values()].map((one) => one.metric()), took.metric(), ...(await standing())];
+      return all.map((metric) => ({ ...metric, samples: metric.samples.filter(isShown) })).filter(({ samples }) => samples.length > 0);
+    },
+    close() {
+      stop.abort();
+      lag.disable();
+    },
+  };
+}
+const METHODS = new Set(["GET", "POST"]);
+
+type Count = Readonly<{ name: string; help: string; labels: Labels; by?: number }>;
+
+function countsIn({ event: e }: Entry): readonly Count[] {
+  switch (e.kind) {
+    case "turn.started":
+      return [{ name: "orgate_turns_started_total", help: "Turns begun.", labels: {} }];
+    case "turn.ended":
+      return [{ name: "orgate_turns_ended_total", help: "Turns, by ending.", labels: { ending: e.ending } }];
+    case "model.replied": {
+      const help = "Tokens, by direction.";
+      const tokens = (direction: string, by: number): Count => ({ name: "orgate_tokens_total", help, labels: { direction }, by });
+      return [
+        { name: "orgate_model_replies_total", help: "Replies of models.", labels: {} },
+        tokens("input", e.usage.input),
+        tokens("output", e.usage.output),
+      ];
+    }
+    case "model.failed":
+      return [{ name: "orgate_model_failures_total", help: "Model calls that failed.", labels: {} }];
+    case "gate.decided":
+      return [{ name: "orgate_decisions_total", help: "Decisions of the gate, by verdict.", labels: { verdict: e.verdict.kind } }];
+    case "act.ended":
+      return [{ name: "orgate_calls_ended_total", help: "Calls of tools, by outcome.", labels: { outcome: e.outcome.kind } }];
+    case "approval.asked":
+      return [{ name: "orgate_questions_total", help: "Questions put to people.", labels: {} }];
+    default:
+      return [];
+  }
+}
+
+/** Turns in the log: when they begin and what they took. */
+function told(log: Log, agent: string, { stream, event: e }: Entry): void {
+  if (e.kind === "turn.started") log("info", "turn.started", { session: stream, agent, turn: e.turn, intent: e.intent });
+  if (e.kind !== "turn.ended") return;
+  const tokens = e.usage.input + e.usage.output;
+  log("info", "turn.ended", { session: stream, agent, turn: e.turn, ending: e.ending, iterations: e.iterations, tokens, ms: e.activeMs });
+}
+
+type Counter = Readonly<{ add(labels: Labels, by: number): void; metric(): Metric }>;
+const sample = (labels: Labels, value: number, suffix = ""): Sample => ({ labels, value, suffix });
+const keyOf = (labels: Labels): string => JSON.stringify(Object.entries(labels));
+
+function counterOf(name: string, help: string): Counter {
+  const series = new Map<string, { readonly labels: Labels; value: number }>();
+  return {
+    add(labels, by) {
+      const key = keyOf(labels);
+      const found = series.get(key) ?? { labels, value: 0 };
+      if (!series.has(key) && series.size >= MOST_SERIES) return;
+      found.value += by;
+      series.set(key, found);
+    },
+    metric: () => ({ name, help, type: "counter", samples: [...series.values()].map(({ labels, value }) => sample(labels, value)) }),
+  };
+}
+
+function histogramOf(name: string, help: string, bounds: readonly number[]): Counter {
+  const series = new Map<string, { readonly labels: Labels; readonly counts: number[]; sum: number; all: number }>();
+  return {
+    add(labels, value) {
+      const key = keyOf(labels);
+      const one = series.get(key) ?? { labels, counts: bounds.map(() => 0), sum: 0, all: 0 };
+      if (!series.has(key) && series.size >= MOST_SERIES) return;
+      for (const [i, bound] of bounds.entries()) if (value <= bound) one.counts[i] = (one.counts[i] ?? 0) + 1;
+      one.sum += value;
+      one.all += 1;
+      series.set(key, one);
+    },
+    metric: () => ({
+      name,
+      help,
+      type: "histogram",
+      samples: [...series.values()].flatMap(({ labels, counts, sum, all }) => [
+        ...bounds.map((le, i) => sample({ ...labels, le: String(le) }, counts[i] ?? 0, "_bucket")),
+        sample({ ...labels, le: "+Inf" }, all, "_bucket"),
+        sample(labels, sum, "_sum"),
+        sample(labels, all, "_count"),
+      ]),
+    }),
+  };
+}
+
+export function prometheusText(metrics: readonly Metric[]): string {
+  const lines = metrics.flatMap(({ name, help, type, samples }) => [
+    `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`,
+    `# TYPE ${name} ${type}`,
+    ...samples.map(({ labels, value, suffix }) => `${name}${suffix}${labelText(labels)} ${value}`),
+  ]);
+  return `${lines.join("\n")}\n`;
+}
+
+function labelText(labels: Labels): string {
+  const all = Object.entries(labels).map(
+    ([name, value]) => `${name}="${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`,
+  );
+  return all.length === 0 ? "" : `{${all.join(",")}}`;
+}

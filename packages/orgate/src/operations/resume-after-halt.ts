@@ -1,0 +1,118 @@
+/**
+ * What a halt kept from beginning. Words that come for an agent while its work is halted become entries and wait in their session, which is idle: no wish is
+ * left in the inbox, and no turn wants driving, so nothing else would look at it again.
+ *
+ * S185 when a halt is lifted, by whichever process, what was said to those it held begins; also when the server was not there at that moment.
+ * Q362 so does what a person answered while it was halted: its turn is open, and nobody drives it.
+ * S195 a session that cannot be read (erased, damaged) holds back none of the others.
+ */
+import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
+import type { Runtime } from "../runtime/api.ts";
+
+/** It held this scope from then on, and does no more. */
+type Lift = Readonly<{ scope: string; since: Millis }>;
+export type Lifting = Readonly<{ stop(): void }>;
+
+const PAGE = 500;
+/** At a start, which is not to wait for long journals: what was said before the last so many entries is begun by the next word to its session. */
+const MOST_AT_START = 20_000;
+/** Clocks of several writers differ a little. */
+const SLACK_MS = 60_000;
+
+/** What may have happened in a session during a halt, and wait for its end. */
+const HELD_BACK: ReadonlySet<Entry["event"]["kind"]> = new Set(["input.queued", "approval.answered", "approval.expired"]);
+
+type Ports = Readonly<{
+  runtime: Pick<Runtime, "place" | "inspect">;
+  wake(session: SessionId): void;
+  failed(error: unknown, session: SessionId | null): void;
+}>;
+
+export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
+  const { journal } = runtime.place.store;
+  const standing = new Map<string, Millis>();
+  let seen: Seq = seq(0);
+  let isStart = true;
+
+  function liftsIn({ at, event: e }: Entry): readonly Lift[] {
+    if (e.kind === "work.halted" && !standing.has(e.scope)) standing.set(e.scope, at);
+    if (e.kind !== "work.resumed") return [];
+    const lifted = [...standing].filter(([scope]) => e.scope === "all" || e.scope === scope);
+    for (const [scope] of lifted) standing.delete(scope);
+    return lifted.map(([scope, since]) => ({ scope, since }));
+  }
+
+  async function look(): Promise<void> {
+    const lifts = new Map<string, Lift>(); // of one scope the last: what an earlier one let go has begun, or is held by this one too
+    for (;;) {
+      const entries = await journal.read(HALT, seen, PAGE);
+      for (const entry of entries) for (const lift of liftsIn(entry)) lifts.set(lift.scope, lift);
+      seen = entries.at(-1)?.seq ?? seen;
+      if (entries.length < PAGE) break;
+    }
+    const least = isStart ? (await journal.position()) - MOST_AT_START : 0;
+    isStart = false;
+    for (const lift of lifts.values()) await letGo(lift, least);
+  }
+
+  async function letGo({ scope, since }: Lift, least: number): Promise<void> {
+    for (const session of await heldSince(millis(since - SLACK_MS), least)) {
+      try {
+        if (await isHeldBack(session, scope)) wake(session);
+      } catch (error) {
+        failed(error, session);
+      }
+    }
+  }
+
+  async function isHeldBack(session: SessionId, scope: string): Promise<boolean> {
+    const summary = await journal.session(session);
+    if (summary?.state === "running" || summary?.state === "waiting") return true; // an answer waits: whoever drives it looks at what still holds it
+    if (summary?.state !== "idle" || (scope !== "all" && scope !== `agent:${summary.agent}`)) return false;
+    return (await runtime.inspect.state(session)).followUps.length > 0;
+  }
+
+  /** Those to which something was said since then, whose turn was ended by a halt, or in which a person answered or an approval request expired. */
+  async function heldSince(since: Millis, least: number): Promise<ReadonlySet<SessionId>> {
+    const found = new Set<SessionId>();
+    for (let after = Math.max(await positionBefore(since), least, 0); ; ) {
+      const page = await journal.tail(after, PAGE);
+      for (const one of page) {
+        if (one.kind !== "entry" || !isSessionStream(one.stream)) continue;
+        const { event } = one.entry;
+        if (HELD_BACK.has(event.kind) || (event.kind === "turn.ended" && event.ending === "halted")) found.add(one.stream);
+      }
+      after = page.at(-1)?.position ?? after;
+      if (page.length < PAGE) return found;
+    }
+  }
+
+  /** Positions are in the order of time, or nearly. */
+  async function positionBefore(since: Millis): Promise<number> {
+    let [low, high] = [0, await journal.position()];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const [one] = await journal.tail(middle, 1);
+      if (one !== undefined && one.at < since) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  let isLooking = false;
+  let isDue = false;
+  const soon = (): void => {
+    isDue = isLooking;
+    if (isLooking) return;
+    isLooking = true;
+    void look()
+      .catch((error: unknown) => failed(error, null))
+      .finally(() => {
+        isLooking = false;
+        if (isDue) soon();
+      });
+  };
+  const stop = journal.watch((stream) => (stream === HALT || stream === null) && soon());
+  soon();
+  return { stop };
+}

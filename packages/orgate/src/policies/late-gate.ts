@@ -1,0 +1,144 @@
+/**
+ * A gate that asks elsewhere before an action is begun: a service, a queue, another team's rules. It stands behind a gate that decides at once, and
+ * can only narrow what that one permits. Closed by default: an error, an answer that makes no sense and no answer within the time limit deny.
+ */
+import {
+  type Action,
+  AwaitsGate,
+  type Counts,
+  canonical,
+  type Decision,
+  doingOf,
+  type Facts,
+  FaultError,
+  type Gate,
+  PLAIN_TERMS,
+  type PolicyId,
+  type Principal,
+  policyId,
+  type Surface,
+  type Verdict,
+} from "@orgate/core";
+
+/** The facts of an action as plain data: it can be sent as JSON. */
+export type LateFacts = Readonly<{
+  agent: string;
+  onBehalfOf: Principal;
+  surface: Surface;
+  labels: readonly string[];
+  /** Calls of this tool that were allowed so far. */
+  calls: Counts;
+  /** Tokens. */
+  spent: Counts;
+  cents: Counts | null;
+  media: readonly string[];
+}>;
+
+export type LateAnswer =
+  | Readonly<{ kind: "allow" }>
+  | Readonly<{ kind: "deny"; reason: string }>
+  /** A person is asked. */
+  | Readonly<{ kind: "ask"; question: string }>;
+
+export type LateGateOptions<G extends Gate> = Readonly<{
+  /** Named in decisions as the policy `late/NAME`. */
+  name: string;
+  /** Decides first; only what it allows or asks about is put to `answer`. */
+  gate: G;
+  answer(action: Action, facts: LateFacts, signal: AbortSignal): Promise<LateAnswer>;
+  /** Denied after so long; 10 s unless given. */
+  timeoutMs?: number;
+  /** How long an answer counts for the same action under the same facts; 1 s unless given. */
+  freshMs?: number;
+}>;
+
+type Asked = { readonly answered: Promise<void>; answer: LateAnswer | null; at: number };
+
+const KEPT = 1_000;
+
+/** The late answer counts for the facts it was asked with: when labels, counters or the policies' verdict have changed meanwhile, it is asked again. */
+export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_000, freshMs = 1_000 }: LateGateOptions<G>): G {
+  if (!/^[\w-]{1,64}$/.test(name) || typeof answer !== "function" || typeof gate?.decide !== "function")
+    throw new FaultError({
+      kind: "usage",
+      detail: "`lateGate` was called wrongly",
+      hint: "such as { name, gate: cedarPolicies(…), answer }",
+    });
+  const policy = policyId(`late/${name}`);
+  const asked = new Map<string, Asked>();
+
+  function ask(key: string, action: Action, facts: LateFacts): Asked {
+    const late: Asked = {
+      answer: null,
+      at: 0,
+      answered: withinTime((signal) => answer(action, facts, signal), timeoutMs).then((came) => {
+        late.answer = came;
+        late.at = Date.now();
+      }),
+    };
+    asked.delete(key);
+    asked.set(key, late);
+    for (const [old, { answer: over }] of asked) if (asked.size > KEPT && over !== null) asked.delete(old);
+    return late;
+  }
+
+  function decide(action: Action, facts: Facts): Decision {
+    const first = gate.decide(action, facts);
+    if (first.verdict.kind !== "allow" && first.verdict.kind !== "ask") return first;
+    const plain = toPlain(action, facts);
+    const key = canonical({ action, facts: plain, verdict: first.verdict, read: first.read, slice: first.slice });
+    const known = asked.get(key);
+    if (known !== undefined && known.answer !== null && Date.now() - known.at <= freshMs)
+      return { ...first, verdict: narrowed(first.verdict, known.answer, policy) };
+    const waiting = known !== undefined && known.answer === null ? known : ask(key, action, plain);
+    throw new AwaitsGate(key, waiting.answered);
+  }
+
+  return new Proxy(gate, { get: (of, property) => (property === "decide" ? decide : Reflect.get(of, property)) });
+}
+
+function toPlain(action: Action, facts: Facts): LateFacts {
+  const { agent, onBehalfOf, surface, labels, spent, cents, media } = facts;
+  const doing = doingOf(action);
+  const calls = doing === null ? { turn: 0, session: 0 } : facts.calls(doing.tool);
+  return { agent, onBehalfOf, surface, labels, calls, spent, cents, media };
+}
+
+/** Never rejects: what goes wrong is a denial. */
+async function withinTime(ask: (signal: AbortSignal) => Promise<LateAnswer>, timeoutMs: number): Promise<LateAnswer> {
+  const stop = new AbortController();
+  const late = Promise.withResolvers<LateAnswer>();
+  const timer = setTimeout(() => {
+    late.resolve({ kind: "deny", reason: `no answer within ${timeoutMs} ms` });
+    stop.abort("no answer in time");
+  }, timeoutMs);
+  try {
+    return checked(await Promise.race([ask(stop.signal), late.promise]));
+  } catch (error) {
+    return { kind: "deny", reason: `it failed: ${error instanceof Error ? error.message : String(error)}` };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function checked(answer: unknown): LateAnswer {
+  const { kind, reason, question } = (typeof answer === "object" && answer !== null ? answer : {}) as Record<string, unknown>;
+  if (kind === "allow") return { kind };
+  if (kind === "deny" && typeof reason === "string") return { kind, reason };
+  if (kind === "ask" && typeof question === "string") return { kind, question };
+  return { kind: "deny", reason: 'its answer makes no sense: { kind: "allow" }, { kind: "deny", reason } or { kind: "ask", question }' };
+}
+
+function narrowed(first: Extract<Verdict, { kind: "allow" | "ask" }>, answer: LateAnswer, policy: PolicyId): Verdict {
+  const because = [...first.because, policy];
+  switch (answer.kind) {
+    case "allow":
+      return { ...first, because };
+    case "deny":
+      return { kind: "deny", by: "policy", because, faults: [], reason: answer.reason };
+    case "ask": {
+      const question = { policy, question: answer.question, terms: PLAIN_TERMS };
+      return { kind: "ask", because, asks: first.kind === "ask" ? [...first.asks, question] : [question] };
+    }
+  }
+}

@@ -1,0 +1,224 @@
+/** The types of the library's front door: what `createRuntime` takes and what a runtime can do. */
+import type {
+  Agent,
+  AnswerOf,
+  CallId,
+  Digest,
+  Embedder,
+  Entry,
+  Gate,
+  GrantId,
+  Intent,
+  Journal,
+  Json,
+  Limits,
+  Live,
+  Middleware,
+  Model,
+  Principal,
+  Resolution,
+  RunResult,
+  Schema,
+  SessionId,
+  State,
+  Surface,
+  Wish,
+} from "@orgate/core";
+import type {
+  BreakerState,
+  KnownPage,
+  KnownValue,
+  ListedDeadLetter,
+  ListedQuestion,
+  QuestionPage,
+  StandingGrant,
+  StandingHalt,
+} from "@orgate/core/journal";
+import type { FileInput, SaidInput } from "../files/file-input.ts";
+import type { Env } from "../node/env.ts";
+import type { Person } from "../store/keyring.ts";
+import type { Notify } from "./notice-webhook.ts";
+import type { QuestionView } from "./people/approvals.ts";
+import type { BreakerView } from "./people/breakers.ts";
+import type { DeadLetterView } from "./people/dead-letters.ts";
+import type { KnownEntry } from "./people/trusted-values.ts";
+import type { OpenProjectStore } from "./ports/project-store.ts";
+import type { Sessions } from "./sessions.ts";
+import type { Subscribe } from "./subscribe.ts";
+
+export type RuntimeOptions = Readonly<{
+  /** Where journal and keys lie. */
+  directory: string;
+  agents: readonly Agent[];
+  /** What decides: `cedarPolicies` reads a folder. Without policies nothing runs: there is no default that permits. */
+  gate: Gate;
+  /** On whose behalf; a session may name another. */
+  principal: Principal;
+  surface?: Surface;
+  /** Of agents whose sessions are opened elsewhere, by name: the policies of that surface join for them. */
+  surfaces?: Readonly<Record<string, Surface>>;
+  /** `worker` keeps a server's event loop free of disk waits; `main` is quicker for one-shot use. */
+  thread?: "main" | "worker";
+  synchronous?: "full" | "normal" | "off";
+  /** The model of agents that name none: `provider/name`. */
+  defaultModel?: string;
+  /** A model of one's own in place of the lookup by `provider/name`; `languageModel` makes one of any AI SDK model. */
+  model?: (agent: Agent) => Model;
+  /** Where keys and addresses of providers come from; `process.env` unless given. */
+  env?: Env;
+  /** The project's folder: its `.env` says what `env` does not. */
+  folder?: string;
+  /** Is told when a question waits for a person; `webhook` sends it on. */
+  notify?: Notify;
+  /** The developer's own code around every turn, in order; an agent's own comes after it. */
+  middleware?: readonly Middleware[];
+  /** What makes vectors of texts, for agents with knowledge: `provider/model`, or a maker of one's own. Without it, words alone are searched. */
+  embedding?: string | Embedder;
+  /** Named in notices. */
+  project?: string;
+}>;
+
+export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Readonly<{
+  /** Goes on in this session; a new one is opened without it. */
+  session?: SessionId;
+  /** Goes on in the session that has this id of the caller's own; one is opened under it when there is none. */
+  id?: string;
+  principal?: Principal;
+  labels?: readonly string[];
+  history?: readonly SaidInput[];
+  /** Shown with the input: images, PDFs, texts, 20 MiB of them. `fileAt` reads one. */
+  files?: readonly FileInput[];
+  limits?: Partial<Limits>;
+  /** Runs this session on another model from this turn on, whatever its agent names: `provider/name`. The journal keeps who chose it. */
+  model?: string;
+  /** What this turn answers with, in place of what the agent says: any Standard Schema that can describe itself, or a JSON Schema. */
+  output?: Out;
+  /** How often an answer that does not fit is asked for again; 2 unless said. */
+  outputRepairs?: number;
+  /** Cancels the turn: really stops the model call and the tools, and is journalled. */
+  signal?: AbortSignal;
+  /** The same as iterating: entries once durable, previews while words arrive. */
+  on?: (live: Live) => void;
+}>;
+
+/** What a person says, with what is shown. */
+export type RunReport = Readonly<{ text: string; files?: readonly FileInput[] }>;
+
+/** Iterate for what happens as it happens, await `result` for what came of it. Either alone is enough. */
+export type Run<Value = Json> = AsyncIterable<Live> & Readonly<{ result: Promise<RunResult<Value>> }>;
+
+export type Completed<Value = Json> = RunResult<Value> & Readonly<{ events: readonly Entry[] }>;
+
+/** By name; or itself, and then the type of what it answers with is known. */
+export type AgentRef<Value = unknown> = string | Agent<Value>;
+/** What a run answers with: by its own schema, else by its agent's. */
+export type ValueOf<Out extends Schema | undefined, Value> = Out extends Schema ? AnswerOf<Out> : unknown extends Value ? Json : Value;
+
+export type Runtime = Readonly<{
+  run<Value, const Out extends Schema | undefined = undefined>(
+    agent: AgentRef<Value>,
+    input: string,
+    options?: RunOptions<Out>,
+  ): Run<ValueOf<Out, Value>>;
+  complete<Value, const Out extends Schema | undefined = undefined>(
+    agent: AgentRef<Value>,
+    input: string,
+    options?: RunOptions<Out>,
+  ): Promise<Completed<ValueOf<Out, Value>>>;
+  /** Takes a session up where it stands: after a crash, or when what it waited for has come. */
+  resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
+  /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
+  wish(intent: Intent): Promise<"new" | "known">;
+  /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
+  followUp(session: SessionId, said: string | RunReport, as: Person): Promise<Answered>;
+  /** Opened without a turn, found, listed, forked, closed. */
+  sessions: Sessions;
+  /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
+  subscribe: Subscribe;
+  approvals: Approvals;
+  /**
+   * No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. A name that this runtime does
+   * not have is refused, unless `anyway` says that it is meant.
+   */
+  halt(scope: string, reason: string, as: Person, how?: Readonly<{ anyway?: boolean }>): Promise<void>;
+  resumeWork(scope: string, reason: string, as: Person): Promise<void>;
+  halts(): Promise<readonly StandingHalt[]>;
+  breakers: Breakers;
+  deadLetters: DeadLetters;
+  known: KnownSets;
+  /** Takes labels off a session, for good reason: what it has seen does not count as that any more. Gated as `remove-label`. */
+  unlabel(labels: Unlabel, as: Person): Promise<Answered>;
+  /** Says what became of a call that nobody could tell of. */
+  resolve(unknown: ResolveOutcome, as: Person): Promise<Answered>;
+  inspect: Inspect;
+  place: OpenProjectStore;
+  /**
+   * Leaves the turns in progress to whoever takes them up next: nothing more is begun here, what is in flight lands, and no turn is ended or cancelled.
+   * Resolves when no session is held any more; a tool that does not end keeps it waiting. `close` comes after it.
+   */
+  park(): Promise<void>;
+  close(): Promise<void>;
+}>;
+
+/** What waits for people, and what they say. Whoever answers is signed for and stands under the same check as everybody (Q41-Q43). */
+export type Approvals = Readonly<{
+  /** In the order in which they were asked; a page of 100 unless told. Reads no session. */
+  list(page?: Partial<QuestionPage>): Promise<readonly ListedQuestion[]>;
+  /** All there is to see before answering; null when it waits no more. */
+  show(approval: string): Promise<QuestionView | null>;
+  /** Bound to the digest that was shown. Throws `intent-refused` with the reason. */
+  answer(answer: Omit<Extract<Wish, { kind: "answer" }>, "kind">, as: Person): Promise<Answered>;
+  /** In force. */
+  grants(): Promise<readonly StandingGrant[]>;
+  revoke(grant: GrantId, reason: string, as: Person): Promise<void>;
+}>;
+
+/** What keeps failing and is left alone (F20-F25). */
+export type Breakers = Readonly<{
+  /** All that were ever changed, by name, as they stand now. */
+  list(): Promise<readonly BreakerView[]>;
+  /** `tool:NAME`, `model:PROVIDER/NAME` or `mcp:SERVER`; `forMs` is how long it stays open, until it is closed without. Gated as `set-breaker`. A name that no agent uses is refused, unless `anyway`. */
+  set(breaker: string, change: Readonly<{ to: BreakerState; forMs?: number; reason: string; anyway?: boolean }>, as: Person): Promise<void>;
+  reset(breaker: string, reason: string, as: Person): Promise<void>;
+}>;
+
+/** Calls that failed and were set aside (F9). */
+export type DeadLetters = Readonly<{
+  /** In the order in which they were set aside; a page of 100 unless told. Reads no session. */
+  list(page?: Partial<QuestionPage>): Promise<readonly ListedDeadLetter[]>;
+  /** Null when it is not set aside, or not any more. */
+  show(session: SessionId, call: CallId): Promise<DeadLetterView | null>;
+  dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<Answered>;
+}>;
+
+/** Trusted sets of the project: what targets are known (G94). */
+export type KnownSets = Readonly<{
+  /** By set and value; a page of 100 unless told. */
+  list(page?: Partial<KnownPage>): Promise<readonly KnownValue[]>;
+  /** Gated as `edit-known`. */
+  add(entry: KnownEntry, as: Person): Promise<void>;
+  remove(entry: KnownEntry, as: Person): Promise<void>;
+}>;
+
+export type Unlabel = Readonly<{ session: SessionId; labels: readonly string[]; why: string }>;
+
+export type ResolveOutcome = Readonly<{ session: SessionId; call: CallId; as: Resolution; note?: string }>;
+
+/** `entry` is what it became, null while whoever holds the session has not taken it; `result` is of the turn, when it was driven on here. */
+export type Answered = Readonly<{ entry: Entry | null; result: RunResult | null }>;
+
+export type Inspect = Readonly<{
+  sessions: Journal["sessions"];
+  session: Journal["session"];
+  find: Journal["find"];
+  /** The fold of all its events. Read-only: nothing is held. */
+  state(session: SessionId): Promise<State>;
+  events(session: SessionId): AsyncIterable<Entry>;
+  /** As defined: tools, model, limits. */
+  agents: readonly Agent[];
+  /** Which set of policies decides now. */
+  policies(): Digest;
+  /** What decides. */
+  gate: Gate;
+  head: OpenProjectStore["store"]["head"];
+}>;

@@ -1,0 +1,149 @@
+/** The part of a runtime that is for people: approvals, grants, halts, circuit breakers, failed calls, trusted values, labels. */
+import {
+  type Agent,
+  approvalId,
+  FaultError,
+  type Gate,
+  isFault,
+  type Journal,
+  label,
+  type RunResult,
+  type SessionId,
+  type Spoken,
+  type Wish,
+} from "@orgate/core";
+import { toAttachments } from "../files/file-input.ts";
+import { type Person, signIntent } from "../store/keyring.ts";
+import type { Answered, Approvals, Breakers, RunReport, Runtime } from "./api.ts";
+import { deliver } from "./delivery.ts";
+import { type Acting, haltWork, inForce, resumeWork, revokeGrant, viewQuestion } from "./people/approvals.ts";
+import { readBreakers, setBreaker, unknownBreaker } from "./people/breakers.ts";
+import { viewDeadLetter } from "./people/dead-letters.ts";
+import { unknownScope } from "./people/halt-scope.ts";
+import { settledFault, settledRequest } from "./people/settled-request.ts";
+import { editKnown } from "./people/trusted-values.ts";
+import type { Outside } from "./ports/outside.ts";
+import type { OpenProjectStore } from "./ports/project-store.ts";
+
+export type OperatorParts = Readonly<{
+  place: OpenProjectStore;
+  directory: string;
+  gate: Gate;
+  agents: readonly Agent[];
+  outside: Pick<Outside, "clock" | "ids">;
+  resume(session: SessionId): Promise<RunResult>;
+}>;
+
+export type OperatorApi = Pick<
+  Runtime,
+  "approvals" | "halt" | "resumeWork" | "halts" | "breakers" | "deadLetters" | "known" | "unlabel" | "resolve" | "followUp"
+>;
+
+export function operatorApi(parts: OperatorParts): OperatorApi {
+  const { place, gate, agents, outside } = parts;
+  const { journal } = place.store;
+  const { now } = outside.clock;
+  const acting = (person: Person): Acting & { readonly place: OpenProjectStore } => ({ place, gate, person });
+  const send = (session: SessionId, wish: Wish, as: Person) => sendIntent(parts, session, wish, as);
+  const standing = async () => {
+    await place.orders.refresh();
+    return inForce(place.orders, now());
+  };
+  return {
+    approvals: approvalsOf(parts, acting, async () => (await standing()).grants),
+    async halt(scope, reason, as, { anyway = false } = {}) {
+      const unknown = anyway ? null : unknownScope(agents, scope, "`{ anyway: true }` as fourth argument");
+      if (unknown !== null) throw unknown;
+      await haltWork(acting(as), scope, reason);
+    },
+    resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
+    halts: async () => (await standing()).halts,
+    breakers: breakersApi(parts, acting),
+    deadLetters: {
+      list: ({ after = 0, most = 100 } = {}) => journal.deadLetters({ after, most }),
+      show: (session, call) => viewDeadLetter(journal, session, call),
+      dismiss: ({ session, call, note = "" }, as) => send(session, { kind: "dismiss", call, note }, as),
+    },
+    known: {
+      list: ({ set = null, after = null, most = 100 } = {}) => journal.known({ set, after, most }),
+      add: (entry, as) => editKnown(acting(as), "known.added", entry, now),
+      remove: (entry, as) => editKnown(acting(as), "known.removed", entry, now),
+    },
+    unlabel: ({ session, labels, why }, as) => send(session, { kind: "unlabel", labels: labels.map(label), why }, as),
+    resolve: ({ session, call, as: resolution, note = "" }, as) => send(session, { kind: "resolve", call, as: resolution, note }, as),
+    followUp: (session, said, as) => send(session, { kind: "follow-up", ...toSpoken(said) }, as),
+  };
+}
+
+type ActAs = (person: Person) => Acting & { readonly place: OpenProjectStore };
+
+function breakersApi({ agents, place, outside }: OperatorParts, acting: ActAs): Breakers {
+  const { journal } = place.store;
+  const list: Breakers["list"] = () => readBreakers(journal, outside.clock.now());
+  const set: Breakers["set"] = async (breaker, { to, forMs = null, reason, anyway = false }, as) => {
+    const unknown = anyway ? null : unknownBreaker(agents, await list(), breaker, "`anyway: true`");
+    if (unknown !== null) throw unknown;
+    await setBreaker(acting(as), breaker, { to, forMs, reason }, outside.clock.now());
+  };
+  return { list, set, reset: (breaker, reason, as) => set(breaker, { to: "closed", reason }, as) };
+}
+
+function approvalsOf(parts: OperatorParts, acting: ActAs, grants: Approvals["grants"]): Approvals {
+  const { journal } = parts.place.store;
+  return {
+    list: ({ after = 0, most = 100 } = {}) => journal.questions({ after, most }),
+    async show(approval) {
+      const [found] = await journal.question(approvalId(approval));
+      return found === undefined ? null : viewQuestion(journal, found.session, found.approval, parts.outside.clock.now());
+    },
+    async answer(answer, as) {
+      const [found] = await journal.question(answer.approval);
+      if (found === undefined) throw await nothingOpen(journal, answer.approval, as);
+      return sendIntent(parts, found.session, { kind: "answer", ...answer }, as);
+    },
+    grants,
+    revoke: async (grant, reason, as) => void (await revokeGrant(acting(as), grant, reason)),
+  };
+}
+
+/** Signs an intent and puts it where the holder of the session sees it; drives the session here when nobody holds it. */
+async function sendIntent(
+  { place, directory, outside, resume }: OperatorParts,
+  session: SessionId,
+  wish: Wish,
+  as: Person,
+): Promise<Answered> {
+  const intent = signIntent(as, { id: outside.ids.intent(), session, at: outside.clock.now(), wish });
+  let result: RunResult | null = null;
+  const takeOver = async (): Promise<"drove" | "held"> => {
+    try {
+      result = await resume(session);
+      return "drove";
+    } catch (error) {
+      if (isFault(error, "session-held")) return "held";
+      throw error;
+    }
+  };
+  const became = await deliver({ store: place.store, directory, intent, waitMs: HOLDER_MS, takeOver });
+  if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: intent.id, detail: became.reason });
+  return { entry: became.kind === "became" ? became.entry : null, result };
+}
+
+/** How long the process that holds a session may take to answer an intent. */
+const HOLDER_MS = 10_000;
+
+function toSpoken(said: string | RunReport): Spoken {
+  const { text, files = [] } = typeof said === "string" ? { text: said } : said;
+  return files.length === 0 ? { text } : { text, files: toAttachments(files) };
+}
+
+/** Q580 */
+async function nothingOpen(journal: Journal, approval: string, as: Person): Promise<FaultError> {
+  const settled = await settledRequest(journal, approval, { me: `user:${as.name}` });
+  if (settled !== null) return settledFault(settled);
+  return new FaultError({
+    kind: "usage",
+    detail: `there is no open question \`${approval}\``,
+    hint: "`approvals.list()` shows what waits",
+  });
+}

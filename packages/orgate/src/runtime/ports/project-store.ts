@@ -1,0 +1,138 @@
+/** Opens a project for writing: journal, keys, orders, breakers and knowledge behind one value. */
+import { uptime } from "node:os";
+import { join } from "node:path";
+import {
+  type BoundedFolds,
+  type CountsPort,
+  type Embedder,
+  type Intent,
+  type Knowledge,
+  type KnowledgeStore,
+  knowledgeOn,
+  type OpenBreakers,
+  type OpenOrders,
+  openBreakers,
+  openCounts,
+  ordersOf,
+  type SessionId,
+} from "@orgate/core";
+import { trustIn } from "@orgate/core/journal";
+import { openKnowledge } from "../../knowledge/sqlite.ts";
+import { nodeClock } from "../../node/clock.ts";
+import { checkSignature, ed25519, nameKey, sha256 } from "../../node/crypto.ts";
+import { type IntentDoor, listenForIntents } from "../../store/intent-socket.ts";
+import { openStore, type Store } from "../../store/journal.ts";
+import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys } from "../../store/keyring.ts";
+import { PROOF_PORTS } from "../../store/open-read-only.ts";
+import { sweptFolds } from "../fold-sweeping.ts";
+
+export type PlaceOptions = Readonly<{
+  /** Where journal, keys and locks lie: `.orgate` of a project. */
+  directory: string;
+  thread: "main" | "worker";
+  synchronous: "full" | "normal" | "off";
+}>;
+
+/** A journal opened for writing, with its keys. One per process and project. */
+export type OpenProjectStore = Readonly<{
+  store: Store;
+  keys: ProjectKeys;
+  keyring: OpenKeyring;
+  /** Grants and halts of the whole project, as this process sees them. */
+  orders: OpenOrders;
+  /** What keeps failing, as this process sees it. */
+  breakers: OpenBreakers;
+  /** What is counted over hours and days, of this process and all others. */
+  counts: CountsPort;
+  /** Of the sessions that were driven here lately. */
+  folds: BoundedFolds;
+  /** What is remembered: opened when it is first asked for. */
+  knowledge(embedder: Embedder | null): Knowledge;
+  knowledgeStore(): KnowledgeStore;
+  /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
+  listen(drives: (session: SessionId) => boolean): Promise<IntentDoor | null>;
+  close(): Promise<void>;
+}>;
+
+export async function openPlace({ directory, thread, synchronous }: PlaceOptions): Promise<OpenProjectStore> {
+  const keys = openProjectKeys(join(directory, "keys"), ed25519);
+  const keyFor = (writer: Parameters<typeof keys.writer>[0]) => {
+    const key = keys.writer(writer);
+    return { key: key.id, sign: key.sign };
+  };
+  const trust = trustIn(keys.root().publicKey, PROOF_PORTS);
+  const store = openStore({ directory, blobKey: keys.blobKey, keyFor, trust, thread, synchronous });
+  try {
+    const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: nodeClock.now });
+    await keyring.enrol(); // before anything else is appended: a seal by an unknown key proves nothing
+    const authenticate = async (intent: Intent) => {
+      await keyring.refresh();
+      return keyring.authenticate(intent);
+    };
+    const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn(directory);
+    const listen: OpenProjectStore["listen"] = (drives) =>
+      listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
+    const folds = sweptFolds(store.journal, nodeClock.elapsed);
+    const breakers = openBreakers(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
+    return {
+      store,
+      keys,
+      keyring,
+      orders: ordersFor(store),
+      breakers,
+      counts: openCounts(store.journal, nodeClock.now, () => uptime() * 1_000),
+      folds,
+      knowledge,
+      knowledgeStore,
+      listen,
+      async close() {
+        closeKnowledge();
+        folds.clear();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** N74 opened when something is looked up or kept, and not before: where that fails, it fails like any lookup, and no agent is refused for it. */
+function knowledgeIn(directory: string) {
+  let known: KnowledgeStore | null = null;
+  let isOver = false;
+  const knowledgeStore = (): KnowledgeStore => {
+    if (isOver) throw new Error("what is known is closed");
+    known ??= openKnowledge(directory);
+    return known;
+  };
+  const late: Parameters<typeof knowledgeOn>[0] = {
+    search: (search, vector) => knowledgeStore().search(search, vector),
+    put: (item) => knowledgeStore().put(item),
+    embed: (vectors, model) => knowledgeStore().embed(vectors, model),
+    used: (ids, at) => known?.used(ids, at),
+  };
+  return {
+    knowledgeStore,
+    knowledge: (embedder: Embedder | null): Knowledge => knowledgeOn(late, embedder),
+    closeKnowledge() {
+      known?.close();
+      known = null;
+      isOver = true;
+    },
+  };
+}
+
+/** What another process orders is seen by the same look that sees its intents. */
+function ordersFor({ journal, inbox }: Store): OpenOrders {
+  const orders = ordersOf(journal, nodeClock.now);
+  return {
+    ...orders,
+    watch(changed) {
+      const stops = [orders.watch(changed), inbox.watchChanges(changed)];
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+  };
+}

@@ -1,0 +1,243 @@
+/** Drives the sessions of one runtime: takes them, runs and resumes turns, hands them over, and waits for them when it closes. */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Agent,
+  drive,
+  endsWithoutAgent,
+  type Fault,
+  FaultError,
+  type Fold,
+  followChild,
+  goUp,
+  type Held,
+  isFault,
+  type Limits,
+  type Live,
+  openBelow,
+  type Parent,
+  type RunResult,
+  type SessionId,
+  type State,
+  takeSession,
+  toResult,
+  withChosenModel,
+} from "@orgate/core";
+import type { IntentDoor } from "../store/intent-socket.ts";
+import type { AgentAssembly } from "./agent-assembly.ts";
+import type { Composed } from "./compose.ts";
+import type { Outside } from "./ports/outside.ts";
+import type { OpenProjectStore } from "./ports/project-store.ts";
+
+/** `fold` goes into the cache once nobody looks at the state any more. */
+type Drove = Readonly<{ state: State; fold: Fold | null; agent: Agent | null }>;
+export type Driver = Readonly<{ composed: Composed; agent: Agent | null; limits: Limits; until: AbortSignal }>;
+export type Taken<D> = Readonly<{ held: Held; driver: D }>;
+
+type RunnerParts = Readonly<{
+  place: OpenProjectStore;
+  outside: Outside;
+  /** Called when this process drives the session no more. */
+  silence(session: SessionId): void;
+  agents(): AgentAssembly;
+}>;
+
+export class SessionRunner {
+  readonly #parts: RunnerParts;
+  readonly #closing = new AbortController();
+  readonly #leaving = new AbortController();
+  readonly #runs = new Set<Promise<unknown>>();
+  /** Parents of the delegates that are driven here. */
+  readonly #parents = new Map<SessionId, Parent>();
+  /** How often each session is being driven here. */
+  readonly #driven = new Map<SessionId, number>();
+  #door: Promise<IntentDoor | null> | null = null;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+  }
+
+  parentOf(session: SessionId): Parent | null {
+    return this.#parents.get(session) ?? null;
+  }
+
+  /** Every run is known until it is over, so that closing can wait for it. */
+  readonly track = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    if (this.#closing.signal.aborted || this.#leaving.signal.aborted) return Promise.reject(new FaultError({ kind: "runtime-closed" }));
+    const running = work(this.#closing.signal);
+    this.#runs.add(running);
+    void running.catch(() => {}).finally(() => this.#runs.delete(running));
+    return running;
+  };
+
+  /** Drives a delegate for the session above it. */
+  driveChild(child: SessionId, stop: AbortSignal): Promise<void> {
+    const { place, outside } = this.#parts;
+    const { journal, inbox } = place.store;
+    const ground = { journal, inbox, clock: outside.clock, ids: outside.ids, signAsWriter: place.keyring.signAsWriter };
+    return followChild(ground, child, stop, (cancel) => this.#driveSession(child, () => {}, cancel));
+  }
+
+  /** Resumes a session, then those above it that waited for it. */
+  async resume(session: SessionId, watch: (live: Live) => void, until: AbortSignal): Promise<RunResult> {
+    const { place } = this.#parts;
+    const first = await this.#driveSession(session, watch, until);
+    const drove = [first];
+    await goUp({ inbox: place.store.inbox }, first.state, async (above) => {
+      const isOver = until.aborted || this.#leaving.signal.aborted;
+      const came = isOver ? null : await this.#driveSession(above, () => {}, until).catch(unlessNotHere);
+      if (came !== null) drove.push(came);
+      return came?.state ?? null;
+    });
+    const result = await this.resultOf(first.state, first.agent);
+    for (const { fold } of drove) place.folds.put(fold); // last: the next to take it changes the state
+    return result;
+  }
+
+  /** Takes a session with the agent as that session runs it: the journal says which model was chosen for it (M561). */
+  async take<D extends Pick<Driver, "composed">>(session: SessionId, find: (state: State) => D | Promise<D>): Promise<Taken<D>> {
+    const { place, outside } = this.#parts;
+    const found: D[] = [];
+    const ground = { journal: place.store.journal, counters: outside.counters, folds: place.folds };
+    const held = await takeSession(ground, session, async (state) => {
+      const driver = await find(state);
+      found.push(driver);
+      return driver.composed.facts;
+    });
+    const [driver] = found;
+    if (driver === undefined) throw new Error("a session was taken without its agent");
+    return { held, driver };
+  }
+
+  /** Takes a session for a new turn; refuses one that is closed or in the middle of a turn. */
+  async takeIdle<D extends Pick<Driver, "composed">>(session: SessionId, find: (state: State) => D): Promise<Taken<D>> {
+    const { place } = this.#parts;
+    const taken = await this.take(session, find);
+    const { held } = taken;
+    if (held.state.turn === null && !held.state.closed) return taken;
+    place.folds.put(await place.folds.mark(held.state));
+    await place.store.journal.release(held.hold);
+    throw new FaultError({ kind: held.state.closed ? "session-closed" : "session-busy", session });
+  }
+
+  /** Drives until the session waits or has ended, also through what arrived while the hold was being given back. Others reach it by socket meanwhile (W1). */
+  async drive(composed: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Omit<Drove, "agent">> {
+    const { session } = first.state;
+    this.#driven.set(session, (this.#driven.get(session) ?? 0) + 1);
+    this.#door ??= this.#parts.place.listen((s) => this.#driven.has(s));
+    try {
+      return await this.#driveOn(composed, first, limits, signal);
+    } finally {
+      const left = (this.#driven.get(session) ?? 1) - 1;
+      if (left > 0) this.#driven.set(session, left);
+      else {
+        this.#driven.delete(session);
+        this.#parts.silence(session);
+      }
+    }
+  }
+
+  /** Requests of its delegates are part of the result: the caller may answer them. */
+  async resultOf(state: State, agent: Agent | null): Promise<RunResult> {
+    const { place } = this.#parts;
+    return toResult(state, agent?.warnings ?? [], await openBelow({ journal: place.store.journal }, state), place.orders.now());
+  }
+
+  async park(): Promise<void> {
+    this.#leaving.abort("the runtime leaves");
+    await Promise.allSettled(this.#runs);
+  }
+
+  /** Cancels what runs, which the journal records, and waits for it: nothing is left half done behind a closed journal. */
+  async stop(): Promise<void> {
+    this.#closing.abort("the runtime was closed");
+    await Promise.allSettled(this.#runs);
+  }
+
+  async closeDoor(): Promise<void> {
+    await (await this.#door)?.close();
+  }
+
+  async #driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<Drove> {
+    const { held, driver } = await this.take(session, (state) => this.#driverFor(state, watch, signal));
+    const { parent, turn } = held.state;
+    if (parent !== null) this.#parents.set(session, parent);
+    try {
+      const drove = await this.drive(driver.composed, held, turn?.limits ?? driver.limits, driver.until);
+      return { ...drove, agent: driver.agent };
+    } finally {
+      this.#parents.delete(session);
+    }
+  }
+
+  /** D4 without its agent, or with one that cannot be run, a turn does not go on; but it ends when it is to end. */
+  async #driverFor(state: State, watch: (live: Live) => void, until: AbortSignal): Promise<Driver> {
+    const agents = this.#parts.agents();
+    try {
+      const agent = withChosenModel(agents.find(state.agent.name), state.chosen);
+      return { composed: agents.assemble(agent, watch), agent, limits: agent.limits, until };
+    } catch (error) {
+      if (!isFault(error) || !(await this.#isToEnd(state.session, until))) throw error;
+      const { agent, ...composed } = agents.assembleAbsent(state, watch);
+      const stop = until.aborted ? until : AbortSignal.abort("its agent cannot be run");
+      return { composed, agent: null, limits: agent.limits, until: stop };
+    }
+  }
+
+  /** The caller cancelled, or a person cancels the turn or refuses what it waits for. */
+  async #isToEnd(session: SessionId, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return true;
+    const { keyring, store } = this.#parts.place;
+    await keyring.refresh();
+    const intents = (await store.inbox.pending(session)).map(({ intent }) => intent);
+    return intents.some((one) => endsWithoutAgent(one.wish) && keyring.authenticate(one).kind === "genuine");
+  }
+
+  async #driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Omit<Drove, "agent">> {
+    const { journal, inbox } = this.#parts.place.store;
+    const leaving = this.#leaving.signal;
+    let before: ReadonlySet<string> = new Set();
+    for (let held = first; ; ) {
+      let state: State;
+      let fold: Fold | null = null;
+      try {
+        state = await drive(ports, held, { limits, cancel: signal, leave: leaving });
+        if (held.left.running === 0) fold = await ports.folds.mark(state);
+      } finally {
+        // While a tool's own code still runs, the hold is kept: it ends with that code, or with this process.
+        if (held.left.running === 0)
+          await journal.release(held.hold).catch(ignoreLost); // what stopped the drive is what the caller must hear
+        else void this.#releaseWhenOver(held);
+      }
+      if (leaving.aborted) return { state, fold };
+      const pending = (await inbox.pending(state.session)).map(({ intent }): string => intent.id);
+      if (pending.every((id) => before.has(id))) return { state, fold }; // an intent that stayed twice is left for the next driver
+      before = new Set(pending);
+      const again = await takeSession(ports, state.session, facts, fold).catch(unlessHeld);
+      if (again === null) return { state, fold }; // somebody else took it, and sees what arrived
+      held = again;
+    }
+  }
+
+  /** Polls until the tools that outlived their call have ended, then gives the hold back. */
+  async #releaseWhenOver(held: Held): Promise<void> {
+    const closing = this.#closing.signal;
+    while (held.left.running > 0 && !closing.aborted) await sleep(50, undefined, { ref: false });
+    if (closing.aborted) return; // the journal may be closed by now; a hold ends with its process
+    await this.#parts.place.store.journal.release(held.hold).catch(ignoreLost);
+  }
+}
+
+const ignoreLost = (error: unknown): void => {
+  if (!isFault(error)) throw error;
+};
+const unlessHeld = (error: unknown): null => {
+  if (isFault(error, "session-held")) return null;
+  throw error;
+};
+
+/** A fault above a delegate is not the delegate's: the session there waits for a process that can take it, and reports the fault to it. */
+const unlessNotHere = (error: unknown): null => {
+  if (isFault(error) && NOT_HERE.has(error.fault.kind)) return null;
+  throw error;
+};
+const NOT_HERE: ReadonlySet<Fault["kind"]> = new Set(["agent-missing", "agent-invalid", "agent-other", "entry-erased", "entry-bad"]);

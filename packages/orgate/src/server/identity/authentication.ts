@@ -1,0 +1,70 @@
+/**
+ * Authentication of requests: the seam between the server and identity.
+ *
+ * W61 nobody is let in and nothing is done unless `authenticate` names the caller and `mayDo` has no objection; an error of either is a refusal.
+ * W185 whoever is connected when their access ends is cut off: `watch` tells, for as long as something is open.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import { type Problem, wireProblem } from "@orgate/core/wire";
+import { errorMessage } from "../../node/error-message.ts";
+import type { Caller, Permissions } from "../../operations/access.ts";
+
+/** A request as identity sees it. No body: nobody is known by what they say. */
+export type Asking = Readonly<{
+  via: "http" | "socket";
+  method: string;
+  /** Without its query. */
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  /** The other end's address. */
+  remote: string;
+}>;
+
+/** An API key in the address of `/ws/chat`, and nothing else: whether it is taken is a setting. */
+export const isChatKey = ({ via, path, query }: Asking): boolean =>
+  via === "socket" && path === "/ws/chat" && query.getAll("token").length === 1 && (query.get("token") ?? "").startsWith("ogk_");
+
+export type Access = Permissions & Readonly<{ authenticate(asking: Asking): Promise<Caller | Problem> }>;
+
+export const isProblem = (one: Caller | Problem): one is Problem => "status" in one;
+
+/** In force where there is no other. */
+export const NOBODY: Access = Object.freeze({
+  authenticate: async () => wireProblem("unauthenticated", "nobody is known here", "this server was started without identities"),
+  mayDo: () => "nothing is allowed here",
+  watch: (_, ended) => {
+    ended("nobody is known here");
+    return () => {};
+  },
+});
+
+/** What identity throws is a refusal, not a way in. */
+export function strict({ authenticate, mayDo, watch }: Access): Access {
+  return {
+    watch,
+    async authenticate(asking) {
+      try {
+        return await authenticate(asking);
+      } catch {
+        return wireProblem("unauthenticated", "it could not be told who is asking", "try again; the server's log has the details");
+      }
+    },
+    mayDo(caller, wanted) {
+      try {
+        return mayDo(caller, wanted);
+      } catch (error) {
+        return `it could not be decided: ${errorMessage(error)}`;
+      }
+    },
+  };
+}
+
+/** Why the access counts no more; null while it does. */
+export function endedNow({ watch }: Pick<Access, "watch">, caller: Caller): string | null {
+  let why: string | null = null;
+  watch(caller, (reason) => {
+    why = reason;
+  })();
+  return why;
+}
