@@ -30,13 +30,13 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
       hold: this.#parts.held.hold,
       events,
       consumes: this.#consumed.splice(0),
-      unlessHalted: scopesOf(this.#s, events),
+      unlessHalted: listHaltScopes(this.#s, events),
       opens: this.#opening.splice(0),
       tells: this.#telling.splice(0),
       ...this.#counters.now(),
     });`,
     to: `const stream = this.#s.session, after = this.#durable, hold = this.#parts.held.hold, consumes = this.#consumed.splice(0);
-    const unlessHalted = scopesOf(this.#s, events), opens = this.#opening.splice(0), tells = this.#telling.splice(0), counts = this.#counters.now();
+    const unlessHalted = listHaltScopes(this.#s, events), opens = this.#opening.splice(0), tells = this.#telling.splice(0), counts = this.#counters.now();
     const put = () => this.#p.journal.append({ stream, after, hold, events, consumes, unlessHalted, opens, tells, ...counts });
     const first = globalThis.late ?? null;
     globalThis.late = null;
@@ -59,7 +59,7 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   // What begins is not held against a halt in its commit: only what the process has heard of by then counts.
   "ignores-halts": {
     file: "/core/src/loop/commit.ts",
-    from: "unlessHalted: scopesOf(this.#s, events),",
+    from: "unlessHalted: listHaltScopes(this.#s, events),",
     to: "unlessHalted: [],",
   },
   "uses-up-nothing": {

@@ -5,10 +5,10 @@ import { callOff, type Followings, follow, startDelegate } from "./calls/follow-
 import { reconcileUnknown } from "./calls/reconcile-unknown.ts";
 import { startCall } from "./calls/start-call.ts";
 import type { EffectContext } from "./effects.ts";
-import { recaller } from "./memory/recall.ts";
+import { createRecaller } from "./memory/recall.ts";
 import { rememberTurn } from "./memory/remember.ts";
-import { askModel, requestMaker } from "./model/ask-model.ts";
-import { preparedRequests } from "./model/before-model.ts";
+import { askModel, createRequestMaker } from "./model/ask-model.ts";
+import { createPreparedRequests } from "./model/before-model.ts";
 import { summarise } from "./model/summary.ts";
 import type { Move } from "./moves.ts";
 import type { Turn } from "./state.ts";
@@ -24,9 +24,9 @@ export type Announcer = Readonly<{
   abandon(reason: string): void;
 }>;
 
-export function announcer(c: EffectContext): Announcer {
-  const requests = preparedRequests(c, requestMaker(c));
-  const recalls = recaller(c);
+export function createAnnouncer(c: EffectContext): Announcer {
+  const requests = createPreparedRequests(c, createRequestMaker(c));
+  const recalls = createRecaller(c);
   const followed: Followings = new Map();
   const announce: Announcer["announce"] = (move) => {
     const t = c.s.turn;

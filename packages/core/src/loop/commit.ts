@@ -20,13 +20,13 @@ import {
   type Stamped,
   seq,
 } from "../vocab/index.ts";
-import { wordOfEnding } from "./calls/delegate.ts";
+import { endingIntents } from "./calls/delegate.ts";
 import { emptyState, evolve, replaceState } from "./evolve.ts";
 import { settlementAfter } from "./limits/budgets.ts";
-import { countersOf, type SessionCounters } from "./limits/session-rate-counters.ts";
-import { askedWith, isAskedWith } from "./model/structured-output.ts";
+import { createSessionCounters, type SessionCounters } from "./limits/session-rate-counters.ts";
+import { isOutputAsked, outputAskedEvents } from "./model/structured-output.ts";
 import type { Held } from "./open.ts";
-import { isBeginning, restsOn, scopesOf } from "./people/halts.ts";
+import { isBeginning, listHaltScopes, restsOnGrant } from "./people/halts.ts";
 import type { Live, Ports } from "./ports.ts";
 import { readState } from "./resume.ts";
 import type { State } from "./state.ts";
@@ -63,7 +63,7 @@ export class SessionCommits {
     this.#s = held.state;
     this.#parts = parts;
     this.#durable = held.state.seq;
-    this.#counters = countersOf(p, held.state);
+    this.#counters = createSessionCounters(p, held.state);
     this.#pass = turnstile((events) => this.#append(events), digestAction);
   }
 
@@ -78,10 +78,10 @@ export class SessionCommits {
     this.#batch.push({ at, event });
     this.#parts.onRecord(event);
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
-    if (event.kind === "turn.ended") this.#telling.push(...wordOfEnding(this.#p, s, at));
+    if (event.kind === "turn.ended") this.#telling.push(...endingIntents(this.#p, s, at));
     this.#counters.heard(event);
     if (event.kind === "gate.decided") this.markCurrent(event.id);
-    for (const more of askedWith(this.#p, event)) this.record(more);
+    for (const more of outputAskedEvents(this.#p, event)) this.record(more);
     for (const more of settlementAfter(s, event)) this.record(more);
   }
 
@@ -116,7 +116,7 @@ export class SessionCommits {
       hold: this.#parts.held.hold,
       events,
       consumes: this.#consumed.splice(0),
-      unlessHalted: scopesOf(this.#s, events),
+      unlessHalted: listHaltScopes(this.#s, events),
       opens: this.#opening.splice(0),
       tells: this.#telling.splice(0),
       ...this.#counters.now(),
@@ -132,7 +132,7 @@ export class SessionCommits {
     const isNew = this.#durable === 0 && first?.event.kind === "session.opened";
     replaceState(s, isNew ? emptyState(s.session, first.event, this.#p.counters) : await readState(this.#p, s.session, this.#p));
     for (const { event } of events)
-      if (!isBeginning(event) && !restsOn(event, revoked) && !restsOnCounters(event) && !isAskedWith(event)) this.record(event);
+      if (!isBeginning(event) && !restsOnGrant(event, revoked) && !restsOnCounters(event) && !isOutputAsked(event)) this.record(event);
     this.#decidedAt.clear(); // the order came after these decisions: each is checked again
     this.#consumed.push(...consumed);
   }

@@ -5,17 +5,17 @@
  */
 import { DELEGATE, type Millis } from "../vocab/index.ts";
 import { nextRetry } from "./calls/recovery.ts";
-import { type DriverParts, type Driving, partsOf } from "./driver-parts.ts";
+import { createParts, type DriverParts, type Driving } from "./driver-parts.ts";
 import { remainingMs } from "./limits/budgets.ts";
 import { next } from "./next.ts";
 import type { Held } from "./open.ts";
 import { giveGrants } from "./people/grants.ts";
-import { haltOn, heldBack, isHaltLifted } from "./people/halts.ts";
+import { findHalt, findHeldBack, isHaltLifted } from "./people/halts.ts";
 import { performOrAwait } from "./perform.ts";
 import type { Ports } from "./ports.ts";
 import type { State } from "./state.ts";
 
-export const drive = (p: Ports, held: Held, driving: Driving): Promise<State> => new SessionDriver(partsOf(p, held, driving)).run();
+export const drive = (p: Ports, held: Held, driving: Driving): Promise<State> => new SessionDriver(createParts(p, held, driving)).run();
 
 /** Choosing moves takes a few passes between two commits. More is a bug: a failed turn is better than a process that spins. */
 const MAX_PASSES = 1_000;
@@ -60,7 +60,7 @@ class SessionDriver {
       if (leave?.aborted && !effects.isBusy() && !effects.hasResults() && (await commits.flush())) return s;
       if (leave?.aborted) continue;
       const now = time();
-      const moves = next(s, now, heldBack(s, p.orders.now()));
+      const moves = next(s, now, findHeldBack(s, p.orders.now()));
       const performed = moves.map((move) => performOrAwait(this.#parts, move));
       if (performed.includes(true)) continue; // same commit, next moves
       const launches = moves.map((move, i) => (performed[i] === "awaited" ? null : announcer.announce(move)));
@@ -94,8 +94,8 @@ class SessionDriver {
   #obeyHalts(): void {
     const { p, commits, stop } = this.#parts;
     const orders = p.orders.now();
-    const halt = haltOn(this.#s, orders);
-    const isHeld = heldBack(this.#s, orders).turn !== null;
+    const halt = findHalt(this.#s, orders);
+    const isHeld = findHeldBack(this.#s, orders).turn !== null;
     if (halt !== null && !isHeld && this.#s.turn !== null && this.#s.turn.halt === null)
       commits.record({ kind: "turn.halted", scope: halt.scope, by: halt.by, reason: halt.reason });
     stop.halt((tool) => orders.halts.has(`tool:${tool}`) || (isHeld && tool !== DELEGATE));

@@ -1,12 +1,12 @@
 /** Wires the parts of one drive: commits, effects in flight, intake, announcer, and the context that effects see. */
 import { toolDigests } from "../gate/request.ts";
 import type { JournalEvent, Limits, Millis } from "../vocab/index.ts";
-import { announcer } from "./announce.ts";
-import { chooser } from "./calls/recovery.ts";
+import { createAnnouncer } from "./announce.ts";
+import { createChooser } from "./calls/recovery.ts";
 import { SessionCommits } from "./commit.ts";
 import { type EffectContext, EffectsInFlight } from "./effects.ts";
-import { digestsOfActions, judge } from "./judge.ts";
-import { stops } from "./limits/abort-scopes.ts";
+import { createActionDigests, createJudge } from "./judge.ts";
+import { createStops } from "./limits/abort-scopes.ts";
 import { steadyTime } from "./limits/time.ts";
 import { Waits } from "./limits/waits.ts";
 import type { Held } from "./open.ts";
@@ -20,12 +20,12 @@ export type Driving = Readonly<{ limits: Limits; cancel: AbortSignal; leave?: Ab
 export type DriverParts = Performing &
   Readonly<{ p: Ports; held: Held; time: () => Millis; effects: EffectsInFlight; waits: Waits; intake: Intake; leave: AbortSignal | null }>;
 
-export function partsOf(p: Ports, held: Held, { limits, cancel, leave = null }: Driving): DriverParts {
+export function createParts(p: Ports, held: Held, { limits, cancel, leave = null }: Driving): DriverParts {
   const { state: s, hold, left } = held;
-  const [waits, stop, time] = [new Waits(p.clock), stops(), steadyTime(p.clock, s)];
+  const [waits, stop, time] = [new Waits(p.clock), createStops(), steadyTime(p.clock, s)];
   const effects = new EffectsInFlight(() => waits.wake());
-  const [toolDigest, digestAction, choose] = [toolDigests(p.hash), digestsOfActions(s, p.hash), chooser(p, s)];
-  const decide = judge(p, { toolDigest, digestAction, now: time });
+  const [toolDigest, digestAction, choose] = [toolDigests(p.hash), createActionDigests(s, p.hash), createChooser(p, s)];
+  const decide = createJudge(p, { toolDigest, digestAction, now: time });
   const commits = new SessionCommits({ p, held, time, digestAction, onRecord });
   const c: EffectContext = {
     p,
@@ -65,5 +65,5 @@ export function partsOf(p: Ports, held: Held, { limits, cancel, leave = null }: 
     }
     if (event.kind === "turn.cancel-asked" && event.all) intake.cancelledAll();
   }
-  return { p, held, c, time, decide, commits, effects, waits, intake, announcer: announcer(c), stop, limits, cancel, leave };
+  return { p, held, c, time, decide, commits, effects, waits, intake, announcer: createAnnouncer(c), stop, limits, cancel, leave };
 }

@@ -1,12 +1,12 @@
 import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { pinTask } from "../reason/window.ts";
 import { NO_USAGE, NOTHING_ALLOTTED, type Observation, totalTokens } from "../vocab/index.ts";
-import { type Call, isDelegated, isSettled, nameOf, UNDECIDED } from "./calls/call.ts";
+import { type Call, isDelegated, isSettled, runningTool, UNDECIDED } from "./calls/call.ts";
 import { type EventOf, inTurn } from "./fold-parts.ts";
-import { usedIn } from "./limits/budgets.ts";
+import { sumUsed } from "./limits/budgets.ts";
 import { reopenKeep, reopenRecall } from "./memory/evolve.ts";
 import { observation, userMessage } from "./model/conversation.ts";
-import { goOn, hear, hearQueued, say, sayResults } from "./model/evolve-conversation.ts";
+import { continueTurn, hear, hearQueued, say, sayResults } from "./model/evolve-conversation.ts";
 import { foldModelLost } from "./model/evolve-failure.ts";
 import { NO_TRIES } from "./model/retry.ts";
 import { reopened } from "./people/approval-state.ts";
@@ -113,8 +113,8 @@ export function foldHoldTaken(s: State, e: EventOf<"hold.taken">): State {
 /** One that had started is never told as not run (`next` settles those before it ends a turn), unless its tool says that nothing came of it. */
 const unsettled = (c: Call, ending: string): Observation =>
   c.run.kind === "not-started"
-    ? observeUnstarted(nameOf(c), ending)
-    : observeOutcome(nameOf(c), { kind: "unknown", cause: "hold-lost", detail: `the turn ended first (${ending})` }, 1_000);
+    ? observeUnstarted(runningTool(c), ending)
+    : observeOutcome(runningTool(c), { kind: "unknown", cause: "hold-lost", detail: `the turn ended first (${ending})` }, 1_000);
 
 export function foldTurnEnded(s: State, e: EventOf<"turn.ended">): State {
   const t = s.turn;
@@ -125,7 +125,7 @@ export function foldTurnEnded(s: State, e: EventOf<"turn.ended">): State {
   const { kind: _, ...last } = e;
   s.last = last;
   s.spent += totalTokens(e.usage) + totalTokens(e.lost);
-  s.used = usedIn(s, t);
+  s.used = sumUsed(s, t);
   s.lost = totalTokens(e.lost) + t.lostBelow;
   s.micros += t.micros + (t.settled.micros ?? 0); // what is still set aside is added when it is settled
   s.unpriced ||= t.unpriced;
@@ -138,7 +138,7 @@ export function foldSteered(s: State, e: EventOf<"input.steered">): State {
   return inTurn(s, (t) => {
     if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
     if (e.by.kind === "user" && isOwnWord(s, e.by, 0)) t.words.push(e.text);
-    if (t.phase.kind === "answering") goOn(s, t, null); // the message comes before an answer that is not delivered yet
+    if (t.phase.kind === "answering") continueTurn(s, t, null); // the message comes before an answer that is not delivered yet
   });
 }
 

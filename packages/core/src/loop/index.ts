@@ -1,6 +1,6 @@
 export { haltText } from "../journal/orders.ts";
 export { type BreakerChange, type BreakersPort, type OpenBreakers, openBreakers } from "./calls/breakers.ts";
-export { followChild, goUp, openBelow } from "./calls/delegate.ts";
+export { followChild, readOpenDelegates, takeUpParents } from "./calls/delegate.ts";
 export { drive } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
 export {
@@ -9,20 +9,20 @@ export {
   centsSpent,
   type Dimension,
   isWorthwhile,
-  overdrawn,
+  limitsWithin,
+  listOverdrawn,
   ownShare,
   remaining,
-  usedIn,
-  within,
+  sumUsed,
 } from "./limits/budgets.ts";
 export { type CountsPort, openCounts } from "./limits/rate-counters.ts";
-export { historyOf } from "./model/history.ts";
-export { outputsOf } from "./model/structured-output.ts";
+export { toHistory } from "./model/history.ts";
+export { toOutputs } from "./model/structured-output.ts";
 export type { Move } from "./moves.ts";
 export { next } from "./next.ts";
 export { type FirstTurn, firstTurnEvents, type Held, holdTakenEvent, type Opening, openedEvent, openSession } from "./open.ts";
-export { haltAhead, haltWaitedFor } from "./people/halts.ts";
-export { type OpenOrders, ordersOf } from "./people/orders.ts";
+export { findAwaitedHalt, findHaltAhead } from "./people/halts.ts";
+export { type OpenOrders, openOrders } from "./people/orders.ts";
 export * from "./ports.ts";
 export { readLastTurn, readState, readTurn, takeSession } from "./resume.ts";
 export { agentFacts } from "./session/agent-facts.ts";

@@ -37,15 +37,15 @@ import {
 } from "../vocab/index.ts";
 import { type Breaker, breakersOfModel, breakersOfTool } from "./calls/breakers.ts";
 import { delegateContract } from "./calls/delegate.ts";
-import { type AimsOf, aiming } from "./calls/target-facts.ts";
-import { rememberingOf } from "./memory/remember.ts";
-import { modelOf } from "./model/retry.ts";
-import { summariserOf } from "./model/summary-fallback.ts";
-import { answeredOf, callOf } from "./people/approval-state.ts";
+import { createTargetFacts, type ReadTargetFacts } from "./calls/target-facts.ts";
+import { toRememberAction } from "./memory/remember.ts";
+import { currentModel } from "./model/retry.ts";
+import { currentSummariser } from "./model/summary-fallback.ts";
+import { findAnswered, findCall } from "./people/approval-state.ts";
 import { withGrant } from "./people/grants.ts";
 import type { Ports } from "./ports.ts";
 import { behind, type FactsFor, isCounted, sessionFacts } from "./session-facts.ts";
-import { type Answered, answerIn, callsIn, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Answered, answerIn, callsIn, findRecipient, type Gated, runningTool, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
@@ -69,8 +69,8 @@ type Needs = Pick<
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
 
-export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
-  const aimsOf = aiming(p);
+export function createJudge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
+  const aimsOf = createTargetFacts(p);
   const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
   const decide: Judge = (s, t, id) => {
     const text = printActionId(id);
@@ -84,8 +84,8 @@ export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.kind === "reconcile" ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
     const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
-    const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
-    const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
+    const answered = t === null ? null : (findAnswered(t, gated) ?? leave);
+    const given = withAnswer(careful, answered, () => (t === null ? digest : approvalDigest(t, action, digest, p.hash)), slice);
     const granted = t === null ? given : withGrant(given, { p, s, t, action, digest, slice, now: now() });
     return {
       kind: "gate.decided",
@@ -111,13 +111,13 @@ function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verd
   return modified ? refuse("the modified call would be modified again") : verdict;
 }
 
-export function digestsOfActions(s: State, hash: Hash): (action: Action) => Digest {
+export function createActionDigests(s: State, hash: Hash): (action: Action) => Digest {
   const digestOf = actionDigests(hash);
   return (action) => digestOf(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) });
 }
 
 /** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
-export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
+export const approvalDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
   action.kind === "respond" ? digestOf({ action: digest, text: answerIn(t) }, hash) : digest;
 
 type Named = Readonly<{
@@ -148,21 +148,21 @@ function toAction({ p, s, t, toolDigest, now }: Naming, id: ActionId): Named {
   if (t === null) throw new Error(`there is no turn to decide ${printActionId(id)} in`);
   switch (id.kind) {
     case "model":
-      return { ...PLAIN, action: { kind: "model", model: modelOf(p, t).id }, gated: t.model };
+      return { ...PLAIN, action: { kind: "model", model: currentModel(p, t).id }, gated: t.model };
     case "summary":
-      return { ...PLAIN, action: { kind: "model", model: summariserOf(p, s, t).id }, gated: t.summary.gated };
+      return { ...PLAIN, action: { kind: "model", model: currentSummariser(p, s, t).id }, gated: t.summary.gated };
     case "respond":
-      return { ...PLAIN, action: { kind: "respond", to: recipientOf(s) }, gated: t.respond };
+      return { ...PLAIN, action: { kind: "respond", to: findRecipient(s) }, gated: t.respond };
     case "recall":
       return { ...PLAIN, action: { kind: "recall", scope: s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope }, gated: t.recall.gated };
     case "remember":
-      return { ...PLAIN, action: rememberingOf(s, t, p.hash), gated: t.keep.gated };
+      return { ...PLAIN, action: toRememberAction(s, t, p.hash), gated: t.keep.gated };
     case "call": {
       const call = callsIn(t).find((c) => c.proposed.id === id.call);
       if (call === undefined) throw new Error(`there is no call ${id.call} to decide`);
       const contracted =
         t.finish === "length"
-          ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest)
+          ? cutOff(call.proposed, p.tools.find(runningTool(call)), toolDigest)
           : delegateContract({ p, s, t, toolDigest, now: now() }, call);
       return {
         action: contracted.action,
@@ -204,7 +204,7 @@ function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, acti
   return { ...sessionFacts(s, t, action, counted), lately, aims: once(() => aimsOf(s, t, action, lately)) };
 }
 
-type Asked = Readonly<{ id: ActionText; action: Action; counted: boolean; now: Millis; aimsOf: AimsOf }>;
+type Asked = Readonly<{ id: ActionText; action: Action; counted: boolean; now: Millis; aimsOf: ReadTargetFacts }>;
 
 function once<T>(work: () => T): () => T {
   let found: { readonly value: T } | null = null;
@@ -298,10 +298,10 @@ function withHumanApproval(verdict: Verdict, p: Pick<Ports, "tools">, id: Action
 
 /** A call that failed and is for a person to decide about: asked whatever the policies permit. */
 function withEscalation(verdict: Verdict, t: Turn | null, id: ActionText): Verdict {
-  const call = t === null ? null : callOf(t, id);
+  const call = t === null ? null : findCall(t, id);
   if (call?.run.kind !== "failed" || call.mending?.stage !== "person") return verdict;
   const effect = call.repeat === "once" ? ", and may have had an effect" : "";
-  const question = `${nameOf(call)} failed${effect} (${cut(call.mending.error, 200)}): run it again?`;
+  const question = `${runningTool(call)} failed${effect} (${cut(call.mending.error, 200)}): run it again?`;
   return withAsks(verdict, [{ policy: policyId(`${ESCALATED}/${id}/${call.starts}`), question, terms: PLAIN_TERMS }]);
 }
 

@@ -7,7 +7,7 @@ import type { Announcer } from "./announce.ts";
 import { evidence, newLabelEvents } from "./calls/outcome-events.ts";
 import type { SessionCommits } from "./commit.ts";
 import { consume, type EffectContext } from "./effects.ts";
-import { isDoubtedAsBefore, type Judge, questionDigest } from "./judge.ts";
+import { approvalDigest, isDoubtedAsBefore, type Judge } from "./judge.ts";
 import type { Stops } from "./limits/abort-scopes.ts";
 import { costOfTurn, settlement } from "./limits/budgets.ts";
 import { RECALLING } from "./memory/recall.ts";
@@ -15,9 +15,9 @@ import { BEFORE_MODEL } from "./model/before-model.ts";
 import { compactedEvent } from "./model/context.ts";
 import { checkOutput } from "./model/structured-output.ts";
 import type { EndMove, Move } from "./moves.ts";
-import { gatedOf } from "./people/approval-state.ts";
-import { lapsedGrant, targetsOf } from "./people/grants.ts";
-import { type Call, type FollowUp, nameOf, stricter, type Turn, toActionId } from "./state.ts";
+import { findGated } from "./people/approval-state.ts";
+import { lapsedGrant, toShownTargets } from "./people/grants.ts";
+import { type Call, type FollowUp, runningTool, stricter, type Turn, toActionId } from "./state.ts";
 
 export type Performing = Readonly<{
   c: EffectContext;
@@ -127,13 +127,13 @@ function endTurn({ c, announcer, stop }: Performing, t: Turn, { ending, output, 
 
 function requestApproval({ p, s, time, record }: EffectContext, t: Turn, id: ActionId): boolean {
   const action = printActionId(id);
-  const gated = gatedOf(t, action);
+  const gated = findGated(t, action);
   if (gated?.kind !== "to-ask") return false;
   const { decided, asks, again } = gated;
-  const digest = questionDigest(t, decided.action, decided.digest, p.hash);
+  const digest = approvalDigest(t, decided.action, decided.digest, p.hash);
   const { expiresAt } = expiry(asks, time());
   const why = again ?? lapsedGrant({ p, s, t, now: time() }, decided);
-  const targets = targetsOf(p, decided.action);
+  const targets = toShownTargets(p, decided.action);
   record({
     kind: "approval.asked",
     approval: p.ids.approval(),
@@ -161,9 +161,9 @@ function giveUp(c: EffectContext, call: Call, detail: string): void {
   const id = call.proposed.id;
   const outcome: Outcome =
     call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
-  const tool = p.tools.find(nameOf(call));
+  const tool = p.tools.find(runningTool(call));
   for (const event of tool === null ? [] : newLabelEvents(s, tool, id)) c.record(event); // its outcome may still come late
-  if (outcome.kind !== "unknown") for (const event of settlement(s, id, nameOf(call), null)) c.record(event);
+  if (outcome.kind !== "unknown") for (const event of settlement(s, id, runningTool(call), null)) c.record(event);
   const proof = evidence(c, call, null, 0);
   c.record({ kind: "act.ended", call: id, outcome, evidence: proof, endsTurn: false, recovering: outcome.kind === "failed" });
 }
@@ -176,7 +176,7 @@ function reconsiderCall(at: Performing, t: Turn, call: Call): boolean {
   const { c, commits } = at;
   const { p, s } = c;
   if (call.gated.kind !== "allowed") return false;
-  const tool = p.tools.find(nameOf(call));
+  const tool = p.tools.find(runningTool(call));
   if (call.run.kind === "lost" && (tool === null || stricter(call.repeat ?? "once", tool.repeat) !== call.repeat)) {
     giveUp(c, call, "its tool is gone or may no longer be repeated");
     return true;

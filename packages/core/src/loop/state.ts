@@ -45,15 +45,15 @@ import { type Call, type Gated, type Question, UNDECIDED } from "./calls/call.ts
 
 export {
   type Answered,
-  asItRuns,
+  asProposedToRun,
   type Call,
   type Gated,
   isDelegated,
   isSettled,
   type Mending,
-  nameOf,
   type Question,
   type RunningCall,
+  runningTool,
   stricter,
   toActionId,
   UNDECIDED,
@@ -269,7 +269,7 @@ export const askingIn = (t: Turn): Asking | null => (t.phase.kind === "asking" ?
 export type Asking = Readonly<{ iteration: number; attempt: number; purpose: Purpose; reserved: Usage; reservedMicros: number | null }>;
 
 /** The idempotency key of a call: the same at every start of it. */
-export const keyOf = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.session, c.proposed.id, c.edition);
+export const toCallKey = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.session, c.proposed.id, c.edition);
 
 export const nameKey = (of: string, id: string): string => `${of}\n${id}`;
 /** What a person says here is theirs; where others' words come in by the same way, or an agent speaks, nothing is. */
@@ -277,7 +277,7 @@ export const isOwnWord = (s: Pick<State, "surface" | "parent">, by: Principal, t
   by.kind === "user" && s.surface !== "webhook" && s.surface !== "mcp" && !(s.parent !== null && turn === 1);
 
 /** Whom an answer goes to: whoever started the turn, and for a delegate the agent that wanted it. */
-export const recipientOf = (s: State): Principal => {
+export const findRecipient = (s: State): Principal => {
   const above = s.turn?.number === 1 ? s.parent?.lineage.at(-1) : undefined;
   return above === undefined ? actingFor(s) : { kind: "agent", id: above };
 };

@@ -1,6 +1,6 @@
 import { FaultError, seq } from "../../vocab/index.ts";
 import type { EffectContext } from "../effects.ts";
-import { cleanedOf } from "../model/sanitise.ts";
+import { cleanedEventsFor } from "../model/sanitise.ts";
 import type { Turn } from "../state.ts";
 import type { Call } from "./call.ts";
 import { middlewareOn, newLabelEvents } from "./outcome-events.ts";
@@ -19,7 +19,7 @@ export function recallCached(c: EffectContext, t: Turn, call: Call): (() => void
       return () => {
         if (c.s.turn !== t || call.run.kind !== "failed") return []; // it ended meanwhile
         const tool = c.p.tools.find(call.proposed.tool);
-        const known = tool === null ? [] : [...newLabelEvents(c.s, tool, event.call), ...cleanedOf(tool, event.call, outcome)];
+        const known = tool === null ? [] : [...newLabelEvents(c.s, tool, event.call), ...cleanedEventsFor(tool, event.call, outcome)];
         return [...known, ...seen, { ...event, output: outcome.output }];
       };
     });

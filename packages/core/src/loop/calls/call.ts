@@ -128,8 +128,8 @@ export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: nul
 
 export const toActionId = (c: Call): ActionId => ({ kind: "call", call: c.proposed.id });
 /** What runs: the tool that was asked for, or the one that stands in. */
-export const nameOf = (c: Call): string => c.standIn ?? c.proposed.tool;
-export const asItRuns = (c: Call): ProposedCall => (c.standIn === null ? c.proposed : { ...c.proposed, tool: c.standIn });
+export const runningTool = (c: Call): string => c.standIn ?? c.proposed.tool;
+export const asProposedToRun = (c: Call): ProposedCall => (c.standIn === null ? c.proposed : { ...c.proposed, tool: c.standIn });
 
 /** Settled: it has its one observation. */
 export const isSettled = (c: Call): boolean => c.run.kind === "ended" || (c.gated.kind === "denied" && c.run.kind === "not-started");

@@ -2,10 +2,10 @@ import { cut, observeOutcome } from "../../observe/observe.ts";
 import { type Decided, type Digest, type Entry, type Millis, parseActionId } from "../../vocab/index.ts";
 import { type EventOf, inCall } from "../fold-parts.ts";
 import { noteMessage } from "../model/conversation.ts";
-import { hear, settle } from "../model/evolve-conversation.ts";
+import { hear, settleReply } from "../model/evolve-conversation.ts";
 import { sanitisedText, shownOutcome } from "../model/sanitise.ts";
-import { keyOf, type State, type Turn, valueKey } from "../state.ts";
-import { type Call, type Mending, nameOf, UNDECIDED } from "./call.ts";
+import { type State, type Turn, toCallKey, valueKey } from "../state.ts";
+import { type Call, type Mending, runningTool, UNDECIDED } from "./call.ts";
 import { isAgain } from "./recovery.ts";
 /** The fold of calls: starts, outcomes, failures and what is done about them, unknown outcomes, sub-agents. */
 export function foldStarted(s: State, e: EventOf<"act.started">): State {
@@ -59,14 +59,14 @@ export function foldEnded(s: State, e: EventOf<"act.ended">, entry: Entry): Stat
         digest: decided.digest,
         decided,
         outcome: e.outcome,
-        key: keyOf(s, c),
+        key: toCallKey(s, c),
         at: entry.at,
         gated: null,
         shown: null,
         cleaned: null,
       });
     }
-    settle(s, t);
+    settleReply(s, t);
   });
 }
 
@@ -148,7 +148,7 @@ export function foldCleaned(s: State, e: EventOf<"text.cleaned">): State {
 export function foldRecovery(s: State, e: EventOf<"recovery.applied">): State {
   if (e.strategy === "reconcile" && s.unknowns.has(e.call)) return foldReconciled(s, e);
   return inCall(s, e.call, (c, t) => {
-    if (e.strategy === "dead-letter") s.deadLetters.set(e.call, nameOf(c));
+    if (e.strategy === "dead-letter") s.deadLetters.set(e.call, runningTool(c));
     if (e.strategy !== "reconcile") return foldStrategy(s, t, c, e);
     if (foldAskedFirst(c, e.found)) return;
     if (e.found !== "did-not-happen") return; // the others are followed by `act.ended`
@@ -231,11 +231,11 @@ function foldStrategy(s: State, t: Turn, c: Call, e: Applied): void {
       endFailed(c, "it was set aside for an operator to look at; do not repeat it");
       break;
     case "stop":
-      t.failure ??= `tool execution failed: ${nameOf(c)}: ${cut(c.mending.error, 1_000)}`;
+      t.failure ??= `tool execution failed: ${runningTool(c)}: ${cut(c.mending.error, 1_000)}`;
       endFailed(c, null);
       break;
   }
-  settle(s, t);
+  settleReply(s, t);
 }
 
 /** Another tool under the same call id: with a key, a leave and a way to be repeated of its own. */

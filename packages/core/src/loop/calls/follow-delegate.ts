@@ -1,9 +1,9 @@
 import { type CallId, DELEGATE } from "../../vocab/index.ts";
 import { checkHold, consume, type EffectContext } from "../effects.ts";
-import { keyOf, type Turn } from "../state.ts";
+import { type Turn, toCallKey } from "../state.ts";
 import type { Call } from "./call.ts";
 import { openDelegate } from "./delegate.ts";
-import { calledOff } from "./race.ts";
+import { callOffReason } from "./race.ts";
 /** Sub-agents at work: opened with the call that delegates, driven until they end or wait for a person, called off when they lose a race. */
 /** Announced with its delegate's first entries; what flies is the driving of that session, which any process may take over. */
 export function startDelegate(c: EffectContext, t: Turn, call: Call, followed: Followings): (() => void) | null {
@@ -14,7 +14,7 @@ export function startDelegate(c: EffectContext, t: Turn, call: Call, followed: F
   const opening = openDelegate({ p, s, t, now: c.time() }, call, decided.action);
   if (opening === null) return null;
   consume(c, decided);
-  const key = keyOf(s, call);
+  const key = toCallKey(s, call);
   c.record({
     kind: "act.started",
     call: id,
@@ -62,7 +62,7 @@ export function callOff(c: EffectContext, t: Turn, call: Call, followed: Followi
   const id = call.proposed.id;
   const before = followed.get(id) ?? { as: "driven", off: new AbortController() };
   if (before.off.signal.aborted) return follow(c, call, followed);
-  const why = calledOff(t);
+  const why = callOffReason(t);
   followed.set(id, before);
   return () => {
     before.off.abort(why);

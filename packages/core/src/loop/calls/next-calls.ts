@@ -1,8 +1,8 @@
 /** The moves of a turn whose reply asks for calls: recover failed ones, decide all, ask people, then run what limits and money allow. */
 import { count } from "../../vocab/index.ts";
-import { outOfMoney, payable, remaining } from "../limits/budgets.ts";
+import { listAffordable, outOfMoney, remaining } from "../limits/budgets.ts";
 import { endAfterLost, isDue, type Move, type TurnNow } from "../moves.ts";
-import { type Call, callsIn, isDelegated, isSettled, nameOf, type Turn, toActionId } from "../state.ts";
+import { type Call, callsIn, isDelegated, isSettled, runningTool, type Turn, toActionId } from "../state.ts";
 import { isBeaten } from "./race.ts";
 import { isAgain, isResting, isToRecover } from "./recovery.ts";
 
@@ -30,7 +30,7 @@ function startCalls({ s, t, now, held }: TurnNow, open: readonly Call[]): readon
   const lost = ready.filter((c) => c.starts > 0 && !isAgain(c)); // these have started: no limit may leave them without an outcome
   const fresh = ready.filter((c) => c.starts === 0 || isAgain(c));
   const within = fresh.slice(0, remaining(s, t, now).calls);
-  const starting = payable(s, t, [...lost, ...within], isReconciled).slice(0, places);
+  const starting = listAffordable(s, t, [...lost, ...within], isReconciled).slice(0, places);
   if (starting.length > 0)
     return [...followDelegates(t), ...starting.map((call): Move => ({ kind: isReconciled(call) ? "reconcile" : "act", call }))];
   if (running.length > 0) return followDelegates(t);
@@ -38,8 +38,8 @@ function startCalls({ s, t, now, held }: TurnNow, open: readonly Call[]): readon
   const [unaffordable] = within;
   const isLater = (c: Call): boolean => c.gated.kind === "asked" || c.gated.kind === "deferred" || held.call(c) !== null;
   const later = callsIn(t).filter((c) => isResting(c, now) || (!isSettled(c) && isLater(c)));
-  if (unaffordable !== undefined && payable(s, t, later, isReconciled).length > 0) return [{ kind: "wait" }]; // the calls that can be paid for run first
-  if (unaffordable !== undefined) return endAfterLost(t, outOfMoney(s, t, nameOf(unaffordable)));
+  if (unaffordable !== undefined && listAffordable(s, t, later, isReconciled).length > 0) return [{ kind: "wait" }]; // the calls that can be paid for run first
+  if (unaffordable !== undefined) return endAfterLost(t, outOfMoney(s, t, runningTool(unaffordable)));
   if (fresh.length > 0)
     return endAfterLost(t, { ending: "out-of-calls", detail: `${count(t.limits.calls, "call was", "calls were")} started` });
   return [{ kind: "wait" }];

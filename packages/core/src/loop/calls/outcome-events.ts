@@ -13,10 +13,10 @@ import {
 import type { EffectContext, EffectResult } from "../effects.ts";
 import { settlement } from "../limits/budgets.ts";
 import { onResult, sceneIn } from "../model/middleware.ts";
-import { cleanedOf, shownOutcome } from "../model/sanitise.ts";
+import { cleanedEventsFor, shownOutcome } from "../model/sanitise.ts";
 import type { State } from "../state.ts";
-import { type Call, nameOf } from "./call.ts";
-import { learntFrom } from "./trusted-values.ts";
+import { type Call, runningTool } from "./call.ts";
+import { learnedEvents } from "./trusted-values.ts";
 /** The events that end a call: its outcome with labels, settled budget, evidence, and what middleware lets the model see of it. */
 /** The cost and the proof that a tool reports for its call; null while it has reported none. */
 export type Bill = { micros: number | null; proof: JsonObject | null };
@@ -34,7 +34,7 @@ export async function middlewareOn(c: EffectContext, call: Call, outcome: Outcom
   const t = c.s.turn;
   if (middleware.length === 0 || t === null) return [];
   const { id } = call.proposed;
-  const tool = nameOf(call);
+  const tool = runningTool(call);
   const action = "decided" in call.run ? call.run.decided.action : null;
   const limit = t.limits.observationChars;
   const made = c.p.tools.find(tool);
@@ -60,12 +60,12 @@ function endedEvents(
     recovering: outcome.kind === "failed",
   };
   const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
-  const learnt = learntFrom(tool, call, outcome);
+  const learnt = learnedEvents(tool, call, outcome);
   return [
     ...newLabelEvents(c.s, tool, call.proposed.id),
     ...settled,
     ...learnt,
-    ...cleanedOf(tool, call.proposed.id, outcome),
+    ...cleanedEventsFor(tool, call.proposed.id, outcome),
     ...seen,
     ended,
   ];
@@ -83,7 +83,7 @@ export function evidence(
   outcome: Outcome | null,
   durationMs: number,
 ): Evidence {
-  const tool = p.tools.find(nameOf(call));
+  const tool = p.tools.find(runningTool(call));
   const decided = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided : null;
   const outputDigest = outcome?.kind === "done" ? digestOf(outcome.output, p.hash) : null;
   const none = () => digestOf(null, p.hash);

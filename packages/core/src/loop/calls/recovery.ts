@@ -21,9 +21,9 @@ import {
   type Seq,
   type Tool,
 } from "../../vocab/index.ts";
-import { isTooDear, remaining, remainingMs } from "../limits/budgets.ts";
+import { isTooExpensive, remaining, remainingMs } from "../limits/budgets.ts";
 import type { Ports } from "../ports.ts";
-import { type Call, callsIn, keyOf, type Mending, nameOf, type State, stricter, type Turn } from "../state.ts";
+import { type Call, callsIn, type Mending, runningTool, type State, stricter, type Turn, toCallKey } from "../state.ts";
 import { backoff } from "./backoff.ts";
 
 type Applied = Extract<JournalEvent, { kind: "recovery.applied" }>;
@@ -35,7 +35,7 @@ type Needs = Pick<Ports, "tools" | "hash">;
 type At = Readonly<{ p: Needs; s: State; t: Turn; call: Call; failed: Mending; now: Millis }>;
 
 /** One per drive: it remembers what a function said, until that is journalled. */
-export function chooser(p: Needs, s: State): (t: Turn, call: Call, now: Millis) => Choice | null {
+export function createChooser(p: Needs, s: State): (t: Turn, call: Call, now: Millis) => Choice | null {
   const said = new Map<CallId, Planned>();
   return (t, call, now) => {
     const failed = call.mending;
@@ -62,7 +62,7 @@ function planOf(p: Needs, call: Call, failed: Mending): Planned {
   const { starts, repeat } = call;
   try {
     const failure = {
-      tool: nameOf(call),
+      tool: runningTool(call),
       call: call.proposed.id,
       args: frozenCopy(args),
       error: failed.error,
@@ -144,12 +144,12 @@ function attempt(at: At, strategy: Recovery, tries: number): Tried {
 }
 
 function retry({ p, s, t, call, now }: At, strategy: Extract<Recovery, { kind: "retry" }>, tries: number): Tried {
-  const tool = p.tools.find(nameOf(call));
+  const tool = p.tools.find(runningTool(call));
   if (tool === null) return { not: "its tool is gone" };
   if (!mayRepeat(call, tool)) return { not: "a `once` call is never run again" };
   if (remaining(s, t, now).calls === 0) return { not: "the turn has no calls left" };
-  if (isTooDear(s, t, tool.name)) return { not: "the turn has no money left for it" };
-  const waitMs = backoff(strategy, tries, p.hash, keyOf(s, call));
+  if (isTooExpensive(s, t, tool.name)) return { not: "the turn has no money left for it" };
+  const waitMs = backoff(strategy, tries, p.hash, toCallKey(s, call));
   if (waitMs >= remainingMs(s, t, now)) return { not: "the turn has no time left for it" };
   return done({ dueAt: millis(now + waitMs), detail: `start ${call.starts + 1} in ${waitMs} ms` });
 }
@@ -158,10 +158,10 @@ function retry({ p, s, t, call, now }: At, strategy: Extract<Recovery, { kind: "
 const mayRepeat = (call: Call, tool: Tool): boolean => stricter(call.repeat ?? tool.repeat, tool.repeat) !== "once";
 
 function fallBack({ p, s, t, call, now }: At, name: string): Tried {
-  if (name === nameOf(call)) return { not: "it is the tool that failed" };
+  if (name === runningTool(call)) return { not: "it is the tool that failed" };
   if (p.tools.find(name) === null) return { not: `there is no tool \`${name}\`` };
   if (remaining(s, t, now).calls === 0) return { not: "the turn has no calls left" };
-  if (isTooDear(s, t, name)) return { not: "the turn has no money left for it" };
+  if (isTooExpensive(s, t, name)) return { not: "the turn has no money left for it" };
   return done({ tool: name });
 }
 

@@ -13,15 +13,15 @@ import {
 } from "../../vocab/index.ts";
 import { checkHold, consume, type EffectContext, type EffectResult } from "../effects.ts";
 import { reservation } from "../limits/budgets.ts";
-import { bound } from "../memory/memory-tools.ts";
+import { bindMemoryTool } from "../memory/memory-tools.ts";
 import type { Move } from "../moves.ts";
-import { keyOf, type Turn } from "../state.ts";
+import { type Turn, toCallKey } from "../state.ts";
 import { breakersOfTool, classifyCall } from "./breakers.ts";
-import { type Answered, type Call, nameOf, stricter } from "./call.ts";
-import { noteEvent, proving } from "./notes.ts";
+import { type Answered, type Call, runningTool, stricter } from "./call.ts";
+import { evidenceRecorder, noteEvent } from "./notes.ts";
 import { type Bill, type Done, toEndedResult } from "./outcome-events.ts";
 import { leaveBreakers, toFound } from "./reconcile-unknown.ts";
-import { supposing } from "./would-permit.ts";
+import { createWouldPermit } from "./would-permit.ts";
 
 /** Starting one call: announced by `act.started`, run under its permit, and ended by an outcome. Or its tool is asked whether an earlier start happened. */
 type StartMove = Extract<Move, { kind: "act" | "reconcile" }>;
@@ -30,12 +30,12 @@ export function startCall(c: EffectContext, t: Turn, { kind: how, call }: StartM
   if (call.gated.kind !== "allowed") return null;
   const { p, hold } = c;
   const { decided } = call.gated;
-  const found = p.tools.find(nameOf(call));
+  const found = p.tools.find(runningTool(call));
   if (found === null) return null;
   let startedAt = c.s.seq;
-  const tool = bound(c, found, () => startedAt);
+  const tool = bindMemoryTool(c, found, () => startedAt);
   const bill: Bill = { micros: null, proof: null };
-  const wouldPermit = supposing(p, decided, c.toolDigest, c.factsFor(c.s, t, decided.id));
+  const wouldPermit = createWouldPermit(p, decided, c.toolDigest, c.factsFor(c.s, t, decided.id));
   const run = toRun(c, { call, tool, bill }, { timeoutMs: tool.timeoutMs ?? t.limits.toolMs, wouldPermit });
   const { key, start } = run.context;
   if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
@@ -81,7 +81,7 @@ function toRun(
 ): Run {
   const id = call.proposed.id;
   const note = (name: string, value: Json) => {
-    const event = noteEvent(nameOf(call), id, name, value); // copied at once: the tool may go on changing it
+    const event = noteEvent(runningTool(call), id, name, value); // copied at once: the tool may go on changing it
     if (c.isInFlight(id)) c.settle(() => [event]);
   };
   const spent = (cents: number) => {
@@ -91,12 +91,12 @@ function toRun(
   };
   const context = {
     session: c.s.session,
-    key: keyOf(c.s, call),
+    key: toCallKey(c.s, call),
     epoch: c.hold.epoch,
     start: call.starts + 1,
     note,
     spent,
-    evidence: proving(bill),
+    evidence: evidenceRecorder(bill),
     wouldPermit,
   };
   return {

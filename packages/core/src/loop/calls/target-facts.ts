@@ -37,7 +37,7 @@ import { callsIn, nameKey, type State, type Turn, valueKey } from "../state.ts";
 type Needs = Pick<Ports, "tools" | "journal" | "hash" | "counts">;
 type Call = Extract<Action, { kind: "call" }>;
 
-export type AimsOf = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => Aims;
+export type ReadTargetFacts = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => Aims;
 const NOTHING: Aims = Object.freeze({ targets: {}, outgoing: {} });
 
 type Index = { readonly tools: Digest; at: number; known: number; readonly seen: SeenValues };
@@ -45,7 +45,7 @@ type Index = { readonly tools: Digest; at: number; known: number; readonly seen:
 const INDEXES = new WeakMap<readonly Message[], Index>();
 
 /** One per drive: what was seen is indexed as it comes, and only for agents with a tool that aims at something. */
-export function aiming(p: Needs): AimsOf {
+export function createTargetFacts(p: Needs): ReadTargetFacts {
   const requests = new WeakMap<Turn, { readonly words: number; readonly request: MatchRequest }>();
 
   function seenIn(s: State): SeenValues {

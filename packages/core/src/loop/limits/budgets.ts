@@ -21,8 +21,8 @@ import {
   totalTokens,
   usageOf,
 } from "../../vocab/index.ts";
-import { overheadOf } from "../model/conversation.ts";
-import { askingIn, type Call, callsIn, knowledgeFor, modelNow, nameOf, type State, type Turn } from "../state.ts";
+import { overheadTokens } from "../model/conversation.ts";
+import { askingIn, type Call, callsIn, knowledgeFor, modelNow, runningTool, type State, type Turn } from "../state.ts";
 
 /** Rule 5: a model call that was lost or broke off is repeated at most twice. */
 export const MAX_ATTEMPTS = 3;
@@ -93,7 +93,7 @@ function moneyLeft(s: State, t: Turn): number | null {
  * B1, to be held after every event: the dimensions in which more is settled and reserved than the limit. Empty unless a provider billed more than it was
  * asked for. A turn's own time is measured, not set aside, and ends it when it is up; here it is what delegates have of it.
  */
-export function overdrawn(s: State): readonly Dimension[] {
+export function listOverdrawn(s: State): readonly Dimension[] {
   const t = s.turn;
   if (t === null) return [];
   const { settled, reserved } = account(s, t);
@@ -110,7 +110,7 @@ export function overdrawn(s: State): readonly Dimension[] {
 // ── the model ──
 
 /** Tokens of the next request, as counted. */
-export const requestTokens = (s: State): number => overheadOf(s) + (knowledgeFor(s.turn)?.tokens ?? 0) + s.window.tokens;
+export const requestTokens = (s: State): number => overheadTokens(s) + (knowledgeFor(s.turn)?.tokens ?? 0) + s.window.tokens;
 
 /** What is set aside for a request of so many tokens. */
 const reservedInput = (agent: AgentFacts, t: Turn, tokens: number): number =>
@@ -157,7 +157,7 @@ function affordable(s: State, t: Turn, input: number, prices: Prices | null): nu
 
 /** A provider billed more than it was asked for, and more than there was. Nothing more is begun. */
 export function overBilled(s: State, t: Turn): Shortage | null {
-  const over = overdrawn(s);
+  const over = listOverdrawn(s);
   if (over.includes("tokens"))
     return {
       ending: "out-of-tokens",
@@ -179,16 +179,17 @@ function sum(s: State, t: Turn, of: Dimension): number {
 // ── tools ──
 
 /** The most one start of this tool may cost. */
-export const chargeOf = (s: State, tool: string): number => (Object.hasOwn(s.agent.charges, tool) ? (s.agent.charges[tool] ?? 0) : 0); // a tool may be called `constructor`
+export const chargeFor = (s: State, tool: string): number => (Object.hasOwn(s.agent.charges, tool) ? (s.agent.charges[tool] ?? 0) : 0); // a tool may be called `constructor`
 
 /** One more start of it is more than there is money for. */
-export const isTooDear = (s: State, t: Turn, tool: string): boolean => chargeOf(s, tool) > (moneyLeft(s, t) ?? Number.POSITIVE_INFINITY);
+export const isTooExpensive = (s: State, t: Turn, tool: string): boolean =>
+  chargeFor(s, tool) > (moneyLeft(s, t) ?? Number.POSITIVE_INFINITY);
 
 /** Of these calls, in order, the ones that there is money to start. */
-export function payable(s: State, t: Turn, calls: readonly Call[], isFree: (c: Call) => boolean): readonly Call[] {
+export function listAffordable(s: State, t: Turn, calls: readonly Call[], isFree: (c: Call) => boolean): readonly Call[] {
   let left = moneyLeft(s, t) ?? Number.POSITIVE_INFINITY;
   return calls.filter((c) => {
-    const charge = isFree(c) ? 0 : chargeOf(s, nameOf(c));
+    const charge = isFree(c) ? 0 : chargeFor(s, runningTool(c));
     if (charge > left) return false;
     left -= charge;
     return true;
@@ -197,12 +198,12 @@ export function payable(s: State, t: Turn, calls: readonly Call[], isFree: (c: C
 
 export const outOfMoney = (s: State, t: Turn, tool: string): Shortage => ({
   ending: "out-of-money",
-  detail: `a call of ${tool} may cost ${inCents(chargeOf(s, tool))} cents, and ${Math.floor((moneyLeft(s, t) ?? 0) / MICROS_PER_CENT)} of ${t.limits.cents} are left`,
+  detail: `a call of ${tool} may cost ${inCents(chargeFor(s, tool))} cents, and ${Math.floor((moneyLeft(s, t) ?? 0) / MICROS_PER_CENT)} of ${t.limits.cents} are left`,
 });
 
 /** Goes with `act.started`; nothing for a tool that costs nothing. */
 export function reservation(s: State, call: CallId, tool: string): readonly JournalEvent[] {
-  const micros = chargeOf(s, tool);
+  const micros = chargeFor(s, tool);
   return micros === 0 ? [] : [{ kind: "budget.reserved", call, amount: { ...NOTHING_ALLOTTED, micros } }];
 }
 
@@ -213,7 +214,7 @@ export function reservation(s: State, call: CallId, tool: string): readonly Jour
 export function settlement(s: State, call: CallId, tool: string, saidMicros: number | null): readonly JournalEvent[] {
   const held = s.reserved.get(call);
   if (held === undefined) return [];
-  const charge = Math.min(chargeOf(s, tool), held.amount.micros ?? 0);
+  const charge = Math.min(chargeFor(s, tool), held.amount.micros ?? 0);
   const saved = saidMicros === null ? 0 : charge - Math.min(charge, Math.max(0, saidMicros));
   return [{ kind: "budget.settled", call, amount: { ...held.amount, micros: (held.amount.micros ?? 0) - saved } }];
 }
@@ -275,7 +276,7 @@ export const isWorthwhile = (a: Allotment): boolean =>
   a.iterations >= 1 && a.tokens > MIN_OUTPUT && a.ms >= 1 && (a.micros === null || a.micros >= MICROS_PER_CENT);
 
 /** The limits of a delegate's turn: its agent's own, within its allotment. Whole cents, rounded down. */
-export const within = (limits: Limits, a: Allotment): Limits => ({
+export const limitsWithin = (limits: Limits, a: Allotment): Limits => ({
   ...limits,
   iterations: Math.min(limits.iterations, a.iterations),
   tokens: Math.min(limits.tokens, a.tokens),
@@ -285,7 +286,7 @@ export const within = (limits: Limits, a: Allotment): Limits => ({
 });
 
 /** What a turn came to, its delegates and all that is still set aside included: what whoever gave it an allotment settles it at. */
-export function usedIn(s: State, t: Turn): Allotment {
+export function sumUsed(s: State, t: Turn): Allotment {
   const { settled, reserved } = account(s, t);
   return { ...plus(settled, reserved), micros: costOfTurn(s, t) };
 }

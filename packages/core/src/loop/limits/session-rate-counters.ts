@@ -13,7 +13,7 @@ import {
   usageOf,
   valueCounter,
 } from "../../vocab/index.ts";
-import { callOf } from "../people/approval-state.ts";
+import { findCall } from "../people/approval-state.ts";
 import type { Ports } from "../ports.ts";
 import { modelNow, type State } from "../state.ts";
 import { roomForOutput } from "./budgets.ts";
@@ -33,7 +33,7 @@ export type SessionCounters = Readonly<{
   leave(): void;
 }>;
 
-export function countersOf(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounters {
+export function createSessionCounters(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounters {
   const session = s.session;
   let counted: Count[] = [];
   let begun: readonly Whose[] = [];
@@ -93,7 +93,7 @@ function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: De
   const t = s.turn;
   if (t === null) return [];
   if (action.kind === "call") {
-    if ((callOf(t, id)?.starts ?? 1) > 0) return [];
+    if ((findCall(t, id)?.starts ?? 1) > 0) return [];
     const values = Object.entries(targetDigests(p.tools.find(action.tool), action.args, p.hash));
     const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: valueCounter(action.tool, arg), agent, value, by: 1 })));
     return [{ name: `calls:${action.tool}`, agent, value: "", by: 1 }, ...perValue];

@@ -1,6 +1,6 @@
 /** What wakes a driver that idles: the result of an effect, an intent or an order that arrived, the end of the turn's time, a retry that is due. */
 import type { Clock } from "../ports.ts";
-import { type Alarm, alarmOf, type Deadlines, deadlinesOf } from "./time.ts";
+import { type Alarm, createAlarm, createDeadlines, type Deadlines } from "./time.ts";
 
 export class Waits {
   readonly deadlines: Deadlines; // of the calls that run
@@ -10,9 +10,9 @@ export class Waits {
   #wake = (): void => {};
 
   constructor(clock: Clock) {
-    this.deadlines = deadlinesOf(clock);
-    this.#turnAlarm = alarmOf(clock, () => this.#wake());
-    this.#retryAlarm = alarmOf(clock, () => this.#wake());
+    this.deadlines = createDeadlines(clock);
+    this.#turnAlarm = createAlarm(clock, () => this.#wake());
+    this.#retryAlarm = createAlarm(clock, () => this.#wake());
   }
 
   wake(): void {

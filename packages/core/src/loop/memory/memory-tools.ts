@@ -22,7 +22,7 @@ import type { EffectContext } from "../effects.ts";
 import { sanitisedText } from "../model/sanitise.ts";
 
 /** `startedAt`: the entry that says that it has started. Any other tool is what it was. */
-export function bound(c: EffectContext, tool: Tool, startedAt: () => Seq): Tool {
+export function bindMemoryTool(c: EffectContext, tool: Tool, startedAt: () => Seq): Tool {
   if (knowledgeAction(tool.name) === null) return tool;
   const labels: Label[] = []; // of what it brings: the session gets them with its outcome
   const run = tool.name === RECALL_KNOWLEDGE ? recall(c, labels) : store(c, startedAt);

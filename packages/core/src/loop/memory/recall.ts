@@ -14,12 +14,12 @@ import { PER_MESSAGE } from "../../reason/tokens.ts";
 import { type ActionId, FaultError, type JournalEvent, type KnowledgeSettings, type Label, type RecalledItem } from "../../vocab/index.ts";
 import { checkHold, consume, type EffectContext } from "../effects.ts";
 import { requestTokens, roomFor } from "../limits/budgets.ts";
-import { counted, reserveOf } from "../model/conversation.ts";
+import { recallReserve, tokenCounter } from "../model/conversation.ts";
 import { isPromise } from "../model/middleware.ts";
 import { sanitisedText } from "../model/sanitise.ts";
 import type { State, Turn } from "../state.ts";
 
-export const recallAction = (t: Turn): ActionId => ({ kind: "recall", iteration: t.iterations + 1 });
+export const toRecallId = (t: Turn): ActionId => ({ kind: "recall", iteration: t.iterations + 1 });
 
 export function searchFor(s: State): Search {
   const { scope, maxItems, threshold } = settingsOf(s);
@@ -79,13 +79,13 @@ const troubleOf = ({ trouble, cause }: Found): string | null =>
   trouble === null || cause === undefined ? trouble : `${trouble}: ${[...sanitisedText(cause, "clean")].slice(0, LONGEST_CAUSE).join("")}`;
 
 const rounded = (n: number): number => Math.round(n * 10_000) / 10_000;
-const tokensOf = (s: State, block: string): number => counted(s)(block) + PER_MESSAGE;
+const tokensOf = (s: State, block: string): number => tokenCounter(s)(block) + PER_MESSAGE;
 
 /** Knowledge never ends a turn: where there is no room for it, in the window or in what is left to spend, there is none. */
 function fittingIn(s: State, t: Turn, all: readonly Shown[]): readonly Shown[] {
   const before = requestTokens(s);
-  const room = Math.min(reserveOf(s), t.limits.contextTokens - before) - PER_MESSAGE;
-  const shown = room <= 0 ? [] : fittingItems(all, room, counted(s));
+  const room = Math.min(recallReserve(s), t.limits.contextTokens - before) - PER_MESSAGE;
+  const shown = room <= 0 ? [] : fittingItems(all, room, tokenCounter(s));
   const block = blockOf(shown);
   if (block === null) return [];
   return roomFor(s, t, { tokens: before + tokensOf(s, block), most: t.limits.outputTokens }).short === null ? shown : [];
@@ -114,7 +114,7 @@ export type Recaller = Readonly<{
   later(t: Turn): (() => void) | null;
 }>;
 
-export function recaller(c: EffectContext): Recaller {
+export function createRecaller(c: EffectContext): Recaller {
   const { p, s } = c;
   function resultsIn(t: Turn, found: Found | Readonly<{ error: string }>): readonly JournalEvent[] {
     return s.turn === t && !t.recall.done && t.recall.gated.kind === "allowed" ? recalledEvents(s, t, found) : []; // its turn has ended meanwhile

@@ -13,19 +13,19 @@ import { sanitisedText } from "../model/sanitise.ts";
 import type { State, Turn } from "../state.ts";
 
 /** Null: there is nothing to keep. */
-export function learntIn(s: State, t: Turn): string | null {
+export function learningsIn(s: State, t: Turn): string | null {
   if (s.agent.knowledge?.keepLearnings !== true) return null;
   const learnt = learningsOf(t.learnt);
   return learnt === null ? null : sanitisedText(learnt, "clean");
 }
 
-export const keepAction = (t: Turn): ActionId => ({ kind: "remember", turn: t.number, iteration: t.iterations });
+export const toRememberId = (t: Turn): ActionId => ({ kind: "remember", turn: t.number, iteration: t.iterations });
 
-export const rememberingOf = (s: State, t: Turn, hash: Hash): Action => ({
+export const toRememberAction = (s: State, t: Turn, hash: Hash): Action => ({
   kind: "remember",
   scope: "agent",
   key: LAST_SUMMARY,
-  content: hash(learntIn(s, t) ?? ""),
+  content: hash(learningsIn(s, t) ?? ""),
 });
 
 const KEEPING = "keep";
@@ -33,7 +33,7 @@ const KEEPING = "keep";
 /** Announces the write, and returns the function that launches it. */
 export function rememberTurn(c: EffectContext, t: Turn): (() => void) | null {
   const { p, s } = c;
-  const text = learntIn(s, t);
+  const text = learningsIn(s, t);
   if (text === null || t.keep.gated.kind !== "allowed" || c.isInFlight(KEEPING)) return null;
   const action = t.keep.gated.decided.id;
   const turn = t.number;

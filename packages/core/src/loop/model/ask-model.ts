@@ -10,13 +10,13 @@ import { requestTokens, roomForOutput } from "../limits/budgets.ts";
 import { type Asking, knowledgeFor, modelNow, type State, type Turn } from "../state.ts";
 import type { Plain, Ready } from "./before-model.ts";
 import { onReply, sceneIn } from "./middleware.ts";
-import { type Failed, modelOf, retryAt } from "./retry.ts";
+import { currentModel, type Failed, retryAt } from "./retry.ts";
 /**
  * Asking the model for a reply: the request is announced with its reservation, made once that is durable, and its reply or failure recorded.
  * A model that ignores the abort signal is not waited for.
  */
 /** Builds the next request as the conversation gives it. One per drive: the prompter keeps the digests of what was sent before. */
-export function requestMaker(c: EffectContext): (t: Turn) => Plain {
+export function createRequestMaker(c: EffectContext): (t: Turn) => Plain {
   const prompt = prompter(c.p.hash);
   return (t) => plainRequest(c, t, prompt);
 }
@@ -35,7 +35,7 @@ function plainRequest({ p, s }: EffectContext, t: Turn, prompt: ReturnType<typeo
     tools: p.tools.offered,
     toolsDigest: p.tools.digest,
     output: t.output?.spec ?? null,
-    model: modelOf(p, t).id,
+    model: currentModel(p, t).id,
     temperature,
     maxOutputTokens: reserved.output,
     attempt: t.attempts + 1,
@@ -52,7 +52,7 @@ export function askModel(c: EffectContext, t: Turn, ready: Ready | null): (() =>
   const { request, digest, reserved } = ready;
   const action = t.model.decided.id;
   const [iteration, attempt] = [t.iterations + 1, t.attempts + 1];
-  const model = modelOf(p, t);
+  const model = currentModel(p, t);
   const { prices } = modelNow(s.agent, t);
   // Unless the answer may be delivered as it comes, its words are withheld (rule 2): by the gate, or because middleware has yet to see them.
   const speaks = t.respond.kind === "allowed" && p.middleware.every((m) => m.afterModel === null);

@@ -32,8 +32,8 @@ import {
 import type { EffectContext } from "../effects.ts";
 import { roomFor } from "../limits/budgets.ts";
 import type { State, Turn } from "../state.ts";
-import { assistantMessage, counted, messageTokens, noteMessage, toolMessageOf, userMessage } from "./conversation.ts";
-import { fields, hooksOf, isPromise, listed, type MiddlewareRun, play, type Scene, sceneIn, textual } from "./middleware.ts";
+import { assistantMessage, messageTokens, noteMessage, tokenCounter, toToolMessage, userMessage } from "./conversation.ts";
+import { fields, isPromise, listed, listHooks, type MiddlewareRun, runStage, type Scene, sceneIn, textual } from "./middleware.ts";
 
 /** A request as the conversation gives it: its tokens as counted, and what is set aside for it. */
 export type Plain = Readonly<{ request: ModelRequest; digest: Digest; tokens: number; reserved: Usage }>;
@@ -74,12 +74,12 @@ const hasBeforeModel = (all: readonly Middleware[]): boolean => all.some((m) => 
 
 function prepare({ all, at, plain, roomFor, count, hash }: Preparing): Prepared | Promise<Prepared> {
   for (const message of plain.request.messages) if (!Object.isFrozen(message)) deepFreeze(message); // once each: these are the session's own
-  const hooks = hooksOf(all, "beforeModel").map(({ name, hook }) => ({
+  const hooks = listHooks(all, "beforeModel").map(({ name, hook }) => ({
     name,
     hook: ({ request }: Draft, context: MiddlewareContext) => hook(viewOf(request), context),
   }));
   const apply = (draft: Draft, given: RequestChange) => changeRequest(draft, given, roomFor, count);
-  const ran = play({ stage: "before-model", at, hooks, apply }, { ...plain, sets: [] });
+  const ran = runStage({ stage: "before-model", at, hooks, apply }, { ...plain, sets: [] });
   return isPromise(ran) ? ran.then((r) => toPrepared(r, plain, hash)) : toPrepared(ran, plain, hash);
 }
 
@@ -187,7 +187,7 @@ function messageIn(m: RequestMessage, index: number): Words {
       if (!Array.isArray(m.parts) || !m.parts.every(isPart)) throw no("its parts are not text, thinking or calls");
       return assistantMessage(m.parts);
     case "tool":
-      return toolMessageOf({
+      return toToolMessage({
         wireId: textual(m.wireId, `message ${index} names no call`),
         tool: textual(m.tool, `message ${index} names no tool`),
         text: textual(m.text, `message ${index} has no text`),
@@ -262,7 +262,7 @@ export type PreparedRequests = Readonly<{
   abandon(reason: string): void;
 }>;
 
-export function preparedRequests(c: EffectContext, makePlain: (t: Turn) => Plain): PreparedRequests {
+export function createPreparedRequests(c: EffectContext, makePlain: (t: Turn) => Plain): PreparedRequests {
   let latest: { readonly seq: Seq; readonly messages: State["messages"]; readonly plain: Plain } | null = null;
   /** The same as long as nothing has happened; a state that was read again has another list. */
   function plainOf(t: Turn): Plain {
@@ -294,7 +294,7 @@ export function preparedRequests(c: EffectContext, makePlain: (t: Turn) => Plain
         const { input, output, short } = roomFor(c.s, t, { tokens, most });
         return short !== null || tokens > largest ? null : usageOf(input, output);
       };
-      const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, count: counted(c.s), hash: c.p.hash });
+      const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, count: tokenCounter(c.s), hash: c.p.hash });
       if (isPromise(came)) {
         c.launch(BEFORE_MODEL, async () => {
           const settled = await came;

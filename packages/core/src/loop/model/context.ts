@@ -12,7 +12,7 @@ import { droppable, type MessageRange, maskable, STEP, summable } from "../../re
 import { type Compacting, canonical, type Hash, type SessionEvent } from "../../vocab/index.ts";
 import { type Room, roomFor } from "../limits/budgets.ts";
 import type { State, Turn } from "../state.ts";
-import { counted, takenOf } from "./conversation.ts";
+import { reservedTokens, tokenCounter } from "./conversation.ts";
 import { foldCompacted } from "./evolve-context.ts";
 import { summariserNow } from "./summary-fallback.ts";
 
@@ -36,13 +36,13 @@ export function compaction(s: State, t: Turn): Compacting | null {
 }
 
 /** Tokens of messages that a request may hold. */
-export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - takenOf(s);
+export const messageBudget = (s: State, t: Turn): number => t.limits.contextTokens - reservedTokens(s);
 
 /** No more than may be, and than somebody wants (J72). */
-const wantedOf = (s: State, t: Turn): number => Math.min(budgetOf(s, t), s.compactTo ?? Number.POSITIVE_INFINITY);
+const wantedOf = (s: State, t: Turn): number => Math.min(messageBudget(s, t), s.compactTo ?? Number.POSITIVE_INFINITY);
 
 /** So far the oldest go at once: not one unit before every request. */
-const stepOf = (s: State, t: Turn): number => Math.min(Math.floor(budgetOf(s, t) * STEP), s.compactTo ?? Number.POSITIVE_INFINITY);
+const stepOf = (s: State, t: Turn): number => Math.min(Math.floor(messageBudget(s, t) * STEP), s.compactTo ?? Number.POSITIVE_INFINITY);
 
 /** The event for what needs no model. */
 export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summarise">): Compacted | null {
@@ -54,11 +54,11 @@ export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summ
         ? maskable(s.messages, s.window, plan.keep)
         : null;
   if (range === null) return null;
-  return compactedOf(s, how, range, { summary: null, model: null });
+  return toCompacted(s, how, range, { summary: null, model: null });
 }
 
 /** `after` is found by doing it: to a copy of the window, which is small. */
-export function compactedOf(
+export function toCompacted(
   s: State,
   how: Compacting,
   { first, last, upTo }: MessageRange,
@@ -82,7 +82,7 @@ export function summaryFor(s: State, t: Turn): SummaryPlan | null {
   const { messages, window: w } = s;
   const range = summable(messages, w, plan.keep, Math.floor(wantedOf(s, t) / 2));
   if (range === null) return null;
-  const count = counted(s);
+  const count = tokenCounter(s);
   const system = count(SUMMARY_SYSTEM) + PER_MESSAGE;
   const { text, tokens } = transcript(messages.slice(w.summed, range.upTo), w.summary, t.limits.contextTokens - system, count);
   if (system + tokens > t.limits.contextTokens) return null;
@@ -92,7 +92,7 @@ export function summaryFor(s: State, t: Turn): SummaryPlan | null {
 }
 
 /** A summary is a fifth of what fits, at the most. */
-const summaryTokens = (s: State, t: Turn): number => Math.max(64, Math.min(1_024, Math.floor(budgetOf(s, t) / 5)));
+const summaryTokens = (s: State, t: Turn): number => Math.max(64, Math.min(1_024, Math.floor(messageBudget(s, t) / 5)));
 
 export function summaryRequest(s: State, t: Turn, { text, tokens, room }: SummaryPlan): ModelRequest {
   const message = { role: "user", text, tokens, entry: s.seq } as const;
@@ -122,5 +122,5 @@ export function summedEvent(
   const summary = cut(text.trim(), Math.max(256, summaryTokens(s, t) * 6)); // a provider may say more than it was asked for
   if (summary === "") return null;
   const first = s.window.summary === null || s.window.summary.first > range.first ? range.first : s.window.summary.first;
-  return compactedOf(s, "summarise", { ...range, first }, { summary, model });
+  return toCompacted(s, "summarise", { ...range, first }, { summary, model });
 }

@@ -5,21 +5,21 @@ import type { Words } from "../../reason/port.ts";
 import { PER_MESSAGE, type TokenCount } from "../../reason/tokens.ts";
 
 import type { Attachment, Observation, Part, ProposedCall } from "../../vocab/index.ts";
-import { type Call, nameOf, type State, type Turn } from "../state.ts";
+import { type Call, runningTool, type State, type Turn } from "../state.ts";
 import { sanitisedText, shownOutcome } from "./sanitise.ts";
 
 /** What instructions, tools and the schema of the answer add to every request. */
-export const overheadOf = (s: State): number => s.agent.overheadTokens + (s.turn?.output?.tokens ?? 0);
+export const overheadTokens = (s: State): number => s.agent.overheadTokens + (s.turn?.output?.tokens ?? 0);
 
 /** What is left free of the conversation, for what is recalled: a quarter of the whole at the most. */
-export const reserveOf = (s: State): number =>
+export const recallReserve = (s: State): number =>
   s.agent.knowledge === null || s.agent.knowledge.maxItems === 0
     ? 0
     : Math.min(s.agent.knowledge.maxTokens, Math.floor((s.turn?.limits.contextTokens ?? 0) / 4));
 /** Tokens that the conversation does not have. */
-export const takenOf = (s: State): number => overheadOf(s) + reserveOf(s);
+export const reservedTokens = (s: State): number => overheadTokens(s) + recallReserve(s);
 
-export const counted = (s: State): TokenCount => s.counters(s.agent.tokenizer);
+export const tokenCounter = (s: State): TokenCount => s.counters(s.agent.tokenizer);
 
 export function observation(c: Call, t: Turn): Observation {
   const limit = t.limits.observationChars;
@@ -29,7 +29,7 @@ export function observation(c: Call, t: Turn): Observation {
     return { ...seen, text: c.mending == null || c.mending.shown === null ? seen.text : sanitisedText(c.mending.shown, c.cleaned) };
   }
   if (c.run.kind === "ended") {
-    const seen = observeOutcome(nameOf(c), shownOutcome(c.run.outcome, c.cleaned), limit);
+    const seen = observeOutcome(runningTool(c), shownOutcome(c.run.outcome, c.cleaned), limit);
     const notes = [c.standIn === null ? null : `${c.standIn} stood in for ${c.proposed.tool}, which failed`, c.run.note];
     const said = notes.flatMap((note) => (note === null ? [] : [`[${note}] `])).join("");
     return { ...seen, text: `${said}${c.shown === null ? seen.text : sanitisedText(c.shown, c.cleaned)}` };
@@ -42,8 +42,8 @@ export const userMessage = (text: string, files: readonly Attachment[] = []): Wo
   files.length === 0 ? { role: "user", text } : { role: "user", text, files };
 export const noteMessage = (text: string): Words => ({ role: "note", text });
 export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Words =>
-  toolMessageOf({ wireId, tool, text, isError: kind !== "result" });
-export const toolMessageOf = (result: Omit<Extract<Words, { role: "tool" }>, "role">): Words => ({
+  toToolMessage({ wireId, tool, text, isError: kind !== "result" });
+export const toToolMessage = (result: Omit<Extract<Words, { role: "tool" }>, "role">): Words => ({
   role: "tool",
   ...result,
 });

@@ -3,7 +3,7 @@ import { PER_MESSAGE } from "../../reason/tokens.ts";
 import { drop, mask, newWindow, sumUp } from "../../reason/window.ts";
 import type { EventOf } from "../fold-parts.ts";
 import type { State, Turn } from "../state.ts";
-import { counted } from "./conversation.ts";
+import { tokenCounter } from "./conversation.ts";
 /** The fold of what the model is shown of the conversation: compaction, clearing, another model. */
 export function foldCompacted(s: State, e: EventOf<"context.compacted">): State {
   const { messages, window: w } = s;
@@ -13,11 +13,11 @@ export function foldCompacted(s: State, e: EventOf<"context.compacted">): State 
       drop(messages, w, e.upTo);
       return s;
     case "mask":
-      mask(messages, w, e.upTo, counted(s));
+      mask(messages, w, e.upTo, tokenCounter(s));
       return s;
     case "summarise": {
       const text = summaryText(e.summary ?? "", e.first, e.last, e.model ?? "a model");
-      const message = { role: "note", text, tokens: counted(s)(text) + PER_MESSAGE, entry: s.seq } as const;
+      const message = { role: "note", text, tokens: tokenCounter(s)(text) + PER_MESSAGE, entry: s.seq } as const;
       sumUp(messages, w, e.upTo, { message, first: e.first, last: e.last });
       return s;
     }

@@ -5,7 +5,7 @@ import { widen } from "../../reason/window.ts";
 import { type ActionText, actionKind, type Observation, type Seq, type Verdict } from "../../vocab/index.ts";
 import { type Call, type Gated, isSettled, UNDECIDED } from "../calls/call.ts";
 import { callsIn, KEEP_DUE, PREPARING, RECALL_DUE, type State, type Turn } from "../state.ts";
-import { counted, messageTokens, noteMessage, observation, takenOf, toolMessage } from "./conversation.ts";
+import { messageTokens, noteMessage, observation, reservedTokens, tokenCounter, toolMessage } from "./conversation.ts";
 /** The fold of the conversation as it grows: what is said, what is heard later, and each call's one result. */
 export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
 
@@ -18,11 +18,11 @@ function keep(s: State, message: Message): void {
     s.changes += 1; // a policy may have read that there was none
   }
   const plain = s.agent.context.kind === "window" ? s.turn : null;
-  widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - takenOf(s));
+  widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - reservedTokens(s));
 }
 
 /** Counted once, and tied to the entry it comes from. */
-const stamped = (s: State, words: Words, entry: Seq): Message => ({ ...words, tokens: messageTokens(words, counted(s)), entry });
+const stamped = (s: State, words: Words, entry: Seq): Message => ({ ...words, tokens: messageTokens(words, tokenCounter(s)), entry });
 /** Nothing may stand between a call and its results, or before the reply to a request that did not hold it. */
 export function hear(s: State, words: Words): State {
   if (s.turn !== null && (s.turn.phase.kind === "asking" || s.turn.phase.kind === "calling")) s.queued.push(stamped(s, words, s.seq));
@@ -35,7 +35,7 @@ export function hearQueued(s: State): void {
 }
 
 /** Another iteration, with a word to the model about why. */
-export function goOn(s: State, t: Turn, note: string | null): void {
+export function continueTurn(s: State, t: Turn, note: string | null): void {
   if (note !== null) say(s, noteMessage(note));
   t.phase = PREPARING;
   reopen(t);
@@ -63,12 +63,12 @@ const isStanding = (gated: Gated): boolean =>
 
 export function refuseAnswer(s: State, t: Turn, { by, reason }: Pick<Denial, "by" | "reason">): void {
   t.refusedInARow += 1;
-  goOn(s, t, `[denied by ${by === "person" ? "a person" : by}] your answer was not delivered: ${reason}`);
+  continueTurn(s, t, `[denied by ${by === "person" ? "a person" : by}] your answer was not delivered: ${reason}`);
 }
 type Denial = Extract<Verdict, { kind: "deny" }>;
 
 /** Once every call of the reply is settled, the model gets its results: one per call id, in call order. */
-export function settle(s: State, t: Turn): void {
+export function settleReply(s: State, t: Turn): void {
   const all = callsIn(t);
   if (all.length === 0 || !all.every(isSettled)) return;
   t.phase = PREPARING;
@@ -89,12 +89,12 @@ export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (
   const { messages, window: w } = s;
   const pinned =
     (messages[w.task]?.tokens ?? 0) + (w.task < w.newest ? (messages[w.newest]?.tokens ?? 0) : 0) + (w.summary?.message.tokens ?? 0);
-  const room = t.limits.contextTokens - takenOf(s) - pinned - calls.length * (PER_MESSAGE + CUT_NOTE);
+  const room = t.limits.contextTokens - reservedTokens(s) - pinned - calls.length * (PER_MESSAGE + CUT_NOTE);
   const seen = calls.map((c) => ({ c, o: observe(c) }));
-  const sizes = seen.map(({ o }) => counted(s)(o.text));
+  const sizes = seen.map(({ o }) => tokenCounter(s)(o.text));
   const most = fairShare(sizes, Math.max(room, calls.length * LEAST_RESULT));
   for (const [i, { c, o }] of seen.entries()) {
-    const { text, tokens } = fitted(o.text, sizes[i] ?? 0, most, counted(s));
+    const { text, tokens } = fitted(o.text, sizes[i] ?? 0, most, tokenCounter(s));
     keep(s, { ...toolMessage(c.proposed, { ...o, text }), tokens: PER_MESSAGE + tokens, entry: c.entry });
   }
 }

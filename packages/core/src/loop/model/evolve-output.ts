@@ -2,11 +2,11 @@ import { PER_MESSAGE } from "../../reason/tokens.ts";
 import { canonical } from "../../vocab/index.ts";
 import type { EventOf } from "../fold-parts.ts";
 import type { State, Turn } from "../state.ts";
-import { counted } from "./conversation.ts";
-import { goOn } from "./evolve-conversation.ts";
+import { tokenCounter } from "./conversation.ts";
+import { continueTurn } from "./evolve-conversation.ts";
 /** The fold of structured answers: what is asked for, whether an answer fits, and how often it is asked for again. */
 export function foldOutputAsked(s: State, t: Turn, { output: spec }: EventOf<"output.asked">): void {
-  t.output = { spec, tokens: counted(s)(canonical(spec.schema)) + PER_MESSAGE + AROUND };
+  t.output = { spec, tokens: tokenCounter(s)(canonical(spec.schema)) + PER_MESSAGE + AROUND };
 }
 
 /** What a tool for it is called and said to be, where there has to be one. */
@@ -42,7 +42,7 @@ function repair(s: State, t: Turn, note: string, why: string): void {
   t.repairs += 1;
   const schema = canonical(spec.schema);
   const shown = schema.length <= LONGEST ? ` It is JSON by this schema: ${schema}` : "";
-  goOn(s, t, `${note}\nAnswer again, whole, with nothing else around it.${shown}`);
+  continueTurn(s, t, `${note}\nAnswer again, whole, with nothing else around it.${shown}`);
 }
 const LONGEST = 4_000;
 

@@ -7,12 +7,12 @@ import { pay } from "../limits/evolve.ts";
 import { answerIn, NO_SUMMARY, PREPARING, type State, type Turn } from "../state.ts";
 import { assistantMessage, noteMessage } from "./conversation.ts";
 import { foldSummaryOver } from "./evolve-context.ts";
-import { goOn, hear, hearQueued, refuseAnswer, say } from "./evolve-conversation.ts";
+import { continueTurn, hear, hearQueued, refuseAnswer, say } from "./evolve-conversation.ts";
 import { changesFor, forgetChanges } from "./evolve-middleware.ts";
 import { foldCutOffAnswer, takeMisread } from "./evolve-output.ts";
 import { NO_TRIES } from "./retry.ts";
 import { isUnlooked } from "./structured-output.ts";
-import { isStuck, LAST_ITERATIONS, nudgeOf, REPEATS_HALTED, REPEATS_NUDGED } from "./stuck-model.ts";
+import { isStuck, LAST_ITERATIONS, nudgeFor, REPEATS_HALTED, REPEATS_NUDGED } from "./stuck-model.ts";
 /** The fold of a model's reply: calls to decide, an answer to deliver, or a note to a model that is stuck. */
 export function foldAsked(t: Turn, { iteration, attempt, purpose, reserved, reservedMicros }: EventOf<"model.asked">): void {
   t.phase = { kind: "asking", iteration, attempt, purpose, reserved, reservedMicros };
@@ -55,7 +55,7 @@ export function foldReply(s: State, t: Turn, e: EventOf<"model.replied">): void 
   if (e.finish === "length" && t.output === null) t.cutOff += text;
   const nudge =
     misread ??
-    nudgeOf(
+    nudgeFor(
       parts,
       e.finish,
       e.parts.some((p) => p.kind === "call"),
@@ -64,12 +64,12 @@ export function foldReply(s: State, t: Turn, e: EventOf<"model.replied">): void 
   t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.phase = { kind: "answering", text: t.cutOff + text, fits: null };
   else if (nudge !== null)
-    goOn(s, t, isStuck(t) || t.broken !== null ? null : nudge); // one that was withheld said something
+    continueTurn(s, t, isStuck(t) || t.broken !== null ? null : nudge); // one that was withheld said something
   else if (e.finish === "length" && t.output !== null) foldCutOffAnswer(s, t);
-  else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
+  else if (e.finish === "length") continueTurn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
   else if (steered) {
     t.cutOff = "";
-    goOn(s, t, null); // a person spoke meanwhile: that comes first
+    continueTurn(s, t, null); // a person spoke meanwhile: that comes first
   } else {
     t.phase = { kind: "answering", text: t.cutOff + text, fits: null };
     if (t.respond.kind === "denied") refuseAnswer(s, t, t.respond.verdict);

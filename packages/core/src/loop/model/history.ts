@@ -157,7 +157,7 @@ export function hearHistory(s: State, history: readonly Said[]): void {
 // ── drawn from a session: what its fork begins with ──
 
 /** H44 the conversation as it stands; calls without an outcome are told as unknown, because they may have been run there since. */
-export function historyOf(s: State): Readonly<{ history: readonly Said[]; unknown: readonly CallId[] }> {
+export function toHistory(s: State): Readonly<{ history: readonly Said[]; unknown: readonly CallId[] }> {
   const history = s.messages.slice(s.cleared).flatMap(toSaid);
   const unknown: CallId[] = [];
   const t = s.turn;

@@ -1,8 +1,8 @@
 /** The moves of a turn around the model: what ends it between two replies, what its next request needs, and what an answer needs to be delivered. */
 import { type Compacting, canonical } from "../../vocab/index.ts";
 import { account, overBilled, requestTokens, roomForOutput } from "../limits/budgets.ts";
-import { recallAction } from "../memory/recall.ts";
-import { keepAction, learntIn } from "../memory/remember.ts";
+import { toRecallId } from "../memory/recall.ts";
+import { learningsIn, toRememberId } from "../memory/remember.ts";
 import { decideFirst, type EndMove, end, type Move, type TurnNow } from "../moves.ts";
 import type { State, Turn, TurnPhase } from "../state.ts";
 import { compaction } from "./context.ts";
@@ -36,9 +36,9 @@ export function nextForAnswer(at: TurnNow, { text, fits }: Extract<TurnPhase, { 
 /** A turn that completes is remembered first, where its agent wants that. A denial does not change its ending. */
 function rememberFirst(at: TurnNow, over: EndMove): readonly Move[] {
   const { s, t } = at;
-  if (over.ending !== "completed" || t.keep.stage === "over" || learntIn(s, t) === null) return [over];
+  if (over.ending !== "completed" || t.keep.stage === "over" || learningsIn(s, t) === null) return [over];
   if (t.keep.stage === "keeping") return []; // the write is in flight
-  return decideFirst(t.keep.gated, keepAction(t), at) ?? [t.keep.gated.kind === "allowed" ? { kind: "keep" } : over];
+  return decideFirst(t.keep.gated, toRememberId(t), at) ?? [t.keep.gated.kind === "allowed" ? { kind: "keep" } : over];
 }
 
 function nextToFit(at: TurnNow, how: Compacting): readonly Move[] {
@@ -51,7 +51,7 @@ function nextToFit(at: TurnNow, how: Compacting): readonly Move[] {
 function nextToRecall(at: TurnNow): readonly Move[] | null {
   const { s, t } = at;
   if (t.recall.done || (s.agent.knowledge?.maxItems ?? 0) === 0) return null;
-  return decideFirst(t.recall.gated, recallAction(t), at) ?? (t.recall.gated.kind === "allowed" ? [{ kind: "recall" }] : null);
+  return decideFirst(t.recall.gated, toRecallId(t), at) ?? (t.recall.gated.kind === "allowed" ? [{ kind: "recall" }] : null);
 }
 
 function nextToAsk(at: TurnNow): readonly Move[] {

@@ -18,7 +18,7 @@ export type Failed = Pick<ModelFailed, "error" | "broke" | "again" | "transient"
 // ── which model ──
 
 /** The one that is asked now, as the fold knows it (`modelNow`), and as it can be asked. */
-export const modelOf = (p: Pick<Ports, "model" | "fallbacks">, t: Turn): Ports["model"] =>
+export const currentModel = (p: Pick<Ports, "model" | "fallbacks">, t: Turn): Ports["model"] =>
   t.fellBack === 0 ? p.model : (p.fallbacks[t.fellBack - 1] ?? p.model);
 
 // ── what is chosen: the driver's part ──

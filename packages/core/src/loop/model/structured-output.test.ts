@@ -12,7 +12,7 @@ import { arbitraries, PERMIT_ALL, reply, type Step, scriptedModel, type WorldOpt
 import { canonical, DELEGATE, type Json, type JsonObject, type ReplyPart } from "../../vocab/index.ts";
 import { sha256 } from "../fixtures/stage.ts";
 import { toResult } from "../session/result.ts";
-import { outputsOf } from "./structured-output.ts";
+import { toOutputs } from "./structured-output.ts";
 
 const DEBT = z.strictObject({ name: z.string(), cents: z.int() });
 const asked = (schema: Schema, repairs?: number) => outputOfRun(schema, repairs, "tester", sha256);
@@ -245,7 +245,7 @@ describe("another process", () => {
   test("M108 a run's own schema is of its turn alone", async () => {
     const own = asked(DEBT);
     const run = asked(z.strictObject({ n: z.int() }));
-    const spoil = (p: Parameters<NonNullable<WorldOptions["spoil"]>>[0]) => ({ ...p, outputs: outputsOf(own, { turn: 1, output: run }) });
+    const spoil = (p: Parameters<NonNullable<WorldOptions["spoil"]>>[0]) => ({ ...p, outputs: toOutputs(own, { turn: 1, output: run }) });
     const { w } = setup([reply.text('{"n":1}'), reply.text(ann)], { spoil });
     expect((await w.run("go")).value).toEqual({ n: 1 });
     expect((await w.say("and now?")).value).toEqual({ name: "Ann", cents: 5 });

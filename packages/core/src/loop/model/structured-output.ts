@@ -15,20 +15,20 @@ type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
 // ── by the driver ──
 
 /** The agent's own, but for the one turn that a run brings another for. */
-export const outputsOf = (own: Output | null, run: Readonly<{ turn: number; output: Output }> | null = null): Outputs => ({
+export const toOutputs = (own: Output | null, run: Readonly<{ turn: number; output: Output }> | null = null): Outputs => ({
   of: (turn) => (run?.turn === turn ? run.output : own),
   find: (digest) => [run?.output ?? null, own].find((one) => one?.digest === digest) ?? null,
 });
 
 /** What follows from the start of a turn, in the same commit. */
-export function askedWith(p: Pick<Ports, "outputs">, event: JournalEvent): readonly Of<"output.asked">[] {
+export function outputAskedEvents(p: Pick<Ports, "outputs">, event: JournalEvent): readonly Of<"output.asked">[] {
   if (event.kind !== "turn.started") return [];
   const output = p.outputs.of(event.turn);
   return output === null ? [] : [{ kind: "output.asked", output: specOf(output) }];
 }
 
 /** It comes again with its turn, when that is recorded again. */
-export const isAskedWith = (event: JournalEvent): boolean => event.kind === "output.asked";
+export const isOutputAsked = (event: JournalEvent): boolean => event.kind === "output.asked";
 
 export function checkOutput(p: Pick<Ports, "outputs">, t: Turn): Of<"output.checked"> | null {
   const { output, iterations: iteration } = t;

@@ -22,5 +22,5 @@ export function summariserNow(agent: AgentFacts, t: Turn): Readonly<{ model: str
 }
 
 /** As it can be asked. */
-export const summariserOf = (p: Pick<Ports, "summariser" | "fallbacks">, s: State, t: Turn): Ports["summariser"] =>
+export const currentSummariser = (p: Pick<Ports, "summariser" | "fallbacks">, s: State, t: Turn): Ports["summariser"] =>
   p.fallbacks[summariserPlace(s.agent, t) - 1] ?? p.summariser;

@@ -8,7 +8,7 @@ import { checkHold, consume, type EffectContext } from "../effects.ts";
 import type { Turn } from "../state.ts";
 import { askUnlessStopped, failedEvent, repliedEvent } from "./ask-model.ts";
 import { summaryDigest, summaryFor, summaryRequest, summedEvent } from "./context.ts";
-import { summariserNow, summariserOf } from "./summary-fallback.ts";
+import { currentSummariser, summariserNow } from "./summary-fallback.ts";
 
 export function summarise(c: EffectContext, t: Turn): (() => void) | null {
   const { p, s } = c;
@@ -18,7 +18,7 @@ export function summarise(c: EffectContext, t: Turn): (() => void) | null {
   const request = summaryRequest(s, t, plan);
   const asked = { iteration: t.iterations + 1, attempt: request.attempt, purpose: "summary" } as const;
   const reserved = usageOf(plan.room.input, plan.room.output);
-  const model = summariserOf(p, s, t);
+  const model = currentSummariser(p, s, t);
   const { prices } = summariserNow(s.agent, t);
   consume(c, decided);
   c.record({

@@ -7,19 +7,19 @@ import { type Answered, type Call, callsIn, type Gated, type Turn } from "../sta
 /** An answer that was given and not yet used is still good; it is checked again when the action is. */
 export function reopened(t: Turn, gated: Gated): Gated {
   if (gated.kind === "asked" || gated.kind === "undecided" || gated.kind === "deferred") return gated;
-  return { kind: "undecided", answered: answeredOf(t, gated) };
+  return { kind: "undecided", answered: findAnswered(t, gated) };
 }
 
 /** The answer an action stands on, as long as it is not used up: also while its call waits for a place. */
-export function answeredOf(t: Turn, gated: Gated): Answered | null {
+export function findAnswered(t: Turn, gated: Gated): Answered | null {
   if (gated.kind === "undecided") return gated.answered;
   const approval = gated.kind === "allowed" && gated.decided.verdict.kind === "allow" ? gated.decided.verdict.approval : null;
   return [...t.questions.values()].find((q) => q.approval === approval && q.answer !== null) ?? null;
 }
 
-export const callOf = (t: Turn, action: ActionText): Call | null => callsIn(t).find((c) => (c.proposed.id as string) === action) ?? null;
+export const findCall = (t: Turn, action: ActionText): Call | null => callsIn(t).find((c) => (c.proposed.id as string) === action) ?? null;
 
-export function gatedOf(t: Turn, action: ActionText): Gated | null {
+export function findGated(t: Turn, action: ActionText): Gated | null {
   switch (actionKind(action)) {
     case "model":
       return t.model;
@@ -32,7 +32,7 @@ export function gatedOf(t: Turn, action: ActionText): Gated | null {
     case "remember":
       return t.keep.gated;
     case "call":
-      return callOf(t, action)?.gated ?? null;
+      return findCall(t, action)?.gated ?? null;
     case "reconcile":
       return null; // an old unknown has its own place in the state
   }

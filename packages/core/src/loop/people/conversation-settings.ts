@@ -10,27 +10,27 @@
 
 import { droppable, maskable } from "../../reason/window.ts";
 import type { AgentFacts, JournalEvent } from "../../vocab/index.ts";
-import { compactedOf } from "../model/context.ts";
+import { toCompacted } from "../model/context.ts";
 import { foldCompacted } from "../model/evolve-context.ts";
 import type { State } from "../state.ts";
 
 type Of<Kind extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: Kind }>;
 
-export const modelsOf = ({ model, fallbacks }: AgentFacts): readonly string[] => [model, ...fallbacks.map((one) => one.model)];
+export const listModels = ({ model, fallbacks }: AgentFacts): readonly string[] => [model, ...fallbacks.map((one) => one.model)];
 
 /** As `fellBack` counts: 0 is the agent's own. A model that the agent does not name was put in its place when the session was taken (M561). */
 export const placeOfChosen = ({ agent, chosen }: Pick<State, "agent" | "chosen">): number =>
-  chosen === null ? 0 : Math.max(0, modelsOf(agent).indexOf(chosen));
+  chosen === null ? 0 : Math.max(0, listModels(agent).indexOf(chosen));
 
 /** What follows from the wish at once; an agent that sums up does that before its next request. */
-export function trimmed(s: State, event: JournalEvent): readonly Of<"context.compacted">[] {
+export function compactNow(s: State, event: JournalEvent): readonly Of<"context.compacted">[] {
   if (event.kind !== "context.compact-asked" || s.agent.context.kind === "summarise") return [];
   const { tokens } = event;
   const trial = { ...s, window: { ...s.window, lines: new Map(s.window.lines) } };
   const done: Of<"context.compacted">[] = [];
   const apply = (how: "mask" | "window", range: ReturnType<typeof droppable>): void => {
     if (range === null) return;
-    const next = compactedOf(trial, how, range, { summary: null, model: null });
+    const next = toCompacted(trial, how, range, { summary: null, model: null });
     done.push(next);
     foldCompacted(trial, next);
   };

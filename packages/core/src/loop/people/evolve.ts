@@ -14,18 +14,18 @@ import {
   type Verdict,
   type Vote,
 } from "../../vocab/index.ts";
-import { type Answered, type Call, type Gated, nameOf, type Question, UNDECIDED } from "../calls/call.ts";
+import { type Answered, type Call, type Gated, type Question, runningTool, UNDECIDED } from "../calls/call.ts";
 import { dropStrategy, foldRefusedRetry } from "../calls/evolve.ts";
 import type { EventOf } from "../fold-parts.ts";
-import { refuseAnswer, settle } from "../model/evolve-conversation.ts";
+import { refuseAnswer, settleReply } from "../model/evolve-conversation.ts";
 import { foldRepeat } from "../model/evolve-reply.ts";
 import { actingFor, answerIn, type State, type Turn } from "../state.ts";
-import { answeredOf, callOf, gatedOf } from "./approval-state.ts";
+import { findAnswered, findCall, findGated } from "./approval-state.ts";
 /** The fold of decisions and approvals: where each action stands with the gate and with people. */
 export function foldDecided(s: State, t: Turn, e: Decided, at: number): void {
-  const before = gatedOf(t, e.id);
-  const after = toGated(s, e, { before, answered: before === null ? null : answeredOf(t, before), at });
-  const call = callOf(t, e.id);
+  const before = findGated(t, e.id);
+  const after = toGated(s, e, { before, answered: before === null ? null : findAnswered(t, before), at });
+  const call = findCall(t, e.id);
   if (call !== null) call.entry = s.seq;
   if (call !== null) foldRepeat(s, t, call, e);
   if (call !== null && call.starts === 0) {
@@ -38,7 +38,7 @@ export function foldDecided(s: State, t: Turn, e: Decided, at: number): void {
     call.edited = withEdits(e.action.args, e.verdict.edits);
     call.modified = true;
   }
-  if (call !== null) settle(s, t);
+  if (call !== null) settleReply(s, t);
   else if (e.action.kind === "respond" && answerIn(t) !== null && after.kind === "denied") refuseAnswer(s, t, after.verdict);
 }
 
@@ -73,7 +73,7 @@ function whyAgain(e: Decided, answered: Answered | null): string | null {
 }
 
 export function foldRequested(s: State, t: Turn, e: EventOf<"approval.asked">, at: number): void {
-  const gated = gatedOf(t, e.action);
+  const gated = findGated(t, e.action);
   if (gated?.kind !== "to-ask") return;
   const { approval, action, digest, asks, expiresAt } = e;
   const { onExpiry } = expiry(asks, millis(at));
@@ -125,7 +125,7 @@ export function foldAnswered(s: State, t: Turn, e: EventOf<"approval.answered">)
     answer: isAnswered(question.asks, votes) ? answer : null,
   };
   t.questions.set(e.approval, now);
-  const call = callOf(t, question.action);
+  const call = findCall(t, question.action);
   if (answer.kind === "edit" && call !== null) {
     call.edited = answer.args;
     if (call.starts > 0) call.edition += 1;
@@ -152,7 +152,7 @@ function dueGrant(
     by: e.by,
     agent: s.agent.name,
     onBehalfOf: actingFor(s),
-    tool: nameOf(call),
+    tool: runningTool(call),
     toolDigest: q.toolDigest,
     scope,
     resource: about,
@@ -170,7 +170,7 @@ function dueGrant(
 
 /** Used up by the commit that starts the call; what a lost process leaves of that call is covered by it still. */
 export function foldConsumed(t: Turn, e: EventOf<"approval.consumed">): void {
-  const call = callOf(t, e.action);
+  const call = findCall(t, e.action);
   if (call !== null) call.leave = t.questions.get(e.approval) ?? call.leave;
   t.questions.delete(e.approval);
 }
@@ -192,10 +192,10 @@ function foldRefused(
   t.questions.set(question.approval, question);
   const because = question.asks.map((a) => a.policy);
   setGated(t, question.action, { kind: "denied", verdict: { kind: "deny", by, because, faults: [], reason } });
-  const call = callOf(t, question.action);
+  const call = findCall(t, question.action);
   if (call !== null) {
     foldRefusedRetry(call, by === "expiry" ? by : "person", reason);
-    settle(s, t);
+    settleReply(s, t);
   } else if (answerIn(t) !== null && actionKind(question.action) === "respond") refuseAnswer(s, t, { by, reason });
 }
 
@@ -217,7 +217,7 @@ function setGated(t: Turn, action: ActionText, gated: Gated): void {
       t.keep = { ...t.keep, gated };
       return;
     case "call": {
-      const call = callOf(t, action);
+      const call = findCall(t, action);
       if (call !== null) call.gated = gated;
       return;
     }
@@ -228,7 +228,7 @@ function setGated(t: Turn, action: ActionText, gated: Gated): void {
 
 /** A decided `allow` is counted at once, so that the next decision of the same reply already sees it. */
 export function countAllowed(s: State, t: Turn, call: Call, by: 1 | -1): void {
-  const tool = nameOf(call);
+  const tool = runningTool(call);
   s.counted += 1;
   t.allowedCalls.set(tool, (t.allowedCalls.get(tool) ?? 0) + by);
   s.allowedCalls.set(tool, (s.allowedCalls.get(tool) ?? 0) + by);

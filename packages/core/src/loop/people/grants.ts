@@ -59,12 +59,12 @@ const toQuery = (
   policies: asks.map((a) => a.policy),
   session: s.session,
   turn: t.number,
-  targets: targetsOf(p, action),
+  targets: toShownTargets(p, action),
   labels: [...s.labels],
 });
 
 /** What a person is shown of the call's targets. A delegation's only one is its resource. */
-export function targetsOf(p: Pick<Ports, "tools">, action: Action): Targets | null {
+export function toShownTargets(p: Pick<Ports, "tools">, action: Action): Targets | null {
   const doing = doingOf(action);
   if (doing === null) return null;
   return action.kind === "delegate" ? {} : shownTargets(p.tools.find(doing.tool), doing.args);

@@ -5,7 +5,7 @@
  */
 
 import { messageOf } from "../../act/act.ts";
-import { type Admitted, admit, refusalOf, refusalsOf } from "../../inbox/admit.ts";
+import { type Admitted, admit, findRefusals, toRefusal } from "../../inbox/admit.ts";
 import type { Arrived } from "../../inbox/port.ts";
 import { observeOutcome } from "../../observe/observe.ts";
 import {
@@ -20,16 +20,16 @@ import {
   type Tool,
   type Wish,
 } from "../../vocab/index.ts";
-import { outcomeOf, withConsequences } from "../calls/delegate.ts";
+import { toDelegateOutcome, withConsequences } from "../calls/delegate.ts";
 import { evidence } from "../calls/outcome-events.ts";
-import { lateness } from "../calls/race.ts";
+import { lateReason } from "../calls/race.ts";
 import type { SessionCommits } from "../commit.ts";
 import type { EffectContext, EffectResult } from "../effects.ts";
 import { isPromise, type MiddlewareRun, onResult, onUserMessage, sceneIn } from "../model/middleware.ts";
-import { shownOutcome, withCleaned } from "../model/sanitise.ts";
+import { shownOutcome, withCleanedEvents } from "../model/sanitise.ts";
 import { callsIn } from "../state.ts";
-import { trimmed } from "./conversation-settings.ts";
-import { standing } from "./may-answer.ts";
+import { compactNow } from "./conversation-settings.ts";
+import { toStanding } from "./may-answer.ts";
 
 type Word = Extract<JournalEvent, { kind: "turn.started" | "input.steered" | "input.queued" }>;
 type Late = Extract<JournalEvent, { kind: "act.late" | "child.ended" }>;
@@ -54,8 +54,8 @@ export class Intake {
     for (const [i, one] of pending.entries()) {
       const { intent } = one;
       if (commits.isConsumed(intent.id) || this.#hearing.has(intent.id)) continue;
-      const isTakenBack = refusalsOf(intent, pending.slice(i + 1)).some((later) => this.#admit(later).kind === "event");
-      const became = isTakenBack ? [refusalOf(intent, "the same person has taken it back since")] : this.#hear(one);
+      const isTakenBack = findRefusals(intent, pending.slice(i + 1)).some((later) => this.#admit(later).kind === "event");
+      const became = isTakenBack ? [toRefusal(intent, "the same person has taken it back since")] : this.#hear(one);
       if (became === null) continue;
       commits.consume(intent.id);
       for (const event of became) record(event);
@@ -87,7 +87,7 @@ export class Intake {
     try {
       if (s.taken.has(one.intent.id)) return { kind: "refused", reason: "it was taken before: a copy of an intent counts for nothing" };
       const genuine = p.authenticate(one.intent);
-      const admitted = genuine.kind === "genuine" ? admit(one, standing(p, s, limits, toolDigest)) : genuine;
+      const admitted = genuine.kind === "genuine" ? admit(one, toStanding(p, s, limits, toolDigest)) : genuine;
       if (admitted.kind === "event") canonical(admitted.event); // an event that cannot be written must not fail the commit
       return admitted;
     } catch (error) {
@@ -129,21 +129,21 @@ export class Intake {
   #became(one: Arrived, ran: MiddlewareRun<string>, overtaken: string | null): readonly JournalEvent[] {
     const admitted = this.#admit(one);
     if (admitted.kind !== "event" || !isSeen(this.#c.p.middleware, admitted.event)) return this.#outright(one, admitted);
-    if (overtaken !== null) return [refusalOf(one.intent, overtaken)];
+    if (overtaken !== null) return [toRefusal(one.intent, overtaken)];
     const { event } = admitted;
-    if (event.kind === "input.queued" && ran.failed) return [refusalOf(one.intent, whyFailed(ran))];
+    if (event.kind === "input.queued" && ran.failed) return [toRefusal(one.intent, whyFailed(ran))];
     return heard(event, ran).flatMap((e) => this.#consequences(e, one.intent.wish));
   }
 
   #outright(one: Arrived, admitted: Admitted): readonly JournalEvent[] {
-    return admitted.kind === "event" ? this.#consequences(admitted.event, one.intent.wish) : [refusalOf(one.intent, admitted.reason)];
+    return admitted.kind === "event" ? this.#consequences(admitted.event, one.intent.wish) : [toRefusal(one.intent, admitted.reason)];
   }
 
   /** An event that an intent has become, with the events that follow from it. */
   #consequences(event: JournalEvent, wish: Wish): readonly JournalEvent[] {
     const { p, s } = this.#c;
     const events = withConsequences(s, event, wish, (call, outcome, ms) => evidence(this.#c, call, outcome, ms));
-    return [...withCleaned(p, s, events), ...trimmed(s, event)];
+    return [...withCleanedEvents(p, s, events), ...compactNow(s, event)];
   }
 
   #overtake(kind: Heard["kind"], reason: string): void {
@@ -197,7 +197,7 @@ export class Intake {
     const made = callsIn(s.turn).find((one) => one.proposed.id === event.call);
     const action = made?.run.kind === "running" ? made.run.decided.action : null;
     const call = { id: event.call, tool: DELEGATE, args: action?.kind === "delegate" ? action.args : null };
-    return { call, outcome: outcomeOf(made, event, lateness(s.turn, made)), markup: "clean" };
+    return { call, outcome: toDelegateOutcome(made, event, lateReason(s.turn, made)), markup: "clean" };
   }
 }
 

@@ -20,12 +20,12 @@ import {
 } from "../../vocab/index.ts";
 import { delegateContract } from "../calls/delegate.ts";
 import type { Ports } from "../ports.ts";
-import { actingFor, type Call, callsIn, isDelegated, nameOf, type Question, type State } from "../state.ts";
-import { modelsOf } from "./conversation-settings.ts";
+import { actingFor, type Call, callsIn, isDelegated, type Question, runningTool, type State } from "../state.ts";
+import { listModels } from "./conversation-settings.ts";
 
 type Needs = Pick<Ports, "gate" | "tools" | "hash" | "clock" | "children">;
 
-export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: Tool) => Digest): Standing {
+export function toStanding(p: Needs, s: State, limits: Limits, toolDigest: (tool: Tool) => Digest): Standing {
   const questionOf = (approval: string): Question | null =>
     [...(s.turn?.questions.values() ?? [])].find((q) => q.approval === approval) ?? null;
   return {
@@ -36,7 +36,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
     closed: s.closed,
     limits,
     tokens: s.window.tokens,
-    models: modelsOf(s.agent),
+    models: listModels(s.agent),
     question(approval) {
       const q = questionOf(approval);
       return q === null ? null : { digest: q.digest, expiresAt: q.expiresAt, answer: q.answer, voters: q.votes.map((v) => v.by) };
@@ -92,7 +92,7 @@ type At = Readonly<{ p: Needs; s: State; toolDigest: (tool: Tool) => Digest }>;
 function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<Wish, { kind: "answer" }>): Leave {
   const { p, s } = at;
   const call = callsIn(s.turn).find((c) => (c.proposed.id as string) === q.action) ?? null;
-  const tool = call === null ? q.action : nameOf(call);
+  const tool = call === null ? q.action : runningTool(call);
   const speakers = s.turn?.speakers ?? [actingFor(s).id];
   const about = { approval: q.approval, agent: s.agent.name, tool };
   if (answer.kind === "withdraw") return mayWithdraw(p, user, { speakers, about, digest: q.digest });
@@ -109,7 +109,7 @@ function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<Wish, 
   if (counts.length === 0) return no(`it is for ${[...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ")} to answer`);
   if (answer.kind === "grant") {
     if (call === null) return no("only an answer about a tool's call can be remembered");
-    if (isGoverning(p.tools.find(nameOf(call))))
+    if (isGoverning(p.tools.find(runningTool(call))))
       return no("what changes agents, policies or tools is approved each time: no grant covers it");
     const wide = tooWide(q.asks, answer.grant, p.clock.now());
     if (wide !== null) return no(wide);

@@ -24,13 +24,13 @@ export function agentFacts(agent: Agent, { gate, tools, hash, counters = estimat
     context,
     prices,
     fallbacks,
-    charges: chargesOf(tools),
+    charges: listCharges(tools),
     knowledge,
   };
 }
 
 /** Micros by tool: what is set aside before one of them starts. */
-export function chargesOf(tools: Tools): AgentFacts["charges"] {
+export function listCharges(tools: Tools): AgentFacts["charges"] {
   const charged = tools.offered.flatMap(({ name }) => {
     const cents = tools.find(name)?.maxCents ?? 0;
     return cents === 0 ? [] : [[name, Math.ceil(cents * MICROS_PER_CENT)] as const];

@@ -12,7 +12,7 @@ import {
   type Surface,
   seq,
 } from "../../vocab/index.ts";
-import { checkHistory, historyOf } from "../model/history.ts";
+import { checkHistory, toHistory } from "../model/history.ts";
 import { beginSession, holdTakenEvent, type Opening } from "../open.ts";
 import type { Ports } from "../ports.ts";
 import { readState } from "../resume.ts";
@@ -108,7 +108,7 @@ export async function forkSession(
       hint: `it has 1 to ${origin.seq}: \`orgate sessions show ${from}\``,
     });
   const state = await readState(p, from, { upTo: last, counters: p.counters }); // what was cut to fit is cut as it was
-  const { history, unknown } = historyOf(state);
+  const { history, unknown } = toHistory(state);
   const forked = { kind: "session.forked", from, at: last, unknown } as const;
   const { agent, chosen } = state;
   const make = (): Promise<SessionSummary> =>

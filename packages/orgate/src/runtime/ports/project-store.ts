@@ -13,7 +13,7 @@ import {
   type OpenOrders,
   openBreakers,
   openCounts,
-  ordersOf,
+  openOrders,
   type SessionId,
 } from "@orgate/core";
 import { trustIn } from "@orgate/core/journal";
@@ -125,7 +125,7 @@ function knowledgeIn(directory: string) {
 
 /** What another process orders is seen by the same look that sees its intents. */
 function ordersFor({ journal, inbox }: Store): OpenOrders {
-  const orders = ordersOf(journal, nodeClock.now);
+  const orders = openOrders(journal, nodeClock.now);
   return {
     ...orders,
     watch(changed) {
