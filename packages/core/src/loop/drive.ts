@@ -102,13 +102,13 @@ class SessionDriver {
   }
 
   /** Until a result or an intent comes, a retry is due (as of when the moves were chosen), the turn's time is up, or the caller cancels. */
-  async #idle(seen: Millis): Promise<void> {
+  #idle(seen: Millis): Promise<void> {
     const { waits, stop, time, leave } = this.#parts;
-    if (this.#hasNews() || leave?.aborted) return; // it may have come while the batch was being written
+    if (this.#hasNews() || leave?.aborted) return Promise.resolve(); // it may have come while the batch was being written
     const t = this.#s.turn;
     const due = nextRetry(t, seen);
     const turnMs = () => (t === null || stop.isTurnStopped() ? null : remainingMs(this.#s, t, time()));
-    await waits.untilWoken(turnMs, due === null ? null : due - time());
+    return waits.untilWoken(turnMs, due === null ? null : due - time());
   }
 
   #hasNews = (): boolean => this.#parts.effects.hasResults() || this.#parts.waits.hasArrived() || this.#isCancelDue();
