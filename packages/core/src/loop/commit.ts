@@ -1,7 +1,7 @@
 /**
  * Commits of one drive: events are recorded into a batch and folded at once; the batch is appended through the turnstile, which no other file imports.
- * L5 append before effect: an announcement is durable before its effect is launched (rule 2).
- * L7 a failed append leaves nothing behind: driving stops. A commit that a halt, a revoked grant or a moved counter refuses is taken back instead.
+ * L-5 append before effect: an announcement is durable before its effect is launched (rule 2).
+ * L-6 a failed append leaves nothing behind: driving stops. A commit that a halt, a revoked grant or a moved counter refuses is taken back instead.
  */
 
 import type { Orders } from "../journal/orders.ts";

@@ -1,6 +1,6 @@
 /**
  * Drives one session: performs the moves that `next` chooses, commits their events, launches their effects, until it waits or its turn has ended.
- * L6 two commits per iteration: replied, decided and started; then ended, decided and asked.
+ * L-9 two commits per iteration: replied, decided and started; then ended, decided and asked.
  * Only this loop touches the state; effects hand in results. Streaming is a watcher, not a second loop.
  */
 import { DELEGATE, type Millis } from "../vocab/index.ts";

@@ -14,7 +14,7 @@ import { Intake } from "./people/intake.ts";
 import type { Performing } from "./perform.ts";
 import type { Ports } from "./ports.ts";
 
-/** `cancel` ends the turn. `leave` only stops driving: nothing more is begun, effects in flight settle, and the turn stays open for the next driver (W60). */
+/** `cancel` ends the turn. `leave` only stops driving: nothing more is begun, effects in flight settle, and the turn stays open for the next driver (W-29). */
 export type Driving = Readonly<{ limits: Limits; cancel: AbortSignal; leave?: AbortSignal | null }>;
 
 export type DriverParts = Performing &

@@ -92,7 +92,7 @@ function recordIfAny(c: EffectContext, event: Parameters<EffectContext["record"]
   return event !== null;
 }
 
-/** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J383). */
+/** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J-27). */
 function recordDecision({ c }: Performing, decided: Decided): void {
   const policies = c.p.gate.digest;
   if (policies !== c.s.agent.policies) c.record({ kind: "agent.changed", agent: { ...c.s.agent, policies } });

@@ -1,4 +1,4 @@
-/** The second door of `orgate`: the server and who is let in at it. Beside the first, so that whoever only runs agents loads none of it (R16). */
+/** The second door of `orgate`: the server and who is let in at it. Beside the first, so that whoever only runs agents loads none of it (R-8). */
 export { type AccessScope as Scope, type Act, act, type Caller } from "../operations/access.ts";
 export { type Identity, type IdentityOptions, openIdentity } from "./identity/auth.ts";
 export type { Access, Asking } from "./identity/authentication.ts";

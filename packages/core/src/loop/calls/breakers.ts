@@ -1,8 +1,8 @@
 /**
  * Circuit breakers, one for each tool, model and MCP server. A breaker's state is journalled, so that it survives a restart and holds in every process;
  * failures in between are counted by each process for itself, and only a change of state is written.
- * F20 `failures` in a row open it; then no call goes through until its time is up. F21 half-open, `probes` calls may try at a time: one failure
- * opens it again, as many successes close it. F22 a denial, bad arguments, a cancel or a lost process is no failure.
+ * F-7 `failures` in a row open it; then no call goes through until its time is up. F-7 half-open, `probes` calls may try at a time: one failure
+ * opens it again, as many successes close it. F-8 a denial, bad arguments, a cancel or a lost process is no failure.
  */
 import { BREAKERS, type BreakerState, breakerStream, foldBreaker, type StandingBreaker } from "../../journal/breakers.ts";
 import type { Journal } from "../../journal/port.ts";

@@ -84,7 +84,7 @@ export function settleReply(s: State, t: Turn): void {
 const isRefusedBy = ({ run, gated, starts }: Call, by: Denial["by"] | null): boolean =>
   run.kind === "not-started" && starts === 0 && gated.kind === "denied" && (by === null || gated.verdict.by === by);
 
-/** C3 what a reply's calls brought must fit beside the reply and the task: longer ones are cut to their share. The journal has all of it. */
+/** C-2 what a reply's calls brought must fit beside the reply and the task: longer ones are cut to their share. The journal has all of it. */
 export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (c: Call) => Observation): void {
   const { messages, window: w } = s;
   const pinned =

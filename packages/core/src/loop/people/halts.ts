@@ -1,4 +1,4 @@
-/** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it (Q10, Q48). */
+/** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it. */
 
 import { haltOf, type Orders, type StandingHalt } from "../../journal/orders.ts";
 import { actionKind, DELEGATE, type GrantId, type JournalEvent, type Resource, type Stamped } from "../../vocab/index.ts";
@@ -37,7 +37,7 @@ export const findHalt = (s: State, orders: Orders): StandingHalt | null =>
 export type HeldBack = Readonly<{ turn: StandingHalt | null; call(call: Call): StandingHalt | null }>;
 export const NOTHING_HELD: HeldBack = { turn: null, call: () => null };
 
-/** Q360 A halt ends turns that are at work. A turn that waits for a person, or whose answer was not used yet, waits with the halt. */
+/** Q-14 A halt ends turns that are at work. A turn that waits for a person, or whose answer was not used yet, waits with the halt. */
 export function findHeldBack(s: State, orders: Orders): HeldBack {
   const { turn: t } = s;
   if (t === null || t.halt !== null || orders.halts.size === 0) return NOTHING_HELD;
@@ -100,7 +100,7 @@ export function listHaltScopes(s: State, events: readonly Stamped[]): readonly s
 export const restsOnGrant = (e: JournalEvent, grant: GrantId | null): boolean =>
   grant !== null && e.kind === "gate.decided" && e.verdict.kind === "allow" && e.verdict.approval === grant;
 
-/** S196 a halt may be lifted between the decision to wait for it and the commit: the orders are read once more before the session parks. */
+/** S-15 a halt may be lifted between the decision to wait for it and the commit: the orders are read once more before the session parks. */
 export async function isHaltLifted({ orders }: Pick<Ports, "orders">, s: State): Promise<boolean> {
   const halt = () =>
     s.turn !== null ? findAwaitedHalt(s, orders.now()) : s.followUps.length > 0 ? haltOf(orders.now(), s.agent.name) : null;

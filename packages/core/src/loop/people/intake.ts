@@ -1,7 +1,7 @@
 /**
  * From an intent to the events it becomes, by way of middleware: it may rewrite what a person says, and what the model is shown of a late outcome.
- * H6 a message that a failing middleware was to see is withheld from the model; the journal has it. A message that was to follow a turn is refused then.
- * While a hook takes its time its message stays in the inbox: a lost process neither loses nor doubles it (I2). Messages are heard in order.
+ * H-3 a message that a failing middleware was to see is withheld from the model; the journal has it. A message that was to follow a turn is refused then.
+ * While a hook takes its time its message stays in the inbox: a lost process neither loses nor doubles it (I-2). Messages are heard in order.
  */
 
 import { messageOf } from "../../act/act.ts";

@@ -97,7 +97,7 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
   }
 }
 
-/** N74 opened when something is looked up or kept, and not before: where that fails, it fails like any lookup, and no agent is refused for it. */
+/** N-6 opened when something is looked up or kept, and not before: where that fails, it fails like any lookup, and no agent is refused for it. */
 function knowledgeIn(directory: string) {
   let known: KnowledgeStore | null = null;
   let isOver = false;

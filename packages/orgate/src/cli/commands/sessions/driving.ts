@@ -48,7 +48,7 @@ export async function withRuntime<T>(
   }
 }
 
-/** Q45 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
+/** Q-26 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
 export function notifyOf(given: Given, screen: Screen, { notify }: CommandProject["config"]): Notify | null {
   if (notify === null) return null;
   const secret = given.env[notify.secretEnv] ?? "";
@@ -61,7 +61,7 @@ export function notifyOf(given: Given, screen: Screen, { notify }: CommandProjec
   return webhook({ url: notify.webhook, secret, onLost });
 }
 
-/** G652 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
+/** G-18 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
 export function tellWarnings(given: Given, screen: Screen, gate: Policies): void {
   for (const warning of gate.current().warnings)
     tell(given, screen, `policies: ${problemLine(warning)}${warning.hint === "" ? "" : ` (${warning.hint})`}`);
@@ -108,7 +108,7 @@ export async function driven(
   }
 }
 
-/** A14 the first Ctrl-C cancels the turn, which the journal keeps; the second leaves at once. */
+/** A-13 the first Ctrl-C cancels the turn, which the journal keeps; the second leaves at once. */
 function cancelledByHand(given: Given, screen: Screen): { readonly signal: AbortSignal; done(): void } {
   const stop = new AbortController();
   const onSignal = (): void => {
@@ -127,7 +127,7 @@ export type LivePrinter = Readonly<{
   end(): void;
 }>;
 
-/** V6 words are shown as they come, once; lines never break into them. What was withheld while it came is shown only when it is delivered. */
+/** V-3 words are shown as they come, once; lines never break into them. What was withheld while it came is shown only when it is delivered. */
 export function livePrinter(screen: Screen): LivePrinter {
   const { paint } = screen;
   const tellOf = narrator();
@@ -238,5 +238,5 @@ export function knownAgent(
       ...(session === undefined ? {} : { session }),
     });
   mustHaveSkills(found);
-  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
+  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }

@@ -1,6 +1,6 @@
 /**
  * Tables beside the entries, made again and compared: for whoever looks at everything anyway.
- * J315 `verify` names the row of a list that is not what the entries make of it, is missing, or that no entry makes.
+ * J-23 `verify` names the row of a list that is not what the entries make of it, is missing, or that no entry makes.
  */
 import type { DatabaseSync } from "node:sqlite";
 import {
@@ -18,7 +18,7 @@ import {
   withQuestions,
 } from "@orgate/core/journal";
 import { canonical, type Entry, HALT, isSessionStream, type Json, type SessionId, type StreamId } from "@orgate/core/vocab";
-import { decodeEvents } from "../unknowns.ts";
+import { decodeEvents } from "../side-table.ts";
 
 /** By table, the key of a row and what it holds. */
 type Rows = Map<string, string>;
