@@ -251,7 +251,7 @@ function outputOf(
 }
 
 /** A path from the agent's own file, within the project. */
-function schemaIn(path: string, file: string, root: string, place: FileProblemAt["at"]): JsonObject {
+function schemaIn(path: string, file: string, root: string, place: NonNullable<FileProblemAt["at"]> | null): JsonObject {
   const hint = "name a file of the project that holds a JSON Schema, from this one's folder on; or write the schema as a table";
   const there = resolve(dirname(file), path);
   const found = existsSync(there) ? realpathSync(there) : null;
