@@ -14,8 +14,6 @@ import { findTomlPosition, readToml } from "../files/toml-text.ts";
 import { errorMessage } from "../node/error-message.ts";
 import { type Config, toConfig } from "./config.ts";
 
-export { findTomlPosition as placeOf };
-
 const FILE = "orgate.toml";
 const HINT = "see docs/guide/project.md for every setting";
 
