@@ -3,7 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** Rooms of core, by name, and other folders: names, sizes and times of the files in them. A published package has pieces in place of most. */
+/** Rooms of core, by name, and other folders: names, sizes and times of the files below them. A published package has pieces in place of most. */
 export function codeFiles(rooms: readonly string[], folders: readonly string[] = []): string {
   const core = dirname(createRequire(import.meta.url).resolve("@orgate/core"));
   return [...[...rooms, "chunks"].map((room) => join(core, room)), ...folders].map(listing).join("\n");
@@ -11,7 +11,8 @@ export function codeFiles(rooms: readonly string[], folders: readonly string[] =
 
 function listing(folder: string): string {
   try {
-    return readdirSync(folder)
+    return readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.[jt]s$/.test(name) && !/\.test\.ts$|(?:^|\/)fixtures\//.test(name))
       .sort()
       .map((name) => {
         const { size, mtimeMs } = statSync(join(folder, name));

@@ -29,7 +29,7 @@ export type AgentMemory = Readonly<{
 }>;
 
 /** Whose files have a say in what is made. */
-const ROOMS = ["vocab", "agents", "agents/symbi", "gate"];
+const ROOMS = ["vocab", "agents", "gate"];
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 /** What is remembered of this project by the person who runs it. */
