@@ -57,6 +57,8 @@ export {
   type KnowledgeEditor as Editor,
   type Placing,
 } from "./runtime/people/knowledge.ts";
+export type { BreakerTable, OwnCounters, Tracer } from "./runtime/ports/own-ports.ts";
+export type { OpenOwnStore, OwnStore, StoreOpening } from "./runtime/ports/own-store.ts";
 export { createRuntime } from "./runtime/runtime.ts";
 export type { Forking, NewSession, Sessions } from "./runtime/sessions.ts";
 export type { Following, Subscribe, Words } from "./runtime/subscribe.ts";

@@ -24,6 +24,7 @@ import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./fr
 import { operatorApi } from "./operator-api.ts";
 import { keepPoliciesOnRecord, withPolicies } from "./policy-recording.ts";
 import { NODE, type Outside } from "./ports/outside.ts";
+import { safeTracer, withOwnCounters } from "./ports/own-ports.ts";
 import { type OpenProjectStore, openPlace } from "./ports/project-store.ts";
 import { stream } from "./run-stream.ts";
 import { SessionRunner } from "./session-runner.ts";
@@ -38,6 +39,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { clock, ids, counters } = outside;
   const { journal, inbox } = place.store;
   const ear = openEar();
+  const tracer = safeTracer(options.tracer);
 
   const runner: SessionRunner = new SessionRunner({ place, outside, silence: ear.silence, agents: () => agents });
   const agents = new AgentAssembly({
@@ -48,7 +50,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     options,
     hear(live, agent) {
       ear.hear(live);
-      if (live.kind === "entry") telemetry?.hear(live.entry, agent);
+      if (live.kind !== "entry") return;
+      telemetry?.hear(live.entry, agent);
+      tracer?.hear(live.entry, agent);
     },
     parentOf: (session) => runner.parentOf(session),
     driveChild: (child, _, stop) => runner.driveChild(child, stop),
@@ -94,6 +98,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     await runner.closeDoor();
     await options.notify?.close();
     await telemetry?.close();
+    await tracer?.close();
     await place.close();
   }
 
@@ -121,7 +126,8 @@ async function openParts(options: RuntimeOptions) {
   checkDelegates(agentsByName);
   checkOwnPolicies(given, gate);
   const outside = portsOf(options);
-  const place = await openPlace({ directory, thread, synchronous });
+  const { store, knowledge, breakers } = options;
+  const place = await openPlace({ directory, thread, synchronous, clock: outside.clock, store, knowledge, breakers });
   const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
   const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
   const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
@@ -132,7 +138,13 @@ function portsOf(options: RuntimeOptions): Outside {
   const settings = readModelSettings(options.env ?? process.env, options.folder ?? null);
   const { embedding = null } = options;
   const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
-  return { ...NODE, model: options.model ?? modelsWith(settings), embedder };
+  return {
+    model: options.model ?? modelsWith(settings),
+    clock: options.clock ?? NODE.clock,
+    ids: options.ids ?? NODE.ids,
+    counters: withOwnCounters(options.counters),
+    embedder,
+  };
 }
 
 const surfacesOf =
