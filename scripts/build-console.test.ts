@@ -7,7 +7,7 @@ import { temporaryTree } from "./fixtures/temporary-tree.ts";
 /** Noise, which nothing can make smaller. */
 const noise = (bytes: number): Uint8Array => crypto.getRandomValues(new Uint8Array(bytes));
 
-test("O11 everything that the first screen loads is counted: the page, its chunks and theirs, styles and fonts; nothing of another screen is", () => {
+test("O-2 everything that the first screen loads is counted: the page, its chunks and theirs, styles and fonts; nothing of another screen is", () => {
   const tree = temporaryTree({ "index.html": "<!doctype html>" });
   mkdirSync(join(tree, ".vite"));
   const manifest = {

@@ -1,6 +1,6 @@
 // `npm run build -w @orgate/console`: the console as static files, each compressed beforehand. `--if-needed` leaves a build of the same sources as it is.
 //
-// O11 what the first screen loads, everything counted and compressed, is 350 kB at the most: a build above that fails
+// O-2 what the first screen loads, everything counted and compressed, is 350 kB at the most: a build above that fails
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -50,7 +50,7 @@ export async function buildConsole(to: string, ifNeeded: boolean): Promise<Built
       reportCompressedSize: false,
       chunkSizeWarningLimit: 1_500,
       rolldownOptions: {
-        // Decoders are made where their modules run, and must find them interpreted by then (O3): whatever is split off comes after this.
+        // Decoders are made where their modules run, and must find them interpreted by then (O-2): whatever is split off comes after this.
         output: { codeSplitting: { groups: [{ name: "zod", test: /node_modules\/zod\/|without-eval/ }] } },
         onLog: (level, log, told) => (log.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : told(level, log)), // `use client` is for servers: there is none here
       },

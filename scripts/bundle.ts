@@ -2,7 +2,7 @@
 // Every door of the package, and every file that is started by its path, stays where it was; what they share lies once in `chunks/`, so that whoever comes in through
 // whichever door meets the same instance. Dependencies, `@orgate/core` among them, stay outside for the same reason.
 //
-// R20 the published files are few, and mean what the compiled ones do: each keeps its own address, and files that are started by path stand for themselves
+// R-5 the published files are few, and mean what the compiled ones do: each keeps its own address, and files that are started by path stand for themselves
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { parseArgs } from "node:util";

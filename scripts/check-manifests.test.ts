@@ -12,7 +12,7 @@ const tree = (root: Json, member: Json = {}, outside: Json = {}) =>
   });
 
 test.each(["^1.2.3", "~1.2.3", ">=1.2.3", "*", "1.x", "1.2", "latest", "1.2.3 || 2.0.0", "workspace:*", "file:../x", ""])(
-  "R4 a dependency pinned as `%s` is found",
+  "R-2 a dependency pinned as `%s` is found",
   (range) => {
     for (const group of ["dependencies", "devDependencies", "optionalDependencies"]) {
       expect(checkPins(tree({}, { [group]: { zod: range } }))).toMatchObject([{ file: "packages/core/package.json", line: 5 }]);
@@ -21,7 +21,7 @@ test.each(["^1.2.3", "~1.2.3", ">=1.2.3", "*", "1.x", "1.2", "latest", "1.2.3 ||
   },
 );
 
-test("R4 exact versions pass, prereleases and the ranges of peers included", () => {
+test("R-2 exact versions pass, prereleases and the ranges of peers included", () => {
   expect(
     checkPins(
       tree(
@@ -32,18 +32,18 @@ test("R4 exact versions pass, prereleases and the ranges of peers included", () 
   ).toEqual([]);
 });
 
-test("R4 one dependency at two versions in the workspaces is found; outside them it is not", () => {
+test("R-2 one dependency at two versions in the workspaces is found; outside them it is not", () => {
   expect(checkPins(tree({ devDependencies: { zod: "4.6.7" } }, { dependencies: { zod: "4.6.8" } }))).toHaveLength(1);
   expect(checkPins(tree({ devDependencies: { zod: "4.6.7" } }, {}, { dependencies: { zod: "4.6.8" } }))).toEqual([]);
 });
 
-test("R4 a workspace with another version is found, and so is a reference to another version of one", () => {
+test("R-2 a workspace with another version is found, and so is a reference to another version of one", () => {
   expect(checkOneVersion(tree({}))).toEqual([]);
   expect(checkOneVersion(tree({}, { version: "0.2.0" }))).toMatchObject([{ file: "packages/core/package.json", line: 3 }]);
   expect(checkOneVersion(tree({ dependencies: { "@orgate/core": "0.0.9" } }))).toMatchObject([{ file: "package.json" }]);
 });
 
-test("R4 a lock file that says where packages came from is found, links and integrity are not", () => {
+test("R-2 a lock file that says where packages came from is found, links and integrity are not", () => {
   const lock = (resolved: string) =>
     temporaryTree({ "e2e/package-lock.json": `{\n  "resolved": "${resolved}",\n  "integrity": "sha512-x"\n}\n` });
   expect(checkLocks(lock("https://packages.example.org/zod.tgz"))).toMatchObject([{ file: "e2e/package-lock.json", line: 2 }]);
@@ -51,7 +51,7 @@ test("R4 a lock file that says where packages came from is found, links and inte
   expect(checkLocks(lock("packages/core"))).toEqual([]);
 });
 
-test("R12 a lock file without an entry for a package of another platform is found, wherever npm would look for it", () => {
+test("R-2 a lock file without an entry for a package of another platform is found, wherever npm would look for it", () => {
   const lock = (packages: Json) => temporaryTree({ "package-lock.json": page({ packages }) });
   const linter = { optionalDependencies: { "@lint/linux": "1.0.0", "@lint/darwin": "1.0.0" } };
   const whole = {

@@ -1,5 +1,5 @@
-// R4 dependencies are pinned exactly and at one version each, the repository has one version, and the lock file names no registry host.
-// R12 the lock file has an entry for every dependency of every entry, those of other platforms included: `npm ci` refuses it otherwise, and
+// R-2 dependencies are pinned exactly and at one version each, the repository has one version, and the lock file names no registry host.
+// R-2 the lock file has an entry for every dependency of every entry, those of other platforms included: `npm ci` refuses it otherwise, and
 //     npm writes such a lock file without a word when its registry lacks a package of another platform.
 import { posix } from "node:path";
 import { type Finding, filesOf, lineAt, readText } from "./tree.ts";

@@ -1,11 +1,13 @@
-// R6 each rule of SPEC.md is cited by a test name, and a test name cites only rules that SPEC.md defines.
-// R7 the pages everybody reads first stay short, and README tells the two commands.
+// R-3 SPEC.md has at most 400 rules, in order and without gaps; each is cited by a test name, and a test name cites only rules that SPEC.md defines.
+// R-7 the pages everybody reads first stay short, and README tells the two commands.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Token, tokensOf } from "./scan.ts";
 import { type Finding, filesOf, isSource, isTest, lineAt, readText } from "./tree.ts";
 
 const MAXIMUM_LINES: Readonly<Record<string, number>> = { "README.md": 150, "ARCHITECTURE.md": 200, "AGENTS.md": 120 };
+/** A page with more rules than this is not read from beginning to end. */
+const MAXIMUM_RULES = 400;
 const README_COMMANDS: readonly string[] = ["npm ci && npm start", "npm ci && npm test"];
 
 export function checkPageLengths(root: string): readonly Finding[] {
@@ -23,20 +25,24 @@ export function checkReadme(root: string): readonly Finding[] {
   return missing.map((command) => ({ file, line: 1, message: `has no line that says \`${command}\`` }));
 }
 
+type Rule = Readonly<{ id: string; place: string; line: number }>;
 type Cited = Readonly<{ id: string; file: string; line: number }>;
 
 export function checkSpec(root: string): readonly Finding[] {
   const file = "SPEC.md";
   if (!existsSync(join(root, file))) return [{ file, line: 1, message: "is missing" }];
   const text = readText(root, file);
-  const rules = [...text.matchAll(/^- \*\*([A-Z]\d+[a-z]?)\*\* /gm)].map((match) => ({
-    id: match[1] ?? "",
-    line: lineAt(text, match.index),
-  }));
+  const rules = rulesOf(text);
   const defined = new Set(rules.map((rule) => rule.id));
   const cited = citations(root);
   const tested = new Set(cited.map(({ id }) => id));
   return [
+    ...rules
+      .filter(({ id, place }) => id !== place)
+      .map(({ id, place, line }) => ({ file, line, message: `${id} stands where ${place} belongs` })),
+    ...rules
+      .slice(MAXIMUM_RULES, MAXIMUM_RULES + 1)
+      .map(({ line }) => ({ file, line, message: `there are ${rules.length} rules, at most ${MAXIMUM_RULES} are read` })),
     ...rules
       .filter((rule, i) => rules.findIndex(({ id }) => id === rule.id) !== i)
       .map(({ id, line }) => ({ file, line, message: `${id} is defined twice` })),
@@ -45,6 +51,23 @@ export function checkSpec(root: string): readonly Finding[] {
       .filter(({ id }) => !defined.has(id))
       .map(({ id, ...place }) => ({ ...place, message: `${id} is cited and SPEC.md does not define it` })),
   ];
+}
+
+/** `place` is the id that a rule has where it stands: the letter of its section (`## J · The journal`) and its number there, from 1 up. */
+function rulesOf(text: string): readonly Rule[] {
+  const rules: Rule[] = [];
+  let letter = "?";
+  let number = 0;
+  for (const [i, line] of text.split("\n").entries()) {
+    const section = /^## (\S) /.exec(line)?.[1];
+    const id = /^- \*\*([^*]+)\*\* /.exec(line)?.[1];
+    if (section !== undefined) [letter, number] = [section, 0];
+    else if (id !== undefined) {
+      number += 1;
+      rules.push({ id, place: `${letter}-${number}`, line: i + 1 });
+    }
+  }
+  return rules;
 }
 
 /** Test names are the literals that begin with rule ids, in tests, in the contract suites of `testing`, and in e2e. */
@@ -61,10 +84,10 @@ function citations(root: string): readonly Cited[] {
     });
 }
 
-/** `J3 a sentence`, or several ids before it: `J3 J4 a sentence`. */
+/** `J-3 a sentence`, or several ids before it: `J-3 J-4 a sentence`. */
 function idsOf(token: Token): readonly string[] {
   if (token.kind !== "text") return [];
-  const ids = /^((?:[A-Z]\d+[a-z]?[,:]? )+)\S/.exec(token.value)?.[1];
+  const ids = /^((?:[A-Z]-\d+[,:]? )+)\S/.exec(token.value)?.[1];
   return ids === undefined
     ? []
     : ids

@@ -28,13 +28,13 @@ const host = (path: string) => `packages/orgate/src/${path}`;
 describe("the rooms of core", () => {
   const phases = ["reason", "gate", "observe", "journal", "inbox", "agents", "contracts", "knowledge", "wire", "permit", "act"];
 
-  test.each([...phases, "loop"])("R1 vocab may not import %s", (room) => {
+  test.each([...phases, "loop"])("R-1 vocab may not import %s", (room) => {
     expect(objections(core("vocab/a.ts"), `import { a } from "../${room}/index.ts";`)).toEqual([
       `room \`vocab\` may not import \`${room}\``,
     ]);
   });
 
-  test.each(phases)("R1 %s imports vocab, and neither a sibling nor the loop, not even by type", (room) => {
+  test.each(phases)("R-1 %s imports vocab, and neither a sibling nor the loop, not even by type", (room) => {
     expect(objections(core(`${room}/a.ts`), 'import { a } from "../vocab/index.ts"; import "./b.ts";')).toEqual([]);
     for (const sibling of phases.filter((other) => other !== room && !(room === "act" && other === "permit"))) {
       const objection = [`room \`${room}\` may not import \`${sibling}\``];
@@ -47,24 +47,24 @@ describe("the rooms of core", () => {
     ]);
   });
 
-  test.each([...phases, "vocab"])("R1 the loop and the front door may import %s", (room) => {
+  test.each([...phases, "vocab"])("R-1 the loop and the front door may import %s", (room) => {
     expect(objections(core("loop/next.ts"), `import { a } from "../${room}/a.ts";`)).toEqual([]);
     expect(objections(core("index.ts"), `export * from "./${room}/index.ts";`)).toEqual([]);
   });
 
-  test("R1 act may import types of permit, and no more", () => {
+  test("R-1 act may import types of permit, and no more", () => {
     expect(objections(core("act/run.ts"), 'import type { Permit } from "../permit/turnstile.ts";')).toEqual([]);
     expect(objections(core("act/run.ts"), 'import { a } from "../permit/index.ts";')).toEqual([
       "room `act` may import types of `permit` only",
     ]);
   });
 
-  test("R1 a room that the table does not know is found, on either side", () => {
+  test("R-1 a room that the table does not know is found, on either side", () => {
     expect(objections(core("attic/a.ts"), 'import { a } from "../vocab/index.ts";')).toHaveLength(1);
     expect(objections(core("loop/next.ts"), 'import { a } from "../attic/a.ts";')).toHaveLength(1);
   });
 
-  test("R1 core names no node: module and computes no import; its tests may", () => {
+  test("R-1 core names no node: module and computes no import; its tests may", () => {
     expect(objections(core("gate/a.ts"), 'import { readFileSync } from "node:fs";')).toEqual([
       "core runs anywhere: `node:` modules arrive through ports",
     ]);
@@ -72,12 +72,12 @@ describe("the rooms of core", () => {
     expect(objections(core("gate/a.test.ts"), 'import { readFileSync } from "node:fs"; await import(name);')).toEqual([]);
   });
 
-  test("R1 core may not go around its rooms by its own name, nor out of its folder", () => {
+  test("R-1 core may not go around its rooms by its own name, nor out of its folder", () => {
     expect(objections(core("gate/a.ts"), 'import { a } from "@orgate/core/loop";')).toHaveLength(1);
     expect(objections(core("gate/a.ts"), 'import { a } from "../../../orgate/src/a.ts";')).toHaveLength(1);
   });
 
-  test("R1 code that ships imports no test", () => {
+  test("R-1 code that ships imports no test", () => {
     expect(objections(core("gate/a.ts"), 'import { a } from "./b.test.ts";')).toHaveLength(1);
     expect(objections(host("a.ts"), 'import { a } from "./b.test.ts";')).toHaveLength(1);
   });
@@ -86,7 +86,7 @@ describe("the rooms of core", () => {
 describe("the turnstile and the testing kit", () => {
   const turnstile = (path: string) => `import { turnstile } from "${path}";`;
 
-  test("R2 the driver and the tests of core may import the turnstile", () => {
+  test("R-1 the driver and the tests of core may import the turnstile", () => {
     expect(objections(core("loop/drive.ts"), turnstile("../permit/turnstile.ts"))).toEqual([]);
     expect(objections(core("permit/turnstile.test.ts"), turnstile("./turnstile.ts"))).toEqual([]);
     expect(objections(core("act/run.test.ts"), turnstile("../permit/turnstile.ts"))).toEqual([]);
@@ -101,11 +101,11 @@ describe("the turnstile and the testing kit", () => {
     ["index.ts", 'export { turnstile } from "./permit/turnstile.ts";'],
     ["loop/resume.ts", 'const { turnstile } = await import("../permit/turnstile.ts");'],
     ["loop/next.ts", 'import { type Permit, turnstile } from "../permit/turnstile.ts";'],
-  ])("R2 %s may not import the turnstile: %s", (file, source) => {
+  ])("R-1 %s may not import the turnstile: %s", (file, source) => {
     expect(objections(core(file), source)).toEqual(["the turnstile is imported by `loop/drive.ts` alone"]);
   });
 
-  test("R2 testing may import all of core", () => {
+  test("R-1 testing may import all of core", () => {
     expect(objections(core("testing/world.ts"), 'import { a } from "../loop/drive.ts"; import { b } from "../index.ts";')).toEqual([]);
   });
 
@@ -114,12 +114,12 @@ describe("the turnstile and the testing kit", () => {
     [core("index.ts"), "./testing/index.ts"],
     [host("compose.ts"), "@orgate/core/testing"],
     [host("models/offline/model.ts"), "@orgate/core/testing"],
-  ])("R2 %s may not import testing", (file, specifier) => {
+  ])("R-1 %s may not import testing", (file, specifier) => {
     expect(objections(file, `import { a } from "${specifier}";`)).toEqual(["`testing` is for tests, e2e, bench and examples"]);
   });
 
   test.each([core("loop/next.test.ts"), host("a.test.ts"), "e2e/src/run.ts", "bench/src/run.ts", "examples/src/01-minimal.ts"])(
-    "R2 %s may import testing",
+    "R-1 %s may import testing",
     (file) => {
       expect(
         objections(file, `import { a } from "${file.startsWith("packages/core") ? "../testing/index.ts" : "@orgate/core/testing"}";`),
@@ -129,7 +129,7 @@ describe("the turnstile and the testing kit", () => {
 });
 
 describe("host", () => {
-  test("R1 host imports core by its export map", () => {
+  test("R-1 host imports core by its export map", () => {
     expect(
       objections(host("a.ts"), 'import { a } from "@orgate/core"; import { b } from "@orgate/core/journal"; import "node:fs";'),
     ).toEqual([]);
@@ -141,7 +141,7 @@ describe("host", () => {
     ]);
   });
 
-  test("R1 host never imports console", () => {
+  test("R-1 host never imports console", () => {
     expect(objections(host("a.ts"), 'import { a } from "@orgate/console";')).toEqual([
       "`packages/orgate` may not import `@orgate/console`",
     ]);
@@ -153,20 +153,20 @@ describe("console, examples, bench, e2e", () => {
   const page = "packages/console/src/screens/Fleet.tsx";
 
   test.each(["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/journal/view", "react", "./parts/Row.tsx"])(
-    "R1 console may import %s",
+    "R-1 console may import %s",
     (specifier) => {
       expect(objections(page, `import { a } from "${specifier}";`)).toEqual([]);
     },
   );
 
   test.each(["@orgate/core", "@orgate/core/loop", "@orgate/core/journal", "orgate", "node:fs", "../../../orgate/src/config.ts"])(
-    "R1 console may not import %s",
+    "R-1 console may not import %s",
     (specifier) => {
       expect(objections(page, `import { a } from "${specifier}";`)).toHaveLength(1);
     },
   );
 
-  test.each(["examples", "bench", "e2e"])("R1 %s uses published entry points only", (folder) => {
+  test.each(["examples", "bench", "e2e"])("R-1 %s uses published entry points only", (folder) => {
     const file = `${folder}/src/a.ts`;
     expect(
       objections(file, 'import { a } from "@orgate/core/loop"; import { b } from "orgate"; import { c } from "./b.ts"; import "node:fs";'),
@@ -177,7 +177,7 @@ describe("console, examples, bench, e2e", () => {
     expect(objections(file, 'import { a } from "../../scripts/tree.ts";')).toHaveLength(1);
   });
 
-  test("R1 nothing imports the console, and a script imports no package of ours by path", () => {
+  test("R-1 nothing imports the console, and a script imports no package of ours by path", () => {
     expect(objections("examples/src/a.ts", 'import { a } from "@orgate/console";')).toHaveLength(1);
     expect(objections("scripts/a.ts", 'import { a } from "../packages/core/src/index.ts";')).toHaveLength(1);
     expect(objections("scripts/a.ts", 'import { a } from "./tree.ts";')).toEqual([]);
@@ -194,7 +194,7 @@ describe("declared dependencies", () => {
     ["bench/src/a.ts", "langgraph"],
     ["scripts/a.ts", "zod"],
     ["packages/core/src/gate/a.test.ts", "smol-toml"],
-  ])("R3 %s may not import the undeclared %s", (file, name) => {
+  ])("R-1 %s may not import the undeclared %s", (file, name) => {
     const messages = objections(file, `import { a } from "${name}/deep";`);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toContain(`\`${name}\` is not declared in `);
@@ -208,23 +208,23 @@ describe("declared dependencies", () => {
     ["bench/peers/src/a.ts", "langgraph"],
     ["scripts/a.test.ts", "vitest"],
     ["vitest.config.ts", "vitest/config"],
-  ])("R3 %s may import the declared %s", (file, name) => {
+  ])("R-1 %s may import the declared %s", (file, name) => {
     expect(objections(file, `import { a } from "${name}";`)).toEqual([]);
   });
 
-  test("R3 an absolute path or a URL is no import", () => {
+  test("R-1 an absolute path or a URL is no import", () => {
     expect(objections(host("a.ts"), 'import "/srv/a.ts"; import "https://example.org/a.js"; import "file:///srv/a.js";')).toHaveLength(3);
   });
 });
 
-test("R1 a finding names its file and line", () => {
+test("R-1 a finding names its file and line", () => {
   const source = 'import { a } from "../vocab/index.ts";\n\nimport {\n  b,\n} from "../gate/port.ts";\n';
   expect(findingsIn(core("journal/a.ts"), source, manifests)).toEqual([
     { file: core("journal/a.ts"), line: 5, message: "room `journal` may not import `gate`" },
   ]);
 });
 
-test("R1 a tree is read with its manifests, and files under fixtures are left alone", () => {
+test("R-1 a tree is read with its manifests, and files under fixtures are left alone", () => {
   const root = temporaryTree({
     "package.json": "{}",
     "packages/core/package.json": '{ "dependencies": { "zod": "4.6.7" } }',

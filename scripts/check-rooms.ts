@@ -1,8 +1,8 @@
 // Who may import whom. Concepts are rooms (folders), not packages, so nothing but this script keeps them apart.
 //
-// R1 a room imports only what the table below allows; packages, examples, bench and e2e meet at published entry points
-// R2 the turnstile is imported by the driver alone, and `testing` by nothing that ships
-// R3 what is imported by name is declared in the importing package's own manifest
+// R-1 a room imports only what the table below allows; packages, examples, bench and e2e meet at published entry points
+// R-1 the turnstile is imported by the driver alone, and `testing` by nothing that ships
+// R-1 what is imported by name is declared in the importing package's own manifest
 import { join, posix } from "node:path";
 import { importsOf } from "./scan.ts";
 import { type Finding, filesOf, isSource, isTest, lineAt, readText } from "./tree.ts";

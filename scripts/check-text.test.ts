@@ -21,7 +21,7 @@ test.each([
   ["a private key", begin("OPENSSH ")],
   ["a private key", `MC4CAQAwBQYD${"K2VwBCIEIA"}`],
   ["a private key", `{"kty":"OKP","d":"${"x".repeat(43)}"}`],
-])("R5 %s is found: %s", (what, line) => {
+])("R-2 %s is found: %s", (what, line) => {
   const root = temporaryTree({ "docs/a.md": `first\n${line}\n` });
   expect(checkText(root, {})).toEqual([{ file: "docs/a.md", line: 2, message: `holds ${what}` }]);
 });
@@ -33,11 +33,11 @@ test.each([
   "the public key -----BEGIN PUBLIC KEY-----",
   "the registry of tools",
   "/srv/notes/a.txt",
-])("R5 %s is not a finding", (line) => {
+])("R-2 %s is not a finding", (line) => {
   expect(checkText(temporaryTree({ "a.md": line }), {})).toEqual([]);
 });
 
-test("R5 the registry that npm was told to use is found by its host", () => {
+test("R-2 the registry that npm was told to use is found by its host", () => {
   const root = temporaryTree({ "package-lock.json": '{ "resolved": "http://packages.example.org:8080/zod.tgz" }' });
   expect(checkText(root, {})).toEqual([]);
   expect(checkText(root, { npm_config_registry: "http://packages.example.org:8080/" })).toHaveLength(1);

@@ -1,4 +1,4 @@
-// R5 no file holds a registry host, a path of one machine, a private key, or a merge that was not finished.
+// R-2 no file holds a registry host, a path of one machine, a private key, or a merge that was not finished.
 // The patterns are written so that they do not match their own source.
 
 import { readFileSync } from "node:fs";

@@ -15,12 +15,12 @@ const configs = {
 };
 const core = (source: string) => realpathSync(temporaryTree({ ...configs, "packages/core/src/a.ts": source }));
 
-test("R10 core may wait on a signal, and nothing else that surrounds it", () => {
+test("R-5 core may wait on a signal, and nothing else that surrounds it", () => {
   expect(checkTypes(core("export const stop = (signal: AbortSignal): boolean => signal.aborted;\n"), "packages/core")).toEqual([]);
 });
 
 test.each(["process.env", "globalThis.setTimeout", "console.log", "document.body", "performance.now()"])(
-  "R10 core cannot name %s",
+  "R-5 core cannot name %s",
   (name) => {
     expect(checkTypes(core(`\nexport const a: unknown = ${name};\n`), "packages/core")).toMatchObject([
       { file: "packages/core/src/a.ts", line: 2 },
@@ -28,16 +28,16 @@ test.each(["process.env", "globalThis.setTimeout", "console.log", "document.body
   },
 );
 
-test("R10 core cannot import node: modules, nor use syntax that does not strip", () => {
+test("R-5 core cannot import node: modules, nor use syntax that does not strip", () => {
   expect(checkTypes(core('import { sep } from "node:path";\nexport const a = sep;\n'), "packages/core")).toHaveLength(1);
   expect(checkTypes(core("export enum A {\n  B,\n}\n"), "packages/core")).toHaveLength(1);
 });
 
-test("R11 a compiler that fails without naming a file is a finding", () => {
+test("R-6 a compiler that fails without naming a file is a finding", () => {
   expect(checkTypes(realpathSync(temporaryTree({})), "packages/core")).toMatchObject([{ file: "packages/core/tsconfig.json", line: 1 }]);
 });
 
-test("R11 clean files pass; lint, format and warnings are findings with their place", () => {
+test("R-6 clean files pass; lint, format and warnings are findings with their place", () => {
   expect(checkBiome(core("export const a = 1;\n"))).toEqual([]);
   expect(checkBiome(core("\nexport const a: any = 1;\n"))).toMatchObject([
     { file: "packages/core/src/a.ts", line: 2 },
@@ -49,23 +49,23 @@ test("R11 clean files pass; lint, format and warnings are findings with their pl
   expect(checkBiome(core("export function a(): void {\n  const b = 1;\n}\n"))).toHaveLength(1);
 });
 
-test("R11 a warning of the linter is a finding", () => {
+test("R-6 a warning of the linter is a finding", () => {
   const unused = "// biome-ignore lint/suspicious/noExplicitAny: there is none\nexport const a = 1;\n";
   expect(checkBiome(core(unused))).toMatchObject([{ file: "packages/core/src/a.ts", line: 1 }]);
 });
 
-test("R11 a linter that fails without naming a file is a finding", () => {
+test("R-6 a linter that fails without naming a file is a finding", () => {
   expect(checkBiome(realpathSync(temporaryTree({ "biome.json": "{ nonsense" }))).length).toBeGreaterThan(0);
 });
 
-test("R11 checking writes nothing", () => {
+test("R-6 checking writes nothing", () => {
   const root = core("export const a  =  1;\n");
   checkBiome(root);
   checkTypes(root, "packages/core");
   expect(readFileSync(join(root, "packages/core/src/a.ts"), "utf8")).toBe("export const a  =  1;\n");
 });
 
-test("R521 the comparison with peers is type-checked; only a file whose peer is not installed is left out", () => {
+test("the comparison with peers is type-checked; only a file whose peer is not installed is left out", () => {
   const tree = (orgate: string) =>
     realpathSync(
       temporaryTree({

@@ -1,5 +1,5 @@
-// R10 core type-checks by itself, without the types of Node or a browser, so that it cannot name `process`; then the whole tree does.
-// R11 what a tool reports becomes findings, and a tool that fails without saying where is a finding too.
+// R-5 core type-checks by itself, without the types of Node or a browser, so that it cannot name `process`; then the whole tree does.
+// R-6 what a tool reports becomes findings, and a tool that fails without saying where is a finding too.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
@@ -22,7 +22,7 @@ export function checkTypes(root: string, project: string): readonly Finding[] {
 }
 
 /**
- * R521 the comparison with peers type-checks as far as it can without them: its peers are hundreds of megabytes that `npm ci` does not bring, so a
+ * The comparison with peers type-checks as far as it can without them: its peers are hundreds of megabytes that `npm ci` does not bring, so a
  * file that imports one which is not installed is left out. Ours are checked with the whole tree, by stricter rules.
  */
 export function checkPeerTypes(root: string): readonly Finding[] {

@@ -6,7 +6,7 @@ const run = (checks: readonly Check[]) => {
   return { clean: runChecks(checks, (line) => lines.push(line)), lines };
 };
 
-test("R11 all checks run and print a line each, then the findings follow, and one finding fails the whole", () => {
+test("R-6 all checks run and print a line each, then the findings follow, and one finding fails the whole", () => {
   const { clean, lines } = run([
     ["first", () => [{ file: "a.ts", line: 7, message: "is wrong" }]],
     ["second", () => []],
@@ -27,11 +27,11 @@ test("R11 all checks run and print a line each, then the findings follow, and on
   ]);
 });
 
-test("R11 nothing found is a success", () => {
+test("R-6 nothing found is a success", () => {
   expect(run([["only", () => []]]).clean).toBe(true);
 });
 
-test("R11 an empty folder passes no check by being empty of what it must have", () => {
+test("R-6 an empty folder passes no check by being empty of what it must have", () => {
   const names = checksOf("nowhere").map(([name]) => name);
   expect(new Set(names).size).toBe(names.length);
   expect(run(checksOf("nowhere")).lines.filter((line) => line.startsWith("FAIL"))).toHaveLength(names.length);

@@ -1,4 +1,4 @@
-// `npm run check`. R11 every check runs, each with a line of its own; findings carry file and line; any finding fails; nothing is written.
+// `npm run check`. R-6 every check runs, each with a line of its own; findings carry file and line; any finding fails; nothing is written.
 import { join } from "node:path";
 import { checkHouse } from "./check-house.ts";
 import { checkLocks, checkLocksComplete, checkOneVersion, checkPins } from "./check-manifests.ts";

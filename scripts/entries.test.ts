@@ -15,7 +15,7 @@ function run(args: readonly string[]) {
 }
 
 test.each(["scripts/node-floor.mjs", "packages/orgate/bin/orgate.js"])(
-  "R8 %s refuses an older Node with one line that says what to do",
+  "R-4 %s refuses an older Node with one line that says what to do",
   (file) => {
     const { status, stdout, stderr } = run(["--import", older, ours(file)]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
@@ -23,11 +23,11 @@ test.each(["scripts/node-floor.mjs", "packages/orgate/bin/orgate.js"])(
   },
 );
 
-test("R8 the floor is silent on a Node that is new enough", () => {
+test("R-4 the floor is silent on a Node that is new enough", () => {
   expect(run([ours("scripts/node-floor.mjs")])).toEqual({ status: 0, stdout: "", stderr: "" });
 });
 
-test.each(["src/main.ts", "main.js"])("R8 the entry runs %s with its arguments and passes its exit code on", (main) => {
+test.each(["src/main.ts", "main.js"])("R-4 the entry runs %s with its arguments and passes its exit code on", (main) => {
   const root = temporaryTree({
     "package.json": '{ "type": "module" }',
     [main]: "export async function main(argv) { console.log(argv.join()); return 3; }\n",
@@ -36,7 +36,7 @@ test.each(["src/main.ts", "main.js"])("R8 the entry runs %s with its arguments a
   expect(run([join(root, "bin/orgate.js"), "a", "--json"])).toEqual({ status: 3, stdout: "a,--json\n", stderr: "" });
 });
 
-test("R8 every root script that runs our code asks for the floor first, or starts the entry that does", () => {
+test("R-4 every root script that runs our code asks for the floor first, or starts the entry that does", () => {
   const { scripts } = JSON.parse(readFileSync(ours("package.json"), "utf8"));
   for (const [name, command] of Object.entries(scripts))
     expect(`${name}: ${command}`).toMatch(/: node (scripts\/node-floor\.mjs && |packages\/orgate\/bin\/orgate\.js)/);

@@ -8,14 +8,14 @@ const textsIn = (folder: string, end: string): readonly string[] =>
     .filter((name) => name.endsWith(end))
     .map((name) => readFileSync(join(root, folder, name), "utf8"));
 
-test("R14 code in the guide is a piece of an example, which is compiled and run", () => {
+test("R-7 code in the guide is a piece of an example, which is compiled and run", () => {
   const examples = textsIn("examples/src", ".ts");
   const pieces = textsIn("docs/guide", ".md").flatMap((page) => [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => code));
   expect(pieces.length).toBeGreaterThan(0);
   expect(pieces.filter((code) => !examples.some((example) => example.includes(code)))).toEqual([]);
 });
 
-test("R14 a page that a message or another page of the guide names is there", () => {
+test("R-7 a page that a message or another page of the guide names is there", () => {
   const pages = readdirSync(join(root, "docs/guide"));
   const named = [
     ...textsIn("docs/guide", ".md").flatMap((page) => [...page.matchAll(/\]\(([a-z-]+\.md)\)/g)]),
@@ -27,7 +27,7 @@ test("R14 a page that a message or another page of the guide names is there", ()
   expect(named.filter((page) => !pages.includes(page))).toEqual([]);
 });
 
-test("R14 README leads to every example, and the guide's pages are led to from README or another page", () => {
+test("R-7 README leads to every example, and the guide's pages are led to from README or another page", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const list = readFileSync(join(root, "examples/README.md"), "utf8");
   const examples = readdirSync(join(root, "examples/src")).filter((name) => /^\d\d-.*\.ts$/.test(name));
@@ -58,4 +58,13 @@ test("links between the pages lead to files that exist", () => {
         .map((target) => `${page}: ${target}`),
   );
   expect(dead).toEqual([]);
+});
+
+test("files and folders that ARCHITECTURE names in its table exist", () => {
+  const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+  const table = page.slice(page.indexOf("## To change X"));
+  const named = [...table.matchAll(/`((?:core|orgate|console|agents|policies|scripts|docs)\/[\w./-]+)`/g)].map(([, path = ""]) => path);
+  const toPath = (path: string) => path.replace(/^(core|orgate|console)\//, "packages/$1/src/");
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter((path) => !existsSync(join(root, toPath(path))))).toEqual([]);
 });

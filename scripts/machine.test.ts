@@ -14,18 +14,18 @@ function pathWithApt(): string {
   return folder;
 }
 
-test("R520 a machine that has nothing lacks every need, each with a reason that names the program", () => {
+test("R-10 a machine that has nothing lacks every need, each with a reason that names the program", () => {
   const lacks = lacksOf("/nowhere");
   expect(lacks.map(({ need }) => need)).toEqual(NEED_NAMES);
   expect(lacks).toContainEqual({ need: "sandbox", reason: "bwrap and prlimit are not installed" });
   expect(lacks).toContainEqual({ need: "tmux", reason: "tmux is not installed" });
 });
 
-test("R520 a program in somebody's home does not count: a sandbox does not show it", () => {
+test("R-10 a program in somebody's home does not count: a sandbox does not show it", () => {
   expect(missingPrograms("git", join(temporaryTree({ git: "" }), "bin"))).toEqual(["git"]);
 });
 
-test("R520 as root it installs what is missing and says so; ORGATE_INSTALL=no, or nobody with the right to, leaves the machine alone", () => {
+test("R-10 as root it installs what is missing and says so; ORGATE_INSTALL=no, or nobody with the right to, leaves the machine alone", () => {
   const env = { PATH: pathWithApt() };
   const installing = (uid: number, more: NodeJS.ProcessEnv, ok: (program: string, args: readonly string[]) => boolean) => {
     const [said, ran]: [string[], string[]] = [[], []];
@@ -46,7 +46,7 @@ test("R520 as root it installs what is missing and says so; ORGATE_INSTALL=no, o
   expect(installing(0, { PATH: "/nowhere" }, always)).toEqual({ said: [], ran: [] });
 });
 
-test("R520 an old list of packages is brought up to date once, and a package that is not to be had is told", () => {
+test("R-10 an old list of packages is brought up to date once, and a package that is not to be had is told", () => {
   const ran: string[] = [];
   const said: string[] = [];
   const run = (program: string, args: readonly string[]) => {
@@ -58,7 +58,7 @@ test("R520 an old list of packages is brought up to date once, and a package tha
   expect(said.at(-1)).toBe("not installed: E: no such package; the tests that need it are not run");
 });
 
-test("R520 what was not run is said with its reason before the count; a required need that is missing is said too", () => {
+test("R-10 what was not run is said with its reason before the count; a required need that is missing is said too", () => {
   const tags = [
     { name: "sandbox", skip: true, description: "bwrap is not installed" },
     { name: "tmux", description: "tmux is not installed" },
@@ -78,7 +78,7 @@ test("R520 what was not run is said with its reason before the count; a required
   expect(closingLines([{ state: "passed", file: "a", tags: ["git"] }], 0, tags, new Set())).toEqual(["1 passed, 0 failed, 0 skipped"]);
 });
 
-test("R520 ORGATE_REQUIRE names needs, or all; a misspelt one is an error and requires nothing in silence", () => {
+test("R-10 ORGATE_REQUIRE names needs, or all; a misspelt one is an error and requires nothing in silence", () => {
   expect([...requiredNeeds("sandbox, tmux")]).toEqual(["sandbox", "tmux"]);
   expect([...requiredNeeds("all")]).toEqual(NEED_NAMES);
   expect([...requiredNeeds("")]).toEqual([]);

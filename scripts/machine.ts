@@ -1,4 +1,4 @@
-// R520 what tests need beyond npm is installed where the test command may do so, and said; what stays missing is not run, and said; `ORGATE_REQUIRE` makes it a failure.
+// R-10 what tests need beyond npm is installed where the test command may do so, and said; what stays missing is not run, and said; `ORGATE_REQUIRE` makes it a failure.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -23,14 +23,14 @@ const rowsOf = (text: string) =>
     .split("\n")
     .filter((line) => /^\| [A-Z]\d+ \|/.test(line))
     .map((line) => line.slice(2, -2).split(" | "));
-const rules = new Set([...spec.matchAll(/^- \*\*([A-Z]\d+)\*\*/gm)].map(([, id]) => id));
+const rules = new Set([...spec.matchAll(/^- \*\*([A-Z]-\d+)\*\*/gm)].map(([, id]) => id));
 
-test("R15 the page has a section for every part of the reference, and no row elsewhere", () => {
+test("R-7 the page has a section for every part of the reference, and no row elsewhere", () => {
   expect(sections.map(({ title }) => title)).toEqual(PARTS.map(([title]) => title));
   expect(rowsOf(page)).toHaveLength(PARTS.reduce((sum, [, , count]) => sum + count, 0));
 });
 
-test.each(PARTS)("R15 %s: every row has its answer, with its reason, and every rule it names is a rule", (title, letter, count) => {
+test.each(PARTS)("R-7 %s: every row has its answer, with its reason, and every rule it names is a rule", (title, letter, count) => {
   const rows = rowsOf(sections.find((one) => one.title === title)?.text ?? "");
   expect(rows.map(([row]) => row)).toEqual(Array.from({ length: count }, (_, i) => `${letter}${i + 1}`));
   for (const [row = "", reference = "", ours = "", named = "", ...more] of rows) {
@@ -57,7 +57,7 @@ test.each([
     /isMemory\(item\.kind\) \? item\.relevance : item\.confidence/,
     /item\.confidence\.toFixed/,
   ],
-] as const)("R15 %s is no match as long as the code says so", (row, file, says, not) => {
+] as const)("R-7 %s is no match as long as the code says so", (row, file, says, not) => {
   const text = source(file);
   const part = row === "A41" ? text.slice(text.indexOf("export type RuntimeOptions"), text.indexOf("export type RunOptions")) : text;
   expect([says.test(part), not.test(part)]).toEqual([true, false]);

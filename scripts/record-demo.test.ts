@@ -5,7 +5,7 @@ const ESCAPE = String.fromCodePoint(27);
 const page = (inside: string) => `# A\n<!-- demo: recorded by scripts/record-demo.ts -->${inside}<!-- /demo -->\nB\n`;
 const shown = `${ESCAPE}[1m1. Works${ESCAPE}[0m\n  ${ESCAPE}[31m✗${ESCAPE}[39m denied: a<b  · by desk/x`;
 
-test("R13 what a terminal showed stands between the marks, and nothing else of the page changes", () => {
+test("R-7 what a terminal showed stands between the marks, and nothing else of the page changes", () => {
   const written = withBlock(page("\nold $& text\n"), shown);
   expect(recordedIn(blockOf(written))).toBe(`${withoutColour(shown)}\n`);
   expect(written.startsWith("# A\n<!-- demo")).toBe(true);
@@ -14,14 +14,14 @@ test("R13 what a terminal showed stands between the marks, and nothing else of t
   expect(() => blockOf("# A")).toThrow("README.md has no");
 });
 
-test("R13 ids, hashes, processes, times and folds make no other demo; a word does", () => {
+test("R-7 ids, hashes, processes, times and folds make no other demo; a word does", () => {
   const of = (id: string, hash: string, rest: string) => structureOf(`session s_${id}\n journal head w1@8:${hash} process ${rest}`);
   const one = of("0mwhihb6tsnjakf", "ab".repeat(32), "12 done · 3 ms");
   expect(of("0mwhzzzzzzzzzzz", "0c".repeat(32), "4711\ndone · 1.2 s")).toBe(one);
   expect(of("0mwhihb6tsnjakf", "ab".repeat(32), "12 failed · 3 ms")).not.toBe(one);
 });
 
-test("R13 in the picture each run stands at its column, in its colour, as text", () => {
+test("R-7 in the picture each run stands at its column, in its colour, as text", () => {
   const svg = svgOf(shown);
   expect(svg).toContain('font-weight="bold">1. Works</text>');
   expect(svg).toContain('fill="#ff7b72">✗</text>');

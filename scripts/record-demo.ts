@@ -1,6 +1,6 @@
 // `node scripts/record-demo.ts` runs the demo in a real terminal, 100 columns wide, and puts what it shows into README.md and docs/assets/.
 // `--check` runs it again and says whether README still shows what the demo does, whatever ids and times are.
-// R13 the demo of README is recorded from a terminal by a script, which also says whether it is still true.
+// R-7 the demo of README is recorded from a terminal by a script, which also says whether it is still true.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

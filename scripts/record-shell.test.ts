@@ -5,7 +5,7 @@ import { blockOf, CLOSE, OPEN, PAGE, PICTURE, STORY, settled, textIn, withBlock 
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, "..", path), "utf8");
 
-test("S153 what a terminal showed stands between the marks, and recording the same again changes nothing", () => {
+test("what a terminal showed stands between the marks, and recording the same again changes nothing", () => {
   const page = `# A\n${OPEN}old $& text${CLOSE}\nB\n`;
   const written = withBlock(page, "› hello\n● look()  12 ms   \n\n");
   expect(textIn(blockOf(written))).toBe("› hello\n● look()  … ms");
@@ -14,7 +14,7 @@ test("S153 what a terminal showed stands between the marks, and recording the sa
   expect(() => blockOf("# A")).toThrow("has no");
 });
 
-test("S153 the recorded session is as the script leaves it: no machine, no id, no time, and every step of the story", () => {
+test("the recorded session is as the script leaves it: no machine, no id, no time, and every step of the story", () => {
   const text = textIn(blockOf(read(PAGE)));
   expect(settled(text)).toBe(text);
   expect(text).not.toMatch(/\/tmp|\/home|\/root|\/work/);
@@ -29,7 +29,7 @@ test("S153 the recorded session is as the script leaves it: no machine, no id, n
     expect(text).toContain(words);
 });
 
-test("S153 README and the page show the picture that the script draws", () => {
+test("README and the page show the picture that the script draws", () => {
   expect(read("README.md")).toContain(`](${PICTURE})`);
   expect(blockOf(read(PAGE))).toContain("](../assets/shell.svg)");
   expect(read(PICTURE)).toContain('aria-label="a session of the shell"');

@@ -1,6 +1,6 @@
 // `node scripts/record-shell.ts` sits down at `orgate shell` in a real terminal, in a new project on the offline model, and puts what it shows into
 // docs/guide/shell.md and docs/assets/. `--check` does it again and says whether the page still shows what the shell does.
-// S153 the session in the guide and the README is recorded by a script: nothing in it depends on the machine, the person or the day.
+// The session in the guide and the README is recorded by a script: nothing in it depends on the machine, the person or the day.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

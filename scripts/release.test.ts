@@ -67,7 +67,7 @@ function listed(tarball: string): readonly string[] {
   return stdout.trim().split("\n").map((path) => path.replace(/^package\//, "")).sort(); // biome-ignore format: one thought
 }
 
-test("R9 R20 the tarballs hold compiled files in few pieces, types and assets, and run as what they were, through whichever door", () => {
+test("R-5 the tarballs hold compiled files in few pieces, types and assets, and run as what they were, through whichever door", () => {
   const root = smallRepository();
   const out = join(root, "out");
   mkdirSync(out);
@@ -111,7 +111,7 @@ test("R9 R20 the tarballs hold compiled files in few pieces, types and assets, a
   const { stdout, status } = spawnSync(process.execPath, [join(modules, "orgate/bin/orgate.js"), "a", "b"], { encoding: "utf8" });
   expect({ stdout, status }).toEqual({ stdout: "more 1 worked 1 true A B asset\n", status: 7 });
 
-  // R20
+  // R-5
   const doors =
     'import { count, word } from "orgate"; import { main } from "./node_modules/orgate/main.js"; import { word as same } from "@orgate/core/vocab"; count(); await main([]); console.log(word === same);';
   writeFileSync(join(root, "elsewhere/doors.mjs"), doors);
@@ -127,7 +127,7 @@ test("R9 R20 the tarballs hold compiled files in few pieces, types and assets, a
   ).not.toContain(root);
 });
 
-test("R9 sources that do not compile, and a file found by its source's name, are not released", () => {
+test("R-5 sources that do not compile, and a file found by its source's name, are not released", () => {
   const broken = smallRepository({ "packages/orgate/src/deep/more.ts": 'export const more: number = "more";\n' });
   expect(() => release(broken, broken)).toThrow("TS2322");
   expect(existsSync(join(broken, "orgate-core-0.1.0.tgz"))).toBe(false);
@@ -144,7 +144,7 @@ test("R9 sources that do not compile, and a file found by its source's name, are
   expect(() => release(placed, placed)).toThrow("import.meta.dirname cannot be published");
 });
 
-test("R9 a published manifest names compiled entries, keeps what users need and drops what they do not", () => {
+test("R-5 a published manifest names compiled entries, keeps what users need and drops what they do not", () => {
   const published = publishedManifest({
     name: "orgate",
     private: true,
@@ -174,13 +174,13 @@ test.each([
   ["a/b.ts", "is a source"],
   ["a/B.tsx", "is a source"],
   ["ambient.d.ts", "belongs to the checkout"],
-])("R9 a tarball with %s is refused", (file, reason) => {
+])("R-5 a tarball with %s is refused", (file, reason) => {
   const good = ["LICENSE", "README.md", "index.js", "index.d.ts"];
   expect(objections(good, { exports: { ".": { types: "./index.d.ts", default: "./index.js" } } })).toEqual([]);
   expect(objections([...good, file], {}).some((text) => text.includes(reason))).toBe(true);
 });
 
-test("R9 a tarball without an entry, without licence, or with a range is refused", () => {
+test("R-5 a tarball without an entry, without licence, or with a range is refused", () => {
   expect(objections(["LICENSE", "README.md"], { bin: { orgate: "bin/orgate.js" }, exports: { ".": { default: "./index.js" } } })).toEqual([
     "`index.js` is an entry and missing",
     "`bin/orgate.js` is an entry and missing",
@@ -190,7 +190,7 @@ test("R9 a tarball without an entry, without licence, or with a range is refused
   expect(objections(["LICENSE", "README.md"], { dependencies: { zod: "^4.6.7" } })).toEqual(["`zod` is not pinned"]);
 });
 
-test("R9 declarations name compiled files; code that names a source is refused", () => {
+test("R-5 declarations name compiled files; code that names a source is refused", () => {
   expect(withCompiledNames('export * from "./a.ts";\nexport type B = import("../b.ts").B;\nimport type { z } from "zod";\n')).toBe(
     'export * from "./a.js";\nexport type B = import("../b.js").B;\nimport type { z } from "zod";\n',
   );
@@ -199,7 +199,7 @@ test("R9 declarations name compiled files; code that names a source is refused",
 });
 
 test.each(["core", "orgate"])(
-  "R522 the README of %s is for who installs it: no command of a checkout, no link into the repository",
+  "R-5 the README of %s is for who installs it: no command of a checkout, no link into the repository",
   (name) => {
     const text = readFileSync(ours(`packages/${name}/README.md`), "utf8");
     expect(text).not.toMatch(/npm ci|npm start|npm run|npm test/);

@@ -1,6 +1,6 @@
 // `npm run release -- --out DIR`: compiles core and orgate, the console into orgate, writes a publishable folder and a tarball of each into DIR. Never publishes.
 //
-// R9 a tarball holds compiled files, their types and what they read at run time: no test, no source, no script; every entry its manifest
+// R-5 a tarball holds compiled files, their types and what they read at run time: no test, no source, no script; every entry its manifest
 //    names is in it, and its dependencies are exact
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -39,7 +39,7 @@ test.each([
   ['const re = /[/"]/; import "./a.ts";', ["./a.ts"]],
   ['#!/usr/bin/env node\nimport "./a.ts";', ["./a.ts"]],
   ['const el = <b>don\'t</b>;\nimport("./a.ts");', ["./a.ts"]],
-] as const)("R1 %s is read as an import", (source, expected) => {
+] as const)("R-1 %s is read as an import", (source, expected) => {
   expect(brief(source)).toEqual(expected);
 });
 
@@ -56,17 +56,23 @@ test.each([
   'thing.import("./a.ts");',
   'const plan = { import: "./a.ts" };',
   'export default "./a.ts";',
-])("R1 %s is not read as an import", (source) => {
+])("R-1 %s is not read as an import", (source) => {
   expect(brief(source)).toEqual([]);
 });
 
-test("R1 an import carries the place of its specifier", () => {
+test("R-1 an import carries the place of its specifier", () => {
   const source = 'const a = 1;\nimport { b } from "./b.ts";';
   const [found] = importsOf(source);
   expect(source.slice(found?.start, found?.end)).toBe("./b.ts");
 });
 
-test("R6 the first piece of a template with substitutions is a text of its own", () => {
-  const texts = tokensOf("test(`J3 entry ${`a${1}b`} is named`)").filter((token) => token.kind === "text");
-  expect(texts[0]).toMatchObject({ value: "J3 entry ", whole: false });
+test("R-3 the first piece of a template with substitutions is a text of its own", () => {
+  const texts = tokensOf("test(`J-3 entry ${`a${1}b`} is named`)").filter((token) => token.kind === "text");
+  expect(texts[0]).toMatchObject({ value: "J-3 entry ", whole: false });
+});
+
+test("R-3 a pattern that begins a substitution is a pattern, and its quotes open no text", () => {
+  const tokens = tokensOf('say(`a ${/"/.exec(b)} c`); test("J-3 entry", f); const half = `${a / b}` / 2;');
+  expect(tokens.filter(({ kind }) => kind === "pattern").map(({ value }) => value)).toEqual(['/"/']);
+  expect(tokens.filter(({ kind }) => kind === "text").map(({ value }) => value)).toEqual(["a ", " c", "J-3 entry", "", ""]);
 });

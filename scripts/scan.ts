@@ -51,7 +51,7 @@ export function tokensOf(source: string): readonly Token[] {
     else if (char === "}" && templates.at(-1) === 0) {
       templates.pop();
       template(at + 1);
-    } else if (char === "/" && opensPattern(tokens.at(-1))) {
+    } else if (char === "/" && opensPattern(tokens.at(-1), source)) {
       const end = endOfPattern(source, at);
       push("pattern", source.slice(at, end), end);
     } else {
@@ -97,8 +97,9 @@ function templatePiece(source: string, from: number): { end: number; open: boole
   return { end: source.length, open: false };
 }
 
-function opensPattern(before: Token | undefined): boolean {
+function opensPattern(before: Token | undefined, source: string): boolean {
   if (before === undefined) return true;
+  if (before.kind === "text") return source.startsWith("${", before.end - 2); // the first of a substitution
   if (before.kind === "word") return BEFORE_PATTERN.has(before.value);
   return before.kind === "mark" && ![")", "]", "}"].includes(before.value);
 }

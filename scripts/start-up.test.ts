@@ -37,7 +37,7 @@ function published(specifier: string): string {
 const within = (files: ReadonlySet<string>, ...places: readonly string[]): readonly string[] =>
   [...files].filter((file) => places.some((place) => file.startsWith(place))).sort();
 
-test("R16 help, completion and the table of commands load words alone", () => {
+test("R-8 help, completion and the table of commands load words alone", () => {
   const files = loadedBy(`${HOST}/main.ts`, `${HOST}/cli/completion.ts`);
   expect(
     [...files].filter(
@@ -49,13 +49,13 @@ test("R16 help, completion and the table of commands load words alone", () => {
   ).toEqual([]);
 });
 
-test("R16 a command that only looks loads neither the loop, nor the gate, nor the server, nor what runs tools", () => {
+test("R-8 a command that only looks loads neither the loop, nor the gate, nor the server, nor what runs tools", () => {
   const files = loadedBy(`${HOST}/cli/commands/sessions/sessions-list.ts`);
   expect(within(files, "packages/core/src/loop/", "packages/core/src/gate/", "packages/core/src/agents/", `${HOST}/server/`)).toEqual([]);
   expect(within(files, `${HOST}/runtime/compose.ts`, `${HOST}/models/`, `${HOST}/toolclad/running/`, `${HOST}/mcp/`)).toEqual([]);
 });
 
-test("R16 a run loads nothing of the server, nor of what its tools may never start", () => {
+test("R-8 a run loads nothing of the server, nor of what its tools may never start", () => {
   const files = loadedBy(`${HOST}/cli/commands/sessions/run.ts`, `${HOST}/index.ts`);
   expect(within(files, "packages/core/src/wire/", `${HOST}/shell/`, `${HOST}/server/`, `${HOST}/coordinator/`)).toEqual([
     `${HOST}/coordinator/agent.ts`, // what the coordinator's file is held to, and its tools by name
@@ -68,7 +68,7 @@ test("R16 a run loads nothing of the server, nor of what its tools may never sta
   expect(within(files, "node:http", "ws", "@modelcontextprotocol/", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google")).toEqual([]);
 });
 
-test("S5 before its prompt the shell loads what draws and reads keys: no server, no loop, no decoder, no policy", () => {
+test("before its prompt the shell loads what draws and reads keys: no server, no loop, no decoder, no policy", () => {
   const files = loadedBy(`${HOST}/shell/start.ts`);
   expect(
     within(

@@ -1,4 +1,4 @@
-// `node scripts/symbi-grammar.ts`: makes the parser of `.symbi` files from its grammar. Y1: what is committed is what the grammar makes.
+// `node scripts/symbi-grammar.ts`: makes the parser of `.symbi` files from its grammar. Y-1: what is committed is what the grammar makes.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import peggy from "peggy";

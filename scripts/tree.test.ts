@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { temporaryTree } from "./fixtures/temporary-tree.ts";
 import { filesOf, isTest, lineAt } from "./tree.ts";
 
-test("R11 the checks see what git would track, with or without git", () => {
+test("R-6 the checks see what git would track, with or without git", () => {
   const root = temporaryTree({
     "a.ts": "",
     "b/c.md": "",
@@ -14,15 +14,15 @@ test("R11 the checks see what git would track, with or without git", () => {
   expect(filesOf(root)).toEqual([".ci/run", ".gitignore", "a.ts", "b/c.md"]);
 });
 
-test("R11 an ignore pattern that the checks would misread is an error", () => {
+test("R-6 an ignore pattern that the checks would misread is an error", () => {
   expect(() => filesOf(temporaryTree({ ".gitignore": "!keep.log\n" }))).toThrow("!keep.log");
 });
 
-test("R11 a finding's line is counted from one", () => {
+test("R-6 a finding's line is counted from one", () => {
   expect([0, 1, 2, 5].map((offset) => lineAt("a\nb\n\nc", offset))).toEqual([1, 1, 2, 4]);
 });
 
-test("R11 tests are told by their name", () => {
+test("R-6 tests are told by their name", () => {
   expect(["a.test.ts", "b/a.test-d.ts", "A.test.tsx"].every(isTest)).toBe(true);
   expect(["a.ts", "test.ts", "testing/a.ts"].some(isTest)).toBe(false);
 });

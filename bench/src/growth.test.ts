@@ -34,7 +34,7 @@ const measured = (async (): Promise<readonly [Grown, Grown, Grown]> => {
 
 const apart = (a: number, b: number): number => Math.abs(a / b - 1);
 
-test("J60 events and bytes per iteration are the same, within 5 %, at 10, 100 and 1,000 iterations", async () => {
+test("J-26 events and bytes per iteration are the same, within 5 %, at 10, 100 and 1,000 iterations", async () => {
   const [ten, hundred, thousand] = await measured;
   for (const one of [ten, hundred]) {
     expect(apart(one.entries, thousand.entries)).toBeLessThanOrEqual(0.05);
@@ -43,11 +43,11 @@ test("J60 events and bytes per iteration are the same, within 5 %, at 10, 100 an
   expect(thousand.entries).toBeCloseTo(6, 1); // replied, decided, started; ended, decided, asked (the leave to answer stands)
 });
 
-test("J60 the database grows by the same number of pages, within 5 %, at 100 and 1,000 iterations", async () => {
+test("J-26 the database grows by the same number of pages, within 5 %, at 100 and 1,000 iterations", async () => {
   const [, hundred, thousand] = await measured;
   expect(apart(hundred.pages, thousand.pages)).toBeLessThanOrEqual(0.05);
 });
 
-test("L6 an iteration is two commits, however long the run", async () => {
+test("L-9 an iteration is two commits, however long the run", async () => {
   expect((await measured).map((one) => one.commits)).toEqual([2, 2, 2]);
 });

@@ -8,14 +8,14 @@ import { type Counts, countIteration, decodeCounts, excessesOf } from "./regress
 const recorded = decodeCounts(readFileSync(join(import.meta.dirname, "..", "counts.json"), "utf8"));
 const scaled = (by: number, counts: Counts): Counts => decodeCounts(JSON.stringify(counts, (_, v) => (typeof v === "number" ? v * by : v)));
 
-test("X7 what an iteration adds is within ten times of what is recorded", async () => {
+test("what an iteration adds is within ten times of what is recorded", async () => {
   const found = await countIteration(100);
   expect(excessesOf(found, recorded)).toEqual([]);
   expect(found.modelCalls).toBe(1);
   expect(found.commits).toBe(recorded.commits);
 });
 
-test("X7 each count fails by itself when it is more than ten times as high, and not before", () => {
+test("each count fails by itself when it is more than ten times as high, and not before", () => {
   expect(excessesOf(scaled(10, recorded), recorded)).toEqual([]);
   for (const name of ["events", "commits", "bytes", "pages", "cedarCalls", "modelCalls"] as const) {
     const inflated = { ...recorded, [name]: recorded[name] * 10.5 };
@@ -24,7 +24,7 @@ test("X7 each count fails by itself when it is more than ten times as high, and 
   expect(excessesOf({ ...recorded, bytes: Number.NaN }, recorded)).toHaveLength(1);
 });
 
-test("X7 the command fails when counts are inflated against the record, and says which", () =>
+test("the command fails when counts are inflated against the record, and says which", () =>
   inFolder(async (folder) => {
     const file = join(folder, "counts.json");
     writeFileSync(file, JSON.stringify({ ...recorded, events: recorded.events / 11 }));

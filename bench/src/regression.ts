@@ -2,7 +2,7 @@
  * `npm run bench:counts`: a few seconds. What an iteration adds, counted, against what bench/counts.json says it added when that was written;
  * ratios to the floors are printed beside it. `-- --record` writes the file anew, `-- --counts FILE` takes another.
  *
- * X7 it fails when a count is ten times what is recorded, and never because of time
+ * It fails when a count is ten times what is recorded, and never because of time
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -39,7 +39,7 @@ export const entriesOf = (store: ReadStore, session: string): Promise<readonly E
 /** The whole journal, proved as an auditor would: stored form and root key. */
 export function provedClean(store: ReadStore, directory: string): readonly Violation[] {
   const { problems } = verify({ records: store.records, root: rootOf(directory), ports, head: null, progress: () => {}, torn: null });
-  return problems.map((p) => `J33 the journal does not verify: ${JSON.stringify(p)}`);
+  return problems.map((p) => `J-11 the journal does not verify: ${JSON.stringify(p)}`);
 }
 const ports = { hash: sha256, checkSignature, nameKey };
 const rootOf = (directory: string): string => ed25519.read(readFileSync(join(directory, "keys", "root.key"), "utf8"))?.publicKey ?? "";
@@ -47,8 +47,8 @@ const rootOf = (directory: string): string => ed25519.read(readFileSync(join(dir
 /** A file that was taken away, proved as `orgate journal verify FILE` does. */
 export function exportedClean(text: string, directory: string): readonly Violation[] {
   const { problems, torn, what } = readExport(text, rootOf(directory), ports);
-  const found = problems.map((p) => `O100 the export does not verify: ${JSON.stringify(p)}`);
-  return torn || what !== "journal" ? [...found, `O100 the export is ${torn ? "torn" : `a ${what}`}`] : found;
+  const found = problems.map((p) => `O-9 the export does not verify: ${JSON.stringify(p)}`);
+  return torn || what !== "journal" ? [...found, `O-9 the export is ${torn ? "torn" : `a ${what}`}`] : found;
 }
 
 /** `lines` are those of every process that had the session in hand. */
@@ -59,28 +59,28 @@ export function checkSession(session: string, entries: readonly Entry[], lines: 
   const must = (holds: boolean, violation: Violation): void => void (holds || found.push(violation));
 
   if (entries.length === 0) {
-    must(effects.length === 0 && asked.length === 0, "L5 something was done for a session that is not in the journal");
+    must(effects.length === 0 && asked.length === 0, "L-5 something was done for a session that is not in the journal");
     return found;
   }
-  for (const e of effects) must(e.durable, `L5 ${e.key} took effect without a durable allow and act.started (start ${e.start})`);
-  for (const a of asked) must(a.asked, `L5 the model was called for iteration ${a.iteration} ahead of its model.asked`);
+  for (const e of effects) must(e.durable, `L-5 ${e.key} took effect without a durable allow and act.started (start ${e.start})`);
+  for (const a of asked) must(a.asked, `L-5 the model was called for iteration ${a.iteration} ahead of its model.asked`);
   for (const [what, same] of Map.groupBy(effects.filter(isUnrepeatable), (e) => `${e.tool} ${e.n}`))
-    must(same.length === 1, `L8 ${what} took effect ${same.length} times`);
+    must(same.length === 1, `L-7 ${what} took effect ${same.length} times`);
   for (const same of Map.groupBy(effects, (e) => e.n).values())
-    must(new Set(same.map((e) => e.key)).size === 1, `L8 ${same[0]?.tool} ${same[0]?.n} was repeated under another key`);
-  for (const a of asked) must(a.attempt <= MOST_ATTEMPTS, `M10 the model was called ${a.attempt} times for iteration ${a.iteration}`);
-  for (const a of asked) must(!a.recorded, `M11 the recorded reply ${a.iteration} was requested again`);
-  must(of(entries, "turn.ended").length === 1, `L4 the turn ended ${of(entries, "turn.ended").length} times`);
+    must(new Set(same.map((e) => e.key)).size === 1, `L-7 ${same[0]?.tool} ${same[0]?.n} was repeated under another key`);
+  for (const a of asked) must(a.attempt <= MOST_ATTEMPTS, `M-4 the model was called ${a.attempt} times for iteration ${a.iteration}`);
+  for (const a of asked) must(!a.recorded, `M-4 the recorded reply ${a.iteration} was requested again`);
+  must(of(entries, "turn.ended").length === 1, `L-4 the turn ended ${of(entries, "turn.ended").length} times`);
   must(
     entries.every((e, i) => e.seq === i + 1),
-    "J2 the session's sequence has a gap",
+    "J-4 the session's sequence has a gap",
   );
   const calls = of(entries, "model.replied").flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" ? [p.wireId] : [])));
   const results = fold(entries)?.messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : [])) ?? [];
-  must(results.join() === calls.join(), `L13 calls ${calls.join()} have observations ${results.join()}`);
+  must(results.join() === calls.join(), `L-10 calls ${calls.join()} have observations ${results.join()}`);
   const delegated = of(entries, "child.opened").map((e) => e.call);
   for (const { call, outcome } of of(entries, "act.ended").filter((e) => !delegated.includes(e.call)))
-    must(outcome.kind !== "done" || effects.some((e) => e.call === call), `L8 call ${call} is said to be done and never took effect`);
+    must(outcome.kind !== "done" || effects.some((e) => e.call === call), `L-7 call ${call} is said to be done and never took effect`);
   return found;
 }
 
@@ -93,7 +93,7 @@ export function checkCompleted(entries: readonly Entry[]): readonly Violation[] 
   if (entries.length === 0 || (last?.ending === "completed" && last.output === "done" && last.iterations === 4)) return [];
   const attempts = of(entries, "model.asked").filter((e) => e.iteration === (last?.iterations ?? 0) + 1).length;
   if (last?.ending === "failed" && attempts === MOST_ATTEMPTS) return [];
-  return [`L4 the turn ended ${JSON.stringify(last ?? null)}`];
+  return [`L-4 the turn ended ${JSON.stringify(last ?? null)}`];
 }
 
 /** What people were asked: answered once, used once, and used in the very commit that started what it was for. */
@@ -103,8 +103,8 @@ export function checkAnswers(directory: string, session: string, entries: readon
   for (const { approval } of of(entries, "approval.asked")) {
     const answers = of(entries, "approval.answered").filter((e) => e.approval === approval).length;
     const uses = of(entries, "approval.consumed").filter((e) => e.approval === approval).length;
-    if (answers > 1) found.push(`Q5 question ${approval} was answered ${answers} times`);
-    if (uses > answers) found.push(`Q3 the answer to ${approval} was used ${uses} times`);
+    if (answers > 1) found.push(`Q-5 question ${approval} was answered ${answers} times`);
+    if (uses > answers) found.push(`Q-3 the answer to ${approval} was used ${uses} times`);
   }
   const leaveOf = (call: string): boolean =>
     entries.some(
@@ -114,7 +114,7 @@ export function checkAnswers(directory: string, session: string, entries: readon
     if (e.kind !== "act.started" || e.start > 1 || !leaveOf(e.call)) continue;
     const beside = entries.filter((o) => commits.get(o.seq) === commits.get(at)).map((o) => o.event);
     const uses = beside.filter((o) => (o.kind === "approval.consumed" || o.kind === "grant.used") && String(o.action) === String(e.call));
-    if (uses.length !== 1) found.push(`Q3 call ${e.call} was started in a commit that uses ${uses.length} answers`);
+    if (uses.length !== 1) found.push(`Q-3 call ${e.call} was started in a commit that uses ${uses.length} answers`);
   }
   return found;
 }

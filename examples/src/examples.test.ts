@@ -48,7 +48,7 @@ const files = readdirSync(import.meta.dirname).filter((name) => /^\d\d-.*\.ts$/.
 const NEEDS: Readonly<Record<string, string>> = { "24-manifests.ts": "sandbox" };
 
 for (const name of files)
-  test(`A10 example ${name} runs and ends as it says`, { tags: [NEEDS[name] ?? []].flat() }, () => {
+  test(`A-17 example ${name} runs and ends as it says`, { tags: [NEEDS[name] ?? []].flat() }, () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, name)], { encoding: "utf8" });
     expect(stderr).toBe("");
     expect(status).toBe(0);

@@ -42,7 +42,7 @@ const row = (peer: string, more: Partial<CrashRow> = {}): CrashRow => ({
   ...more,
 });
 
-test("X4 each figure in which a peer is below Orgate is listed, whatever it is; equal ones, floors and Orgate's own variants are not", () => {
+test("X-2 each figure in which a peer is below Orgate is listed, whatever it is; equal ones, floors and Orgate's own variants are not", () => {
   const wins = winsOf(
     resultsOf([
       sample("W2", OURS.W2, {}),
@@ -62,7 +62,7 @@ test("X4 each figure in which a peer is below Orgate is listed, whatever it is; 
   ]);
 });
 
-test("X4 a win within the spread says so, and one in a crash counts too", () => {
+test("X-2 a win within the spread says so, and one in a crash counts too", () => {
   const rounds = [90, 100, 110].map((cpuUs, round) => sample("W1", OURS.W1, { cpuUs }, { round }));
   const near = [95, 99, 120].map((cpuUs, round) => sample("W1", "pi", { cpuUs }, { round }));
   expect(winsOf(resultsOf([...rounds, ...near]), []).find(({ metric }) => metric.startsWith("CPU"))?.clear).toBe(false);
@@ -70,7 +70,7 @@ test("X4 a win within the spread says so, and one in a crash counts too", () => 
   expect(winsOf(resultsOf([]), crashes)).toMatchObject([{ where: "W5, tool", metric: "effects doubled", peer: "eve" }]);
 });
 
-test("X4 the page lists them, says what failed and never calls an aim met that was not measured", () => {
+test("X-2 the page lists them, says what failed and never calls an aim met that was not measured", () => {
   const broken: Sample = { ...sample("W1", "mastra", {}), told: [], failure: "not the same work: 3 effects, not 10" };
   const results = resultsOf([sample("W1", OURS.W1, {}), sample("W1", "pi", { cpuUs: 25 }), broken]);
   const page = pageOf(results, [row("Orgate"), row("eve", { lost: true, note: "a | b" })]);
@@ -83,7 +83,7 @@ test("X4 the page lists them, says what failed and never calls an aim met that w
   expect(aimsOf(results, [])[0]).toMatchObject({ got: "4×", met: false });
 });
 
-test("X2 ratios are taken round by round, growth between sizes, and medians of even counts lie between", () => {
+test("ratios are taken round by round, growth between sizes, and medians of even counts lie between", () => {
   const slow = resultsOf(
     [1, 10, 100].flatMap((by, round) => [
       sample("W1", OURS.W1, { cpuUs: by }, { round }),
@@ -97,7 +97,7 @@ test("X2 ratios are taken round by round, growth between sizes, and medians of e
   expect(spreadOf([])).toBeNull();
 });
 
-test("X4 names in a plot do not cover each other", () => {
+test("X-2 names in a plot do not cover each other", () => {
   const places = spaced([100, 101, 102, 300], 18, 50, 310);
   const sorted = places.toSorted((a, b) => a - b);
   for (const [i, y] of sorted.entries()) if (i > 0) expect(y - (sorted[i - 1] ?? 0)).toBeGreaterThanOrEqual(18);

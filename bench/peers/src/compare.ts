@@ -1,6 +1,6 @@
 /**
  * What is said of Orgate against the others, computed from the results and from nothing else.
- * X4 every cell in which a peer's median is below Orgate's is listed, in whatever it is below
+ * Rule: X-2.
  */
 import { OURS, VARIANTS } from "./catalogue.ts";
 import type { CrashRow } from "./crash-row.ts";

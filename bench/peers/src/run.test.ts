@@ -7,7 +7,7 @@ const tasks = tasksOf(options);
 const done = (failures: readonly string[] = []): readonly Sample[] =>
   tasks.slice(0, 6).map((task) => ({ ...task, told: [], failure: failures.includes(task.variant) ? "over 120 s" : null, seconds: 1 }));
 
-test("X2 in a round everybody has a turn before anybody has a second, and another begins each round", () => {
+test("in a round everybody has a turn before anybody has a second, and another begins each round", () => {
   const rounds = [0, 1, 2].map((round) => tasks.filter((task) => task.round === round).map(({ variant }) => variant));
   expect(rounds[0]).toEqual(["orgate", "orgate-whole", "pi", "ai-sdk"]);
   for (const round of rounds) expect(round.toSorted()).toEqual(rounds[0]?.toSorted());
@@ -15,18 +15,18 @@ test("X2 in a round everybody has a turn before anybody has a second, and anothe
   expect(tasks.map(({ round }) => round)).toEqual(tasks.map(({ round }) => round).toSorted());
 });
 
-test("X2 the mid-run check is made once for each store", () => {
+test("the mid-run check is made once for each store", () => {
   const checks = tasksOf({ ...options, only: ["W2"] }).filter(({ mid }) => mid);
   expect(checks.map(({ variant }) => variant)).toEqual(["orgate-sqlite", "pi-session"]);
 });
 
-test("X3 what a run has left is what it has no sample of, and what failed", () => {
+test("what a run has left is what it has no sample of, and what failed", () => {
   expect(leftOf(tasks, { samples: [] })).toEqual(tasks);
   expect(leftOf(tasks, { samples: done() })).toEqual(tasks.slice(6));
   expect(leftOf(tasks, { samples: done(["pi"]) }).map(({ variant }) => variant)).toContain("pi");
 });
 
-test("X3 a run is taken up only where it would measure the same", () => {
+test("a run is taken up only where it would measure the same", () => {
   const results: Results = {
     format: 1,
     complete: false,

@@ -3,8 +3,8 @@
  *   -- --samples 5 --only W1,W3 --peers orgate,pi --quick --json --resume --out DIR --page
  * `--quick` (one round, small sizes) is for trying things and writes nothing unless told where. `--page` only writes the page again.
  *
- * X2 every cell has a process of its own per round; in a round all take their turn, and the order turns with the round
- * X3 a run that was broken off is taken up with `--resume`, and only where it measures the same
+ * Every cell has a process of its own per round; in a round all take their turn, and the order turns with the round
+ * A run that was broken off is taken up with `--resume`, and only where it measures the same
  */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -1,8 +1,7 @@
 /**
  * One process, one framework, one workload: `node sample.ts VARIANT WORKLOAD [--quick] [--mid]`. Says one line of JSON per cell on its fourth
  * descriptor, so that what a framework prints is in nobody's way.
- *
- * X1 a run that is not the whole work (N + 1 model calls, N effects, the same final text) is no sample: it is an error, and the cell says so.
+ * Rule: X-1.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";

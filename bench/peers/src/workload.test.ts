@@ -8,13 +8,13 @@ const runWith = async (work: Work, loop = work): Promise<readonly string[]> => {
   return [await opened.run(), await opened.run()];
 };
 
-test("X1 the whole work is N + 1 model calls, N effects and the same text, run by run", async () => {
+test("X-1 the whole work is N + 1 model calls, N effects and the same text, run by run", async () => {
   const work = workOf(5);
   expect(() => work.check(0, [])).not.toThrow();
   work.check(2, await runWith(work));
 });
 
-test("X1 an effect too many, a call too few or another text is no sample", async () => {
+test("X-1 an effect too many, a call too few or another text is no sample", async () => {
   const twice = workOf(5);
   const doubled: Work = {
     ...twice,
@@ -38,7 +38,7 @@ test("X1 an effect too many, a call too few or another text is no sample", async
   expect(() => other.check(2, [FINAL, "something else"])).toThrow("a run ended with `something else`");
 });
 
-test("X1 arguments are about 200 bytes, results 1,024 characters that do not pack away, and wrappers do not hide the counter", () => {
+test("X-1 arguments are about 200 bytes, results 1,024 characters that do not pack away, and wrappers do not hide the counter", () => {
   for (const n of [1, 77, 1_000]) {
     expect(argsText(n).length).toBeGreaterThan(180);
     expect(argsText(n).length).toBeLessThan(220);

@@ -14,7 +14,7 @@ import { TROUBLES } from "./troubles.ts";
 
 const CASES: readonly Case[] = [
   {
-    name: "O1 O2 a link signs in once, where one is; used again it says so, and signing out ends it",
+    name: "O-1 a link signs in once, where one is; used again it says so, and signing out ends it",
     async run({ browser, desk }) {
       const context = await browser.newContext();
       const page = await context.newPage();
@@ -41,7 +41,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O21 a turn streams, and shows words, calls with their verdict and policy, tokens and cost; nothing is shown twice",
+    name: "a turn streams, and shows words, calls with their verdict and policy, tokens and cost; nothing is shown twice",
     async run({ desk, ana }) {
       const { page } = ana;
       await say(ana, desk, "billing", "What became of ch_8812?");
@@ -53,7 +53,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O97 nothing jumps while a turn thinks, streams, calls, asks and ends: neither for whoever follows it nor for whoever has scrolled up, also on a phone",
+    name: "nothing jumps while a turn thinks, streams, calls, asks and ends: neither for whoever follows it nor for whoever has scrolled up, also on a phone",
     async run({ desk, ana }) {
       const { page } = ana;
       const told = page.getByRole("region", { name: "Conversation" });
@@ -98,7 +98,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O21 an edit of a file is shown as a diff, and a denial with the policy's reason",
+    name: "an edit of a file is shown as a diff, and a denial with the policy's reason",
     async run({ desk, ana }) {
       const { page } = ana;
       await say(ana, desk, "stage", "edit the note");
@@ -113,7 +113,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O68 O69 O106 files are attached by the button, pasted and dropped, none is lost; what is refused says why, and so does a message without words; a picture is drawn, a text is shown, and nothing of them runs",
+    name: "O-3 files are attached by the button, pasted and dropped, none is lost; what is refused says why, and so does a message without words; a picture is drawn, a text is shown, and nothing of them runs",
     async run({ desk, ana }) {
       const { page } = ana;
       await go(ana, desk, "/chat/with/stage");
@@ -158,7 +158,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O15 O16 O87 O90 O92 approve, by keyboard alone: the exact action is there, hidden characters escaped also where it is edited; Escape leads back to where one was; one key approves it, held down or not",
+    name: "O-4 O-10 V-1 approve, by keyboard alone: the exact action is there, hidden characters escaped also where it is edited; Escape leads back to where one was; one key approves it, held down or not",
     async run({ desk, ana }) {
       const { page } = ana;
       const place = await say(ana, desk, "stage", "pay alice");
@@ -202,7 +202,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O15 O20 deny with a reason, edit and approve: the agent is told, and what runs is what was edited",
+    name: "O-4 O-10 deny with a reason, edit and approve: the agent is told, and what runs is what was edited",
     async run({ desk, ana }) {
       const { page } = ana;
       await say(ana, desk, "stage", "pay mallory");
@@ -222,7 +222,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O14 approve and remember: not asked again, listed with who gave it, revoked with a reason, then asked again",
+    name: "O-4 approve and remember: not asked again, listed with who gave it, revoked with a reason, then asked again",
     async run({ desk, ana }) {
       const { page } = ana;
       const place = await say(ana, desk, "stage", "pay carol");
@@ -251,7 +251,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O22 O93 a running call tells its output as it comes, and nothing moves for whoever wants no motion; a word steers the turn; cancelling ends it, what nobody can tell of is put to a person, and what was set aside is seen to",
+    name: "a running call tells its output as it comes, and nothing moves for whoever wants no motion; a word steers the turn; cancelling ends it, what nobody can tell of is put to a person, and what was set aside is seen to",
     async run({ desk, ana }) {
       const { page } = ana;
       await say(ana, desk, "stage", "work on it");
@@ -275,7 +275,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O10 O103 the server is killed and started again, with another build of the console: the page says so, stays as it was, and goes on from there with nothing missing or doubled",
+    name: "O-5 the server is killed and started again, with another build of the console: the page says so, stays as it was, and goes on from there with nothing missing or doubled",
     async run({ desk, ana }) {
       const { page } = ana;
       await say(ana, desk, "stage", "pay frank");
@@ -301,7 +301,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O23 O88 O89 O94 two operators at once: both see a question, one answers, and the other sees at once who did; where two must say yes, the first is told so and the whole of a long text can be read, in a low window too",
+    name: "O-5 O-4 two operators at once: both see a question, one answers, and the other sees at once who did; where two must say yes, the first is told so and the whole of a long text can be read, in a low window too",
     async run({ browser, desk, ana }) {
       const bo = await enter(browser, desk, "bo");
       const place = await say(ana, desk, "stage", "pay grace");
@@ -349,7 +349,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O12 O95 what is hostile is shown and does nothing: no markup, no request, no link that leads anywhere unasked, nothing wider than the page, no page that hangs",
+    name: "O-3 what is hostile is shown and does nothing: no markup, no request, no link that leads anywhere unasked, nothing wider than the page, no page that hangs",
     async run({ desk, ana }) {
       const { page } = ana;
       await say(ana, desk, "stage", "show me something hostile");
@@ -380,7 +380,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O24 O581 the first run: an allow, a denial and an approval, with no key, within a minute; it is still there when the page is loaded again",
+    name: "O-7 the first run: an allow, a denial and an approval, with no key, within a minute; it is still there when the page is loaded again",
     async run({ desk, ana }) {
       const { page } = ana;
       const from = Date.now();
@@ -401,7 +401,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O25 O71 O85 O582 on a phone: the first page says what waits, the bar leads to what waits, the question fits, a thumb approves it; a clock that is wrong does not change how long there is",
+    name: "O-7 on a phone: the first page says what waits, the bar leads to what waits, the question fits, a thumb approves it; a clock that is wrong does not change how long there is",
     async run({ browser, desk, ana }) {
       await say(ana, desk, "stage", "pay heidi");
       const phone = await enter(browser, desk, "ana", { phone: true, scheme: "dark" });
@@ -444,7 +444,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O65 O67 schedules: added (what is wrong is said in the form), fired, paused, resumed, removed, each told live; webhooks: what arrived; who may only look is offered nothing",
+    name: "schedules: added (what is wrong is said in the form), fired, paused, resumed, removed, each told live; webhooks: what arrived; who may only look is offered nothing",
     async run({ browser, desk, ana }) {
       const { page } = ana;
       await go(ana, desk, "/schedules");
@@ -518,7 +518,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O8 O26 the palette finds screens and agents, every shortcut is listed, and single keys can be switched off",
+    name: "the palette finds screens and agents, every shortcut is listed, and single keys can be switched off",
     async run({ desk, ana }) {
       const { page } = ana;
       await go(ana, desk, "/approvals");
@@ -569,7 +569,7 @@ export const consoleFlows: Suite = {
         await ana.page.unrouteAll(); // one that failed midway is not the next one's matter
         await ana.page.setViewportSize(DESKTOP);
         ana.errors(); // each case tells its own
-        if (performance.now() - began > 12_000) tell(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
+        if (performance.now() - began > 12_000) tell(`${name} took ${Math.round((performance.now() - began) / 100) / 10} s`);
       }
     } finally {
       await browser.close();

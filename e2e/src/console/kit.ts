@@ -122,8 +122,8 @@ export async function axe({ page }: Person): Promise<readonly string[]> {
 }
 
 /**
- * O20 nothing is wider than the window, and no text is cut off where nobody can scroll to it. Runs in the page, which knows its boxes.
- * O12 no character that hides is there as itself, in a text, a name or a field. O93 nothing moves for whoever wants no motion.
+ * O-10 nothing is wider than the window, and no text is cut off where nobody can scroll to it. Runs in the page, which knows its boxes.
+ * O-3 no character that hides is there as itself, in a text, a name or a field. Nothing moves for whoever wants no motion.
  */
 export async function misfits(person: Person): Promise<readonly string[]> {
   await settled(person);
@@ -148,7 +148,7 @@ export const chord = ({ page }: Person, first: string, second: string): Promise<
   Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
 
 /**
- * O92 Tab comes to everything that can be used, and leaves it again; what it has come to is seen to be focused, lies under nothing, and can be hit. Only
+ * O-10 Tab comes to everything that can be used, and leaves it again; what it has come to is seen to be focused, lies under nothing, and can be hit. Only
  * rows of long lists may be left out.
  */
 export async function reached(person: Person, what: string): Promise<readonly string[]> {
@@ -164,7 +164,7 @@ export async function reached(person: Person, what: string): Promise<readonly st
 }
 
 /**
- * O97 what is looked at stays where it is while `turn` goes on: the field always, and what somebody has scrolled up to; what is read at the end only goes
+ * What is looked at stays where it is while `turn` goes on: the field always, and what somebody has scrolled up to; what is read at the end only goes
  * up. `isAway`: scrolled up to the first that was said.
  */
 export async function still({ page }: Person, what: string, isAway: boolean, turn: () => Promise<unknown>): Promise<readonly string[]> {

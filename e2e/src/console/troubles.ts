@@ -6,7 +6,7 @@ import { type Case, composer, expectText, PNG, say, updated, wrong } from "./tal
 
 export const TROUBLES: readonly Case[] = [
   {
-    name: "O102 O103 a sign-in that ends while something is being written: it is said, and after signing in again one is where one was, with every word and file; a screen that the server has no more says so, and how to go on",
+    name: "O-7 a sign-in that ends while something is being written: it is said, and after signing in again one is where one was, with every word and file; a screen that the server has no more says so, and how to go on",
     async run({ desk, ana }) {
       const { page } = ana;
       const place = await say(ana, desk, "stage", "pay kim");
@@ -51,7 +51,7 @@ export const TROUBLES: readonly Case[] = [
     },
   },
   {
-    name: "O104 over a slow line that loses every first request to the server the screens come all the same, by themselves",
+    name: "O-7 over a slow line that loses every first request to the server the screens come all the same, by themselves",
     async run({ desk, ana }) {
       const { page, context } = ana;
       const line = await context.newCDPSession(page);

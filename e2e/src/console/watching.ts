@@ -43,7 +43,7 @@ async function liftedIn(person: Person, desk: ConsoleDesk): Promise<readonly str
 
 const CASES: readonly Case[] = [
   {
-    name: "O55 O62 O92 a session is gone through by keyboard, its list being one stop: entry by entry, turn by turn, its state and its raw form; the address says where one is",
+    name: "O-10 a session is gone through by keyboard, its list being one stop: entry by entry, turn by turn, its state and its raw form; the address says where one is",
     async run({ desk, ana }) {
       const { page } = ana;
       await go(ana, desk, "/sessions?agent=billing");
@@ -91,7 +91,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O55 a fork goes on from the entry that one stands at, and the origin is as it was",
+    name: "a fork goes on from the entry that one stands at, and the origin is as it was",
     async run({ desk, ana }) {
       const { page } = ana;
       const { session } = await execute(ana, desk, { agent: "stage", input: "what do you know?" });
@@ -110,7 +110,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O56 a session of ten thousand entries: at most 600 elements, at its start, its middle and its end, and on a phone",
+    name: "a session of ten thousand entries: at most 600 elements, at its start, its middle and its end, and on a phone",
     async run({ desk, ana, phone, long }) {
       const found: Violation[] = [];
       for (const [person, places] of [
@@ -134,7 +134,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O12 what is hostile is inert in the timeline, the entries, the state and the raw form",
+    name: "O-3 what is hostile is inert in the timeline, the entries, the state and the raw form",
     async run({ desk, ana, hostile }) {
       const { page } = ana;
       const found: Violation[] = [];
@@ -153,7 +153,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O57 O105 O12 O96 O480 O481 the fleet: who works, waits and costs what at one look; a breaker is closed and opened, a run is started, an agent chosen, halted and let go on, with the operator's own reason, its definition opened",
+    name: "O-3 W-18 the fleet: who works, waits and costs what at one look; a breaker is closed and opened, a run is started, an agent chosen, halted and let go on, with the operator's own reason, its definition opened",
     async run({ desk, ana }) {
       const { page } = ana;
       await execute(ana, desk, { agent: "stage", input: "pay judy" });
@@ -248,7 +248,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O482 O483 a halt is told on every screen, with who, why and the way to lift it; the chat and Health say so, and what waits says why",
+    name: "Q-17 a halt is told on every screen, with who, why and the way to lift it; the chat and Health say so, and what waits says why",
     async run({ desk, ana }) {
       const { page } = ana;
       const { session } = await execute(ana, desk, { agent: "stage", input: "what do you know?" });
@@ -295,7 +295,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O380 the history of policies: a set as it was, its difference to now, a decision's policies, and applying a set again with a reason",
+    name: "the history of policies: a set as it was, its difference to now, a decision's policies, and applying a set again with a reason",
     async run({ desk, ana }) {
       const { page } = ana;
       await go(ana, desk, "/policies?policy=desk/find-charges");
@@ -327,7 +327,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O58 O90 O99 policies: what is typed into a draft is no shortcut, what hides in it is seen, and it is there again when one comes back; an error stands in its line and cannot be applied; tables hold; what would be decided is told with its policy",
+    name: "O-8 O-7 policies: what is typed into a draft is no shortcut, what hides in it is seen, and it is there again when one comes back; an error stands in its line and cannot be applied; tables hold; what would be decided is told with its policy",
     async run({ desk, ana }) {
       const { page } = ana;
       await go(ana, desk, "/policies?policy=desk/find-charges");
@@ -382,7 +382,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O59 O98 O100 the journal is verified with its progress and its head; what is exported is a file that proves itself; entries are found by verdict, tool and person, and each has an address, also one that is no session's",
+    name: "O-9 the journal is verified with its progress and its head; what is exported is a file that proves itself; entries are found by verdict, tool and person, and each has an address, also one that is no session's",
     async run({ desk, ana, phone }) {
       const { page } = ana;
       await go(ana, desk, "/journal");
@@ -439,7 +439,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O60 O61 cost by agent, model and day; health; both also on a phone",
+    name: "O-6 cost by agent, model and day; health; both also on a phone",
     async run({ desk, ana, phone }) {
       const found: Violation[] = [];
       for (const person of [ana, phone]) {
@@ -480,7 +480,7 @@ export const consoleWatch: Suite = {
           await person.page.unrouteAll(); // one that failed midway is not the next one's matter
           person.errors(); // each case tells its own
         }
-        tell(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
+        tell(`${name} took ${Math.round((performance.now() - began) / 100) / 10} s`);
       }
     } finally {
       await browser.close();

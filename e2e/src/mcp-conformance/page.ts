@@ -20,7 +20,7 @@ export const revisionsOf = (listed: readonly string[]): readonly string[] => {
 /** What is not done, and why. A scenario that is here and passes is as wrong as one that fails and is not. */
 export const NOT_DONE: Readonly<Record<string, string>> = {
   "elicitation-sep1034-client-defaults":
-    "The server asks the person something in the middle of a call and wants it accepted with defaults. No server of Orgate's asks anybody anything (T138): a policy asks, before the call.",
+    "The server asks the person something in the middle of a call and wants it accepted with defaults. No server of Orgate's asks anybody anything (T-35): a policy asks, before the call.",
   "auth/enterprise-managed-authorization":
     "An extension: the token of a company's sign-in is exchanged for one of the server's. Orgate has no such sign-in to take a token from; `headers` takes one that something else fetched.",
   "auth/dpop":

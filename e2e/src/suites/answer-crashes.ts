@@ -30,7 +30,7 @@ async function unlessOnce(desk: Desk, lines: readonly Line[], what: string): Pro
   const { session } = await standingOf(desk);
   const entries = await looking(desk.directory, (store) => entriesOf(store, session));
   const unknown = entries.some(({ event }) => event.kind === "act.ended" && event.outcome.kind === "unknown");
-  return times === 1 || (times === 0 && unknown) ? [] : [`Q3 ${what} took effect ${times} times${unknown ? ", and is unknown" : ""}`];
+  return times === 1 || (times === 0 && unknown) ? [] : [`Q-3 ${what} took effect ${times} times${unknown ? ", and is unknown" : ""}`];
 }
 
 /** Nobody holds it: who answers takes the session, and dies. Once the answer is durable nobody has to give it again. */
@@ -54,7 +54,7 @@ async function everyPointOfAnswering(stand: Stand, judge: Judge): Promise<number
   const points = pointsIn(reference.lines);
   const put = points.findIndex((p) => p.kind === "mark" && p.step === "committed");
   await inLanes([...points.entries()], ([i, at]) =>
-    judge(`Q3 I2 who answers is killed at ${at.point}: the answer counts once, the call runs once at most`, () =>
+    judge(`Q-3 I-2 who answers is killed at ${at.point}: the answer counts once, the call runs once at most`, () =>
       killedAnswering(desk.copy(), question, at, i >= put),
     ),
   );
@@ -83,7 +83,7 @@ async function everyPointOfHolding(stand: Stand, judge: Judge): Promise<number> 
   holder.answer("call 1.0");
   await ended(holder, 0);
   await inLanes(points, ({ point }) =>
-    judge(`Q3 W6 the holder that takes an answer is killed at ${point}: it counts once, the call runs once at most`, () =>
+    judge(`Q-3 W-2 the holder that takes an answer is killed at ${point}: it counts once, the call runs once at most`, () =>
       holderKilled(desk.copy(), point),
     ),
   );
@@ -106,7 +106,7 @@ const grantsIn = (desk: Desk): Promise<readonly string[]> =>
 
 const unlessGiven = async (desk: Desk): Promise<readonly Violation[]> => {
   const given = (await grantsIn(desk)).filter((kind) => kind === "grant.given").length;
-  return given === 1 ? [] : [`Q8 the grant was given ${given} times`];
+  return given === 1 ? [] : [`Q-9 the grant was given ${given} times`];
 };
 
 /** The answer is durable, the grant may not be yet: whoever comes next gives it, once. */
@@ -122,7 +122,7 @@ async function killedGranting(desk: Desk, question: OpenQuestion, point: string)
   const another = await desk.cli(runArgs("one")); // a session of its own, of the same agent for the same person
   const how = await another.gone;
   const uses = another.lines.filter((l) => writes(l, "grant.used") && l.kind === "mark" && l.step === "committed").length;
-  return [...found, ...(how === "0" && uses === 1 ? [] : [`Q8 the grant does not count elsewhere (${how}, used ${uses} times)`])];
+  return [...found, ...(how === "0" && uses === 1 ? [] : [`Q-9 the grant does not count elsewhere (${how}, used ${uses} times)`])];
 }
 
 /** A person says of each call that was lost what the counter knows of it. */
@@ -149,7 +149,7 @@ async function granting(stand: Stand): Promise<Granting> {
 async function everyPointOfGranting(stand: Stand, judge: Judge): Promise<number> {
   const { desk, question, points } = await granting(stand);
   await inLanes(points, ({ point }) =>
-    judge(`Q8 killed at ${point}, around the answer and its grant: the grant is given once, by whoever comes next`, () =>
+    judge(`Q-9 killed at ${point}, around the answer and its grant: the grant is given once, by whoever comes next`, () =>
       killedGranting(desk.copy(), question, point),
     ),
   );
@@ -185,7 +185,7 @@ async function revoked(desk: Desk): Promise<readonly Violation[]> {
   lines.push(...(await ended(await approve(desk, asked), 3)).lines); // and once more for the third
   lines.push(...(await ended(await approve(desk, onlyOne((await standingOf(desk)).questions)), 0)).lines);
   const found = await deskFindings(desk, lines, null);
-  return [...found, ...(effects.join() === "fire 1" ? [] : [`Q8 after the grant was revoked: ${effects.join()}`])];
+  return [...found, ...(effects.join() === "fire 1" ? [] : [`Q-9 after the grant was revoked: ${effects.join()}`])];
 }
 
 export const answerCrashes: Suite = {
@@ -195,7 +195,7 @@ export const answerCrashes: Suite = {
     const held = await everyPointOfHolding(stand, judge);
     const granting = await everyPointOfGranting(stand, judge);
     say(`${answering} points of a process that answers and takes the session, ${held} of one that holds it, ${granting} around a grant`);
-    await judge("Q8 a grant that is revoked while another process runs covers nothing that starts once that one has looked", async () =>
+    await judge("Q-9 a grant that is revoked while another process runs covers nothing that starts once that one has looked", async () =>
       revoked(await makeDesk(stand)),
     );
   },

@@ -36,14 +36,14 @@ export function deskFindings(desk: Desk, lines: readonly Line[], expected: Expec
       asked += entries.filter(({ event }) => event.kind === "model.asked").length;
       found.push(...checkSession(session, entries, lines), ...checkAnswers(desk.directory, session, entries));
     }
-    if (desk.requests() > asked) found.push(`M11 the model was called ${desk.requests()} times, and ${asked} calls of it are on record`);
+    if (desk.requests() > asked) found.push(`M-4 the model was called ${desk.requests()} times, and ${asked} calls of it are on record`);
     const [first] = page;
     if (expected === null || first === undefined) return found;
     const effects = lines.filter(isEffect).map((e) => `${e.tool} ${e.n}`);
     if (effects.join() !== expected.effects.join())
-      found.push(`Q3 took effect: ${effects.join() || "nothing"}; not ${expected.effects.join()}`);
+      found.push(`Q-3 took effect: ${effects.join() || "nothing"}; not ${expected.effects.join()}`);
     const { ending = "completed" } = expected;
-    if (first.ending !== ending) found.push(`L4 the turn ended \`${first.ending}\`, not \`${ending}\``);
+    if (first.ending !== ending) found.push(`L-4 the turn ended \`${first.ending}\`, not \`${ending}\``);
     return found;
   });
 }
@@ -92,7 +92,7 @@ async function whileHeld(desk: Desk): Promise<readonly Violation[]> {
   await holder.until("effect", (e) => e.tool === "fire");
   holder.answer("call 1.0");
   await ended(holder, 0);
-  const strangers = approver.lines.filter(isEffect).map((e) => `Q3 ${e.key} was run by the process that only answered`);
+  const strangers = approver.lines.filter(isEffect).map((e) => `Q-3 ${e.key} was run by the process that only answered`);
   const found = await deskFindings(desk, [...holder.lines, ...approver.lines], { effects: ["look 1", "fire 2"] });
   return [...strangers, ...found];
 }
@@ -129,7 +129,7 @@ async function bothAtOnce(desk: Desk): Promise<readonly Violation[]> {
   const lines = (await Promise.all(both.map((process) => ended(process, 0, 3)))).flatMap((process) => process.lines);
   const found = await deskFindings(desk, lines, null);
   const effects = lines.filter(isEffect).map((e) => `${e.tool} ${e.n}`);
-  return [...found, ...(effects.toSorted().join() === "fire 1,ring 2" ? [] : [`Q12 took effect: ${effects.join()}`])];
+  return [...found, ...(effects.toSorted().join() === "fire 1,ring 2" ? [] : [`Q-3 took effect: ${effects.join()}`])];
 }
 
 /** Two people, one question: one answer counts, and the other person is told so. */
@@ -142,7 +142,7 @@ async function sameQuestion(desk: Desk): Promise<readonly Violation[]> {
     both.flatMap((process) => process.lines),
     { effects: ["fire 1"] },
   );
-  return [...found, ...(codes.includes("0") ? [] : [`Q5 neither answer was taken: ${both.map((p) => p.complaint()).join("; ")}`])];
+  return [...found, ...(codes.includes("0") ? [] : [`Q-5 neither answer was taken: ${both.map((p) => p.complaint()).join("; ")}`])];
 }
 
 // time
@@ -174,7 +174,7 @@ const answerRow = (desk: Desk, { session, approval, digest }: OpenQuestion): Pro
 const kindsIn = (entries: readonly Entry[]): readonly string[] => entries.map(({ event }) => event.kind);
 const unlessIn = async (desk: Desk, session: string, ...wanted: readonly string[]): Promise<readonly Violation[]> => {
   const kinds = kindsIn(await looking(desk.directory, (store) => entriesOf(store, session)));
-  return wanted.filter((kind) => !kinds.includes(kind)).map((kind) => `Q11 there is no \`${kind}\` in the journal`);
+  return wanted.filter((kind) => !kinds.includes(kind)).map((kind) => `Q-18 there is no \`${kind}\` in the journal`);
 };
 
 async function expiredWhileDown(desk: Desk): Promise<readonly Violation[]> {
@@ -223,21 +223,21 @@ export const answers: Suite = {
     const asking = points.filter(asksIn).map((m) => m.point);
     const last = points.at(-1)?.point ?? "";
     for (const point of [...asking, last])
-      await judge(`Q2 Q3 parked, killed at ${point}, approved with nobody holding it: the call runs once`, () =>
+      await judge(`Q-2 Q-3 parked, killed at ${point}, approved with nobody holding it: the call runs once`, () =>
         parkedAndKilled(desk.copy(), point),
       );
-    await judge("Q3 W1 approved while another process holds the session: that one runs the call, once", () => whileHeld(desk.copy()));
+    await judge("Q-3 W-1 approved while another process holds the session: that one runs the call, once", () => whileHeld(desk.copy()));
     await judge(
-      "Q3 W6 approved while a stopped process holds the session, which is then killed: whoever answered runs the call, once",
+      "Q-3 W-2 approved while a stopped process holds the session, which is then killed: whoever answered runs the call, once",
       () => whileStopped(desk.copy()),
     );
-    await judge("Q12 two questions of one reply, answered in the other order", () => otherWayRound(desk.copy()));
-    await judge("Q12 two questions of one reply, answered at the same moment", () => bothAtOnce(desk.copy()));
-    await judge("Q5 one question, answered by two people at the same moment: the call runs once", () => sameQuestion(desk.copy()));
+    await judge("Q-3 two questions of one reply, answered in the other order", () => otherWayRound(desk.copy()));
+    await judge("Q-3 two questions of one reply, answered at the same moment", () => bothAtOnce(desk.copy()));
+    await judge("Q-5 one question, answered by two people at the same moment: the call runs once", () => sameQuestion(desk.copy()));
     await Promise.all([
-      judge(`Q11 a question of ${HURRY_MS} ms expires while no process runs: denied on resume`, () => expiredWhileDown(desk.copy())),
-      judge("Q11 an answer put too late is refused, whenever it is read", () => tooLate(desk.copy())),
-      judge("Q11 an answer put in time counts, though nobody reads it before the time is up", () => inTime(() => desk.copy())),
+      judge(`Q-18 a question of ${HURRY_MS} ms expires while no process runs: denied on resume`, () => expiredWhileDown(desk.copy())),
+      judge("Q-18 an answer put too late is refused, whenever it is read", () => tooLate(desk.copy())),
+      judge("Q-18 an answer put in time counts, though nobody reads it before the time is up", () => inTime(() => desk.copy())),
     ]);
   },
 };

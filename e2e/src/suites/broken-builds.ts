@@ -20,15 +20,15 @@ const EXPECTED: readonly Expected[] = [
   {
     broken: "append-after-effect",
     point: "call 1.0#1 sent",
-    finds: [/^L5 .* took effect without a durable allow/, /^L8 fire 1 took effect 2 times/],
+    finds: [/^L-5 .* took effect without a durable allow/, /^L-7 fire 1 took effect 2 times/],
   },
   {
     broken: "append-after-effect",
     point: "call 3.0#1 got",
-    finds: [/^L5 .* took effect without a durable allow/, /^L8 fire 6 took effect 2 times/],
+    finds: [/^L-5 .* took effect without a durable allow/, /^L-7 fire 6 took effect 2 times/],
   },
-  { broken: "repeats-once", point: "call 1.0#1 sent", finds: [/^L8 fire 1 took effect 2 times/] },
-  { broken: "asks-again", point: "call 2.0#1 sent", finds: [/^M11 the recorded reply 2 was requested again/] },
+  { broken: "repeats-once", point: "call 1.0#1 sent", finds: [/^L-7 fire 1 took effect 2 times/] },
+  { broken: "asks-again", point: "call 2.0#1 sent", finds: [/^M-4 the recorded reply 2 was requested again/] },
 ];
 
 /** What the checks say of a build that is broken, killed there and resumed. A build that cannot go on at all has been found out as well, but not by these checks. */
@@ -46,7 +46,7 @@ const ANSWERING: readonly Answering[] = [
   {
     broken: "uses-up-nothing",
     put: async (stand) => otherWayRound((await makeDesk(stand)).copy("uses-up-nothing")),
-    finds: /^Q3 call .* was started in a commit that uses 0 answers/,
+    finds: /^Q-3 call .* was started in a commit that uses 0 answers/,
   },
   {
     broken: "expires-by-reading",
@@ -54,9 +54,9 @@ const ANSWERING: readonly Answering[] = [
       const desk = await makeDesk(stand);
       return inTime(() => desk.copy("expires-by-reading"));
     },
-    finds: /^Q11 there is no `approval.answered`/,
+    finds: /^Q-18 there is no `approval.answered`/,
   },
-  { broken: "forgets-grants", put: (stand) => killedBeforeGrant(stand, "forgets-grants"), finds: /^Q8 the grant was given 0 times/ },
+  { broken: "forgets-grants", put: (stand) => killedBeforeGrant(stand, "forgets-grants"), finds: /^Q-9 the grant was given 0 times/ },
 ];
 
 type Firing = Readonly<{ broken: Broken; event: string; step: "commit" | "committed"; finds: readonly RegExp[] }>;
@@ -67,15 +67,15 @@ const FIRING: readonly Firing[] = [
     broken: "opens-before-firing",
     event: "schedule.fired",
     step: "commit",
-    finds: [/^Z6 it was fired 0 times/, /^Z6 sessions .+ and firings .* are not the same/],
+    finds: [/^Z-3 it was fired 0 times/, /^Z-3 sessions .+ and firings .* are not the same/],
   },
-  { broken: "opens-after-firing", event: "schedule.fired", step: "committed", finds: [/^Z6 it was fired 1 times, and ended lost/] },
-  { broken: "forgets-firings", event: "schedule.ended", step: "commit", finds: [/^Z6 it was fired 1 times, and ended never/] },
+  { broken: "opens-after-firing", event: "schedule.fired", step: "committed", finds: [/^Z-3 it was fired 1 times, and ended lost/] },
+  { broken: "forgets-firings", event: "schedule.ended", step: "commit", finds: [/^Z-3 it was fired 1 times, and ended never/] },
   {
     broken: "fires-again",
     event: "schedule.fired",
     step: "committed",
-    finds: [/^Z6 a due time of tick was fired twice/, /^Z6 the model was asked 2 times/],
+    finds: [/^Z-3 a due time of tick was fired twice/, /^Z-3 the model was asked 2 times/],
   },
 ];
 
@@ -91,19 +91,19 @@ export const brokenBuilds: Suite = {
     const { stand, seed, judge, say } = bench;
     const due = await dueSoon(stand); // by the time it is wanted, its time has come
     for (const { broken, point, finds } of EXPECTED)
-      await judge(`L8 the build \`${broken}\`, killed at ${point}, fails the checks`, async () => {
+      await judge(`L-7 the build \`${broken}\`, killed at ${point}, fails the checks`, async () => {
         return missing(await verdictOn(bench, broken, { kind: "frozen", point }), finds);
       });
     for (const { broken, put, finds } of ANSWERING)
-      await judge(`Q3 the build \`${broken}\` fails the checks of answers`, async () => {
+      await judge(`Q-3 the build \`${broken}\` fails the checks of answers`, async () => {
         return missing(await put(stand), [finds]);
       });
     await inLanes(FIRING, ({ broken, event, step, finds }) =>
-      judge(`Z6 the build \`${broken}\`, killed at the ${step} of ${event}, fails the checks of due times`, async () =>
+      judge(`Z-3 the build \`${broken}\`, killed at the ${step} of ${event}, fails the checks of due times`, async () =>
         missing(await killedFiring(due.copy(broken), { kind: "writes", event, step }), finds),
       ),
     );
-    await judge(`L8 the build \`append-after-effect\` fails the random kills as well (seed ${seed})`, async () => {
+    await judge(`L-7 the build \`append-after-effect\` fails the random kills as well (seed ${seed})`, async () => {
       const toll: Toll = { kills: 0, aimed: 0, survived: 0, histogram: new Map(), lengthMs: await measured(stand, seed) };
       const goOn = (): boolean => toll.kills < KILLS;
       const found = await Promise.all(
@@ -115,7 +115,7 @@ export const brokenBuilds: Suite = {
           );
         }),
       );
-      const twice = found.flat().filter((f) => /^L8 .* took effect \d+ times/.test(f));
+      const twice = found.flat().filter((f) => /^L-7 .* took effect \d+ times/.test(f));
       say(
         `append-after-effect, ${toll.kills} random kills: ${found.flat().length} violations, ${twice.length} of them effects that took place twice`,
       );

@@ -44,22 +44,25 @@ async function findings(directory: string, lines: readonly Line[]): Promise<read
       .map((f) => f.agent)
       .sort()
       .join() === "boss,clerk,hand,hand",
-    `D2 these have worked: ${family.map((f) => f.agent).join()}`,
+    `D-2 these have worked: ${family.map((f) => f.agent).join()}`,
   );
   for (const { session, parent, entries } of family) {
     if (parent === null) continue;
     const above = family.find((f) => f.session === parent)?.entries ?? [];
     const opened = above.filter(({ event: e }) => e.kind === "child.opened" && e.child === session).length;
     const ended = above.filter(({ event: e }) => e.kind === "child.ended" && e.child === session).length;
-    must(opened === 1 && ended === 1, `D2 ${session} was opened ${opened} times and its ending told ${ended} times`);
+    must(opened === 1 && ended === 1, `D-2 ${session} was opened ${opened} times and its ending told ${ended} times`);
     const lost = [...(fold(entries)?.labels ?? [])].filter((l) => !fold(above)?.labels.has(l));
-    must(lost.length === 0, `D3 labels of ${session} have not come back: ${lost.join()}`);
+    must(lost.length === 0, `D-3 labels of ${session} have not come back: ${lost.join()}`);
   }
   const shots = lines.filter(isEffect).map((e) => e.n);
-  must(new Set(shots).size === shots.length, `L8 fired more than once: ${shots.join()}`);
+  must(new Set(shots).size === shots.length, `L-7 fired more than once: ${shots.join()}`);
   const root = family.find((f) => f.parent === null);
   const last = root?.entries.findLast(({ event }) => event.kind === "turn.ended")?.event;
-  must(last?.kind === "turn.ended" && last.ending === "completed" && last.output === "boss is done", `L4 it ended ${JSON.stringify(last)}`);
+  must(
+    last?.kind === "turn.ended" && last.ending === "completed" && last.output === "boss is done",
+    `L-4 it ended ${JSON.stringify(last)}`,
+  );
   return found;
 }
 
@@ -84,7 +87,7 @@ async function killedAnywhere({ stand, say, long, judge }: Bench): Promise<void>
   const nths = Array.from({ length: points }, (_, i) => i + 1).filter((nth) => nth % (long ? EVERY.long : EVERY.short) === 0);
   const missed: number[] = [];
   await inLanes(nths, (nth) =>
-    judge(`D6 killed at point ${nth} of ${points}: one delegate per call, one ending and one word each, nothing fired twice`, async () => {
+    judge(`D-6 killed at point ${nth} of ${points}: one delegate per call, one ending and one word each, nothing fired twice`, async () => {
       const directory = stand.project();
       const victim = await start(stand, directory, [{ kind: "run" }], { stop: { kind: "nth", nth } });
       if (!(await reached(victim))) missed.push(nth);
@@ -95,7 +98,7 @@ async function killedAnywhere({ stand, say, long, judge }: Bench): Promise<void>
       return findings(directory, [...victim.lines, ...(await goOn(stand, directory, [{ kind: "resume-all" }]))]);
     }),
   );
-  await judge("D6 nearly every point is reached, and killed at", async () =>
+  await judge("D-6 nearly every point is reached, and killed at", async () =>
     missed.length * 10 <= nths.length ? [] : [`these were not reached: ${missed.join()} of ${points}`],
   );
   say(`${nths.length - missed.length} of ${points} points around four sessions`);
@@ -103,7 +106,7 @@ async function killedAnywhere({ stand, say, long, judge }: Bench): Promise<void>
 
 async function insideTheTool({ stand, judge }: Bench): Promise<void> {
   await judge(
-    "D6 the parent's process is killed while a delegate runs inside a tool: resuming the parent goes on with all of them",
+    "D-6 the parent's process is killed while a delegate runs inside a tool: resuming the parent goes on with all of them",
     async () => {
       const directory = stand.project();
       const victim = await start(stand, directory, [{ kind: "run" }], { hold: ["call 1.0"] });
@@ -115,7 +118,7 @@ async function insideTheTool({ stand, judge }: Bench): Promise<void> {
       return findings(directory, [...victim.lines, ...fresh.lines]);
     },
   );
-  await judge("D6 resuming the delegate at the bottom alone goes on with those above it", async () => {
+  await judge("D-6 resuming the delegate at the bottom alone goes on with those above it", async () => {
     const directory = stand.project();
     const victim = await start(stand, directory, [{ kind: "run" }], { hold: ["call 1.0"] });
     await victim.until("effect", (e) => e.n === 3);
@@ -128,7 +131,7 @@ async function insideTheTool({ stand, judge }: Bench): Promise<void> {
   });
 }
 
-/** A process for these jobs, then one for each round of answers: a call that was lost makes its look-alikes ask (G4). */
+/** A process for these jobs, then one for each round of answers: a call that was lost makes its look-alikes ask (G-4). */
 async function goOn(stand: Stand, directory: string, first: readonly Job[], asks = false): Promise<readonly Line[]> {
   const lines: Line[] = [];
   for (let jobs = first, rounds = 0; jobs.length > 0 && rounds < 6; rounds += 1) {
@@ -148,17 +151,17 @@ async function answersTo(directory: string): Promise<readonly Job[]> {
 }
 
 async function answeredElsewhere({ stand, judge }: Bench): Promise<void> {
-  await judge("D5 a delegate's question is answered in another process, which drives it on, and then those above it", async () => {
+  await judge("D-5 a delegate's question is answered in another process, which drives it on, and then those above it", async () => {
     const directory = stand.project();
     const first = await over(await start(stand, directory, [{ kind: "run" }], { asks: true }));
     const { outcome } = await first.until("did");
-    if (outcome.kind !== "result" || outcome.state !== "waiting") return [`D5 it does not wait: ${JSON.stringify(outcome)}`];
+    if (outcome.kind !== "result" || outcome.state !== "waiting") return [`D-5 it does not wait: ${JSON.stringify(outcome)}`];
     const jobs = await answersTo(directory);
-    if (jobs.length !== 4) return [`D5 ${jobs.length / 2} questions wait, not 2`];
+    if (jobs.length !== 4) return [`D-5 ${jobs.length / 2} questions wait, not 2`];
     const second = await over(await start(stand, directory, jobs, { asks: true }));
     return findings(directory, [...first.lines, ...second.lines]);
   });
-  await judge("D5 who answers is killed inside the delegate's tool: the next one goes on, and nothing is fired twice", async () => {
+  await judge("D-5 who answers is killed inside the delegate's tool: the next one goes on, and nothing is fired twice", async () => {
     const directory = stand.project();
     const first = await over(await start(stand, directory, [{ kind: "run" }], { asks: true }));
     const second = await start(stand, directory, await answersTo(directory), { hold: ["call 1.0"], asks: true });

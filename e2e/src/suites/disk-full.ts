@@ -46,8 +46,8 @@ async function check(directory: string, victim: Victim, from: number, resume: ()
   const fresh = await resume();
   const lines = [...victim.lines.filter((l) => l.kind !== "did"), ...fresh.lines];
   return [
-    ...(stopped ? [] : [`J5 the turn did not stop: ${JSON.stringify(outcome)}`]),
-    ...after.map((l) => `L7 something was done after the last durable entry: ${JSON.stringify(l)}`),
+    ...(stopped ? [] : [`J-3 the turn did not stop: ${JSON.stringify(outcome)}`]),
+    ...after.map((l) => `L-6 something was done after the last durable entry: ${JSON.stringify(l)}`),
     ...(await findings(directory, lines)),
   ];
 }
@@ -90,10 +90,11 @@ export const diskFull: Suite = {
     );
     for (const moment of MOMENTS) {
       if (disk !== null)
-        await judge(`J5 L7 the disk is full ${moment.words}: the turn stops, nothing more is done, and it resumes when there is room`, () =>
-          onSmallDisk(stand, disk, moment).finally(() => rmSync(join(disk, "project"), { recursive: true, force: true })),
+        await judge(
+          `J-3 L-6 the disk is full ${moment.words}: the turn stops, nothing more is done, and it resumes when there is room`,
+          () => onSmallDisk(stand, disk, moment).finally(() => rmSync(join(disk, "project"), { recursive: true, force: true })),
         );
-      await judge(`J5 L7 the database may not grow from ${moment.point} on: the turn stops, nothing more is done, and it resumes`, () =>
+      await judge(`J-3 L-6 the database may not grow from ${moment.point} on: the turn stops, nothing more is done, and it resumes`, () =>
         inSmallDatabase(stand, moment),
       );
     }

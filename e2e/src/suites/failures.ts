@@ -54,18 +54,18 @@ async function breakerIsShared(bench: Bench): Promise<readonly Violation[]> {
   );
   const isRefused = (text: string): boolean => text.startsWith("[not run] fetch") && text.includes("tool:fetch failed 3 times in a row");
   return [
-    ...must(ran === 3 && first.told.filter(isRefused).length === 1, `F20 of four calls ${ran} ran: ${first.told.join(" | ")}`),
-    ...must(open?.breaker === "tool:fetch" && open.state === "open", `F23 the list shows ${JSON.stringify(open)}`),
-    ...must(second.told.length === 4 && second.told.every(isRefused), `F23 the other process was not refused: ${second.told.join(" | ")}`),
-    ...must(third.told.length === 4 && third.told.every(isRefused), `F23 after a restart: ${third.told.join(" | ")}`),
-    ...must(refused === 0, `F23 ${refused} calls ran while it was open`),
+    ...must(ran === 3 && first.told.filter(isRefused).length === 1, `F-7 of four calls ${ran} ran: ${first.told.join(" | ")}`),
+    ...must(open?.breaker === "tool:fetch" && open.state === "open", `F-9 the list shows ${JSON.stringify(open)}`),
+    ...must(second.told.length === 4 && second.told.every(isRefused), `F-9 the other process was not refused: ${second.told.join(" | ")}`),
+    ...must(third.told.length === 4 && third.told.every(isRefused), `F-9 after a restart: ${third.told.join(" | ")}`),
+    ...must(refused === 0, `F-9 ${refused} calls ran while it was open`),
     ...must(
       fourth.told.filter((text) => text.startsWith("fetched ")).length === 2 &&
         fourth.told.filter((text) => text.includes("is being tried")).length === 2,
-      `F21 half-open, two at a time may try: ${fourth.told.join(" | ")}`,
+      `F-7 half-open, two at a time may try: ${fourth.told.join(" | ")}`,
     ),
-    ...must(closed?.state === "closed", `F21 after enough successes it is ${closed?.state}`),
-    ...[first, second, third, fourth].flatMap(({ ending }) => must(ending === "completed", `F20 a turn ended \`${ending}\``)),
+    ...must(closed?.state === "closed", `F-7 after enough successes it is ${closed?.state}`),
+    ...[first, second, third, fourth].flatMap(({ ending }) => must(ending === "completed", `F-7 a turn ended \`${ending}\``)),
     ...(await looking(desk.directory, async (store) => provedClean(store, desk.directory))),
   ];
 }
@@ -96,15 +96,15 @@ async function retryIsOnce(bench: Bench, when: "waiting" | "running"): Promise<r
   const starts = entries.filter((e) => e.event.kind === "act.started").map((e) => e.at);
   bench.say(`killed while ${when}: starts ${runs.map(([, , start]) => start).join(", ")}, one key`);
   return [
-    ...must(new Set(runs.map(([, key]) => key)).size === 1, `F5 the keys were ${runs.map(([, key]) => key).join()}`),
+    ...must(new Set(runs.map(([, key]) => key)).size === 1, `F-4 the keys were ${runs.map(([, key]) => key).join()}`),
     ...must(
       runs.map(([, , start]) => start).join() === (when === "waiting" ? "1,2" : "1,2,3"),
-      `F5 the starts were ${runs.map(([, , start]) => start).join()}`,
+      `F-4 the starts were ${runs.map(([, , start]) => start).join()}`,
     ),
-    ...must((starts[1] ?? 0) >= due, `F5 it ran again ${due - (starts[1] ?? 0)} ms before it was due`),
+    ...must((starts[1] ?? 0) >= due, `F-4 it ran again ${due - (starts[1] ?? 0)} ms before it was due`),
     ...must(
       after.ending === "completed" && after.told.join() === "put 1",
-      `F5 the turn ended \`${after.ending}\` with ${after.told.join()}`,
+      `F-4 the turn ended \`${after.ending}\` with ${after.told.join()}`,
     ),
     ...(await looking(desk.directory, async (store) => provedClean(store, desk.directory))),
   ];
@@ -113,10 +113,10 @@ async function retryIsOnce(bench: Bench, when: "waiting" | "running"): Promise<r
 export const failures: Suite = {
   name: "what fails, and keeps failing",
   async run(bench) {
-    await bench.judge("F23 a breaker opens in one process, is seen in another, survives a restart, and closes", () =>
+    await bench.judge("F-9 a breaker opens in one process, is seen in another, survives a restart, and closes", () =>
       breakerIsShared(bench),
     );
     for (const when of ["waiting", "running"] as const)
-      await bench.judge(`F5 a retry keeps its key and its time when its process is killed while ${when}`, () => retryIsOnce(bench, when));
+      await bench.judge(`F-4 a retry keeps its key and its time when its process is killed while ${when}`, () => retryIsOnce(bench, when));
   },
 };

@@ -55,11 +55,11 @@ async function editedPolicy(bench: Bench): Promise<readonly Violation[]> {
   return [
     ...(first.ending === "completed" && first.output?.includes("Ana") === true
       ? []
-      : [`A54 the first run ended ${first.ending}: ${first.output}`]),
-    ...(ofNotes(before) === allowed ? [] : [`A70 before: ${ofNotes(before)}`]),
-    ...(ofNotes(edited) === "tool:read_note deny mine/no-notes" ? [] : [`A70 after the edit: ${ofNotes(edited)}`]),
-    ...(second.output?.includes("Ana") === true ? ["A70 what was denied is in the answer"] : []),
-    ...(ofNotes(after) === allowed ? [] : [`A70 when it was taken back: ${ofNotes(after)}`]),
+      : [`A-14 the first run ended ${first.ending}: ${first.output}`]),
+    ...(ofNotes(before) === allowed ? [] : [`G-37 before: ${ofNotes(before)}`]),
+    ...(ofNotes(edited) === "tool:read_note deny mine/no-notes" ? [] : [`G-37 after the edit: ${ofNotes(edited)}`]),
+    ...(second.output?.includes("Ana") === true ? ["G-37 what was denied is in the answer"] : []),
+    ...(ofNotes(after) === allowed ? [] : [`G-37 when it was taken back: ${ofNotes(after)}`]),
   ];
 }
 
@@ -82,21 +82,21 @@ async function strangersWords(bench: Bench): Promise<readonly Violation[]> {
   await killed(server.victim);
   const kinds = one === undefined ? [] : await kindsOf(desk, one.session);
   return [
-    ...(own.ending === "completed" ? [] : [`A71 the person's own run ended ${own.ending}`]),
-    ...(answer?.said === "accepted" ? [] : [`Z26 the delivery was answered ${answer?.said}`]),
+    ...(own.ending === "completed" ? [] : [`G-36 the person's own run ended ${own.ending}`]),
+    ...(answer?.said === "accepted" ? [] : [`Z-11 the delivery was answered ${answer?.said}`]),
     ...(one?.state === "waiting" && kinds.includes("approval.asked")
       ? []
-      : [`A71 the stranger's words were not asked about: ${kinds.join(" | ")}`]),
-    ...(kinds.some((kind) => kind === "act.started") ? ["A71 a stranger's words sent mail"] : []),
+      : [`G-36 the stranger's words were not asked about: ${kinds.join(" | ")}`]),
+    ...(kinds.some((kind) => kind === "act.started") ? ["G-36 a stranger's words sent mail"] : []),
   ];
 }
 
 export const freshProject: Suite = {
   name: "a project as init makes it",
   async run(bench) {
-    await bench.judge("A70 init, run, edit a policy: the same run is now denied, and is not when it is taken back", () =>
+    await bench.judge("G-37 init, run, edit a policy: the same run is now denied, and is not when it is taken back", () =>
       editedPolicy(bench),
     );
-    await bench.judge("A71 what its owner may have done is asked about when a delivery says it", () => strangersWords(bench));
+    await bench.judge("G-36 what its owner may have done is asked about when a delivery says it", () => strangersWords(bench));
   },
 };

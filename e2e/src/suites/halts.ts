@@ -135,14 +135,14 @@ async function nothingBegins(bench: Bench): Promise<readonly Violation[]> {
   bench.say(`${SESSIONS} sessions in ${MILLS.length} processes, ${groups.size} groups of three processes; ${before} entries`);
   const closed = refused.filter((r) => r.kind === "turn.ended").length;
   return [
-    ...begun.map((r) => `Q10 ${r.kind} of ${r.stream} was committed after the halt`),
-    ...alive.map((pid) => `Q10 process ${pid} of a halted call is still there`),
-    ...(endings.length === SESSIONS && endings.every((e) => e === "halted") ? [] : [`Q10 the turns ended ${endings.join()}`]),
-    ...(endingsOf(fresh.lines).join() === "halted,halted" ? [] : [`Q10 after a restart: ${endingsOf(fresh.lines).join()}`]),
-    ...(one.output().includes('"ending":"halted"') ? [] : [`Q10 a new process was not halted: ${one.output()}`]),
-    ...(closed === 3 ? [] : [`Q10 ${closed} of the three turns after the restart ended`]),
-    ...refused.filter((r) => BEGINNINGS.includes(r.kind)).map((r) => `Q10 ${r.kind} of ${r.stream} after a restart`),
-    ...begunWhileHalted(rowsOf(desk)).map((r) => `Q10 ${r.kind} of ${r.stream} while work was halted`),
+    ...begun.map((r) => `Q-13 ${r.kind} of ${r.stream} was committed after the halt`),
+    ...alive.map((pid) => `Q-13 process ${pid} of a halted call is still there`),
+    ...(endings.length === SESSIONS && endings.every((e) => e === "halted") ? [] : [`Q-13 the turns ended ${endings.join()}`]),
+    ...(endingsOf(fresh.lines).join() === "halted,halted" ? [] : [`Q-13 after a restart: ${endingsOf(fresh.lines).join()}`]),
+    ...(one.output().includes('"ending":"halted"') ? [] : [`Q-13 a new process was not halted: ${one.output()}`]),
+    ...(closed === 3 ? [] : [`Q-13 ${closed} of the three turns after the restart ended`]),
+    ...refused.filter((r) => BEGINNINGS.includes(r.kind)).map((r) => `Q-13 ${r.kind} of ${r.stream} after a restart`),
+    ...begunWhileHalted(rowsOf(desk)).map((r) => `Q-13 ${r.kind} of ${r.stream} while work was halted`),
     ...(await looking(desk.directory, async (store) => provedClean(store, desk.directory))),
   ];
 }
@@ -151,10 +151,10 @@ export const halts: Suite = {
   name: "the kill switch, with everything busy",
   async run(bench) {
     await bench.judge(
-      `Q10 ${SESSIONS} busy sessions in ${MILLS.length} processes are halted: nothing begins after that commit, groups are gone, a restart begins nothing`,
+      `Q-13 ${SESSIONS} busy sessions in ${MILLS.length} processes are halted: nothing begins after that commit, groups are gone, a restart begins nothing`,
       () => nothingBegins(bench),
     );
-    await bench.judge("Q10 the build `ignores-halts`, which sees a halt a moment too late, is found out", async () => {
+    await bench.judge("Q-13 the build `ignores-halts`, which sees a halt a moment too late, is found out", async () => {
       const { begun } = await haltAll(bench, "ignores-halts");
       bench.say(`ignores-halts: ${begun.length} effects begun after the halt`);
       return begun.length > 0 ? [] : ["nothing began after the halt: the check cannot be trusted"];

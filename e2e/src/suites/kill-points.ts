@@ -81,11 +81,11 @@ export function findings(directory: string, lines: readonly Line[]): Promise<rea
     const found: Violation[] = [...provedClean(store, directory)];
     for (const line of lines)
       if (line.kind === "did" && line.outcome.kind === "fault")
-        found.push(`L8 ${line.victim} could not go on: ${JSON.stringify(line.outcome.fault)}`);
+        found.push(`L-7 ${line.victim} could not go on: ${JSON.stringify(line.outcome.fault)}`);
     const durable = committedIn(lines);
     for (const session of sessionsIn(lines)) {
       const entries = await entriesOf(store, session);
-      if (entries.length === 0 && durable.has(session)) found.push(`J1 session ${session} was committed and is not there`);
+      if (entries.length === 0 && durable.has(session)) found.push(`J-1 session ${session} was committed and is not there`);
       found.push(...checkSession(session, entries, lines), ...checkCompleted(entries));
     }
     return found;
@@ -97,7 +97,7 @@ async function everyPoint({ stand, say, judge }: Bench): Promise<void> {
   const points = pointsOf(reference);
   const histogram: Histogram = new Map();
   await inLanes(points, (at) =>
-    judge(`L8 killed at ${pointName(at)}: nothing twice, nothing unallowed, nothing lost, one ending`, async () => {
+    judge(`L-7 killed at ${pointName(at)}: nothing twice, nothing unallowed, nothing lost, one ending`, async () => {
       const directory = stand.project();
       const victim = await killAt(stand, directory, at);
       count(histogram, at.kind === "held" ? "inside effect" : windowOf(lastOf(victim.lines)));
@@ -109,7 +109,7 @@ async function everyPoint({ stand, say, judge }: Bench): Promise<void> {
     l.kind === "mark" && l.step === "committed" ? l.written.filter((e) => e.stream.startsWith("s_")) : [],
   );
   say(`${points.length} points around ${events.length} events: ${shown(histogram)}`);
-  await judge("L8 the points lie before, after and around every append and every effect", async () => {
+  await judge("L-7 the points lie before, after and around every append and every effect", async () => {
     const missing = WINDOWS.filter((w) => (histogram.get(w) ?? 0) === 0);
     return missing.map((w) => `no point was \`${w}\``);
   });
@@ -122,7 +122,7 @@ async function firstProcess({ stand, judge }: Bench): Promise<void> {
   const begins = reference.findIndex(enrolment) - 1; // the mark before: nothing has been written yet
   const points = pointsOf(reference.filter((line, i) => i === begins || enrolment(line)));
   await inLanes(points, (at) =>
-    judge(`J34 a project whose first process was killed at ${pointName(at)} goes on and verifies`, async () => {
+    judge(`J-12 a project whose first process was killed at ${pointName(at)} goes on and verifies`, async () => {
       const directory = stand.bareProject();
       const victim = await killAt(stand, directory, at);
       const lines = await runUndisturbed(stand, directory);
@@ -141,7 +141,7 @@ async function again({ stand, seed, long, say, judge }: Bench): Promise<void> {
   }));
   let resumersKilled = 0;
   await inLanes(plans, ({ at, nth }) =>
-    judge(`L8 killed at ${pointName(at)}, then twice more while it was resumed (seed ${seed})`, async () => {
+    judge(`L-7 killed at ${pointName(at)}, then twice more while it was resumed (seed ${seed})`, async () => {
       const directory = stand.project();
       const lines: Line[] = [...(await killAt(stand, directory, at)).lines];
       for (const n of nth) {
@@ -160,7 +160,7 @@ async function again({ stand, seed, long, say, judge }: Bench): Promise<void> {
     }),
   );
   say(`${plans.length} sessions killed again while they were resumed (${resumersKilled} resuming processes killed)`);
-  await judge("L8 processes that resume were really killed", async () =>
+  await judge("L-7 processes that resume were really killed", async () =>
     resumersKilled >= plans.length / 2 ? [] : [`only ${resumersKilled} resuming processes were killed`],
   );
 }

@@ -29,8 +29,8 @@ async function beside(stand: Stand, at: KillPoint): Promise<readonly Violation[]
   const did = neighbour.lines.flatMap((l) => (l.kind === "did" ? [l.outcome] : []));
   const isCalm = how === "0" && did.every((d) => d.kind === "result" && d.ending === "completed");
   return [
-    ...(isCalm ? [] : [`L8 the neighbour was disturbed (${how}): ${JSON.stringify(did)} ${neighbour.complaint()}`]),
-    ...(keys.length === 6 && new Set(keys).size === 6 ? [] : [`L8 the neighbour's six calls took effect ${keys.length} times`]),
+    ...(isCalm ? [] : [`L-7 the neighbour was disturbed (${how}): ${JSON.stringify(did)} ${neighbour.complaint()}`]),
+    ...(keys.length === 6 && new Set(keys).size === 6 ? [] : [`L-7 the neighbour's six calls took effect ${keys.length} times`]),
     ...(await findings(directory, [...neighbour.lines, ...victim.lines, ...fresh.lines])),
   ];
 }
@@ -38,6 +38,7 @@ async function beside(stand: Stand, at: KillPoint): Promise<readonly Violation[]
 export const neighbours: Suite = {
   name: "two processes on one project, one of them killed",
   async run({ stand, judge }) {
-    for (const at of POINTS) await judge(`J6 a process killed at ${pointName(at)} does not disturb its neighbour`, () => beside(stand, at));
+    for (const at of POINTS)
+      await judge(`J-4 a process killed at ${pointName(at)} does not disturb its neighbour`, () => beside(stand, at));
   },
 };

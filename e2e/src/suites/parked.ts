@@ -14,14 +14,14 @@ const MANY = 10_000;
 const RUNS = { short: 5, long: 11 } as const;
 const MOST_MORE_BYTES = 5_000_000;
 
-/** What does not grow with sessions that wait: one row, one for each scope that is halted, one for each open unknown, whose sum is checked (J316). */
+/** What does not grow with sessions that wait: one row, one for each scope that is halted, one for each open unknown, whose sum is checked (J-24). */
 const SMALL = new Set(["format", "halts", "sqlite_schema", "sqlite_master", "pragma_table_info", "unknowns", "count_slots"]);
 
 async function deskWith(bench: Bench, count: number): Promise<Desk> {
   const desk = await makeDesk(bench.stand);
   const [{ session } = { session: "" }] = await parked(desk, "one");
   await ended(await desk.program("many.ts", [session, String(count - 1)]), 0);
-  const rows = await desk.json<readonly OpenQuestion[]>(["approvals", "list", "--most", String(count + 1)]);
+  const rows = await desk.json<readonly OpenQuestion[]>(["approvals", "list", "--limit", String(count + 1)]);
   if (rows.length !== count) throw new Error(`${rows.length} questions wait, not ${count}`);
   return desk;
 }
@@ -50,14 +50,14 @@ async function sameMemory({ long, say }: Bench, few: Desk, many: Desk): Promise<
   say(
     `RSS, median of ${a.length}: ${mb(median(a))} with ${FEW} parked sessions (${spread(a)}), ${mb(median(b))} with ${MANY} (${spread(b)})`,
   );
-  return more <= MOST_MORE_BYTES ? [] : [`Q2 ${MANY} parked sessions take ${mb(more)} more than ${FEW}`];
+  return more <= MOST_MORE_BYTES ? [] : [`Q-2 ${MANY} parked sessions take ${mb(more)} more than ${FEW}`];
 }
 
 // queries
 
 /** While something is waited for the database is looked at now and then: so many looks more or less say nothing, and hide nothing of ten thousand. */
 const LOOKS = 20;
-/** Opening a journal looks at its newest commits and at what they cover: windows of a fixed size, which ten sessions do not fill (J541). */
+/** Opening a journal looks at its newest commits and at what they cover: windows of a fixed size, which ten sessions do not fill (J-22). */
 const WINDOW = 256;
 const isWindow = (sql: string): boolean =>
   /FROM commits WHERE writer = \?.* LIMIT (?:32|256)$/.test(sql) ||
@@ -87,12 +87,12 @@ function scansIn(desk: Desk, queries: readonly Query[]): readonly string[] {
 type Counted = Readonly<{ name: string; start(desk: Desk): Promise<Victim>; grows?: boolean }>;
 const plan = { counted: true } as const;
 const question = async (desk: Desk): Promise<string> =>
-  (await desk.json<readonly OpenQuestion[]>(["approvals", "list", "--most", "1"]))[0]?.approval ?? "";
+  (await desk.json<readonly OpenQuestion[]>(["approvals", "list", "--limit", "1"]))[0]?.approval ?? "";
 
 const COUNTED: readonly Counted[] = [
   { name: "a process that opens the project", start: (desk) => desk.program("opener.ts", [], plan) },
-  { name: "approvals list", start: (desk) => desk.cli(["approvals", "list", "--most", String(FEW - 1), "--json"], plan) },
-  { name: "sessions list", start: (desk) => desk.cli(["sessions", "list", "--most", String(FEW), "--json"], plan) },
+  { name: "approvals list", start: (desk) => desk.cli(["approvals", "list", "--limit", String(FEW - 1), "--json"], plan) },
+  { name: "sessions list", start: (desk) => desk.cli(["sessions", "list", "--limit", String(FEW), "--json"], plan) },
   { name: "approvals show", start: async (desk) => desk.cli(["approvals", "show", await question(desk), "--json"], plan) },
   {
     name: "approvals approve",
@@ -115,8 +115,8 @@ async function sameQueries({ say }: Bench, few: Desk, many: Desk, { name, start,
     return !grows && (n > before.times + more || r > before.rows + more);
   });
   return [
-    ...grown.map((q) => `Q2 ${name} grows with what is parked: ${q.times} times, ${q.rows} rows: ${q.sql}`),
-    ...scansIn(many, b).map((scan) => `Q2 ${name}: ${scan}`),
+    ...grown.map((q) => `Q-2 ${name} grows with what is parked: ${q.times} times, ${q.rows} rows: ${q.sql}`),
+    ...scansIn(many, b).map((scan) => `Q-2 ${name}: ${scan}`),
   ];
 }
 
@@ -126,15 +126,15 @@ export const parkedSessions: Suite = {
     const { judge } = bench;
     const few = await deskWith(bench, FEW);
     const many = await deskWith(bench, MANY);
-    await judge(`Q2 a fresh process with ${MANY} parked sessions has the memory of one with ${FEW}`, () => sameMemory(bench, few, many));
+    await judge(`Q-2 a fresh process with ${MANY} parked sessions has the memory of one with ${FEW}`, () => sameMemory(bench, few, many));
     for (const counted of COUNTED)
-      await judge(`Q2 ${counted.name} asks no more of the database, and scans no table, with ${MANY} parked sessions`, () =>
+      await judge(`Q-2 ${counted.name} asks no more of the database, and scans no table, with ${MANY} parked sessions`, () =>
         sameQueries(bench, few, many, counted),
       );
-    await judge("Q2 a statement that scans is found out", async () =>
+    await judge("Q-2 a statement that scans is found out", async () =>
       scansIn(many, [{ sql: "SELECT seq FROM entries WHERE kind = ?", times: 1, rows: 0 }]).length === 1 ? [] : ["it was not"],
     );
-    await judge("J33 the journal of all of them verifies", () =>
+    await judge("J-11 the journal of all of them verifies", () =>
       looking(many.directory, async (store) => provedClean(store, many.directory)),
     );
   },

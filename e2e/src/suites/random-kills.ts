@@ -83,7 +83,7 @@ async function randomMoments({ stand, seed, long, say, judge }: Bench): Promise<
   await Promise.all(
     lanes().map((lane) =>
       judge(
-        `L8 killed at random moments (lane ${lane}, seed ${seed}): nothing twice, nothing unallowed, nothing lost, one ending`,
+        `L-7 killed at random moments (lane ${lane}, seed ${seed}): nothing twice, nothing unallowed, nothing lost, one ending`,
         async () => {
           const directory = stand.project();
           const lines = await hunt({ stand, directory, random: seeded(seed + lane), toll, broken: null, goOn });
@@ -96,7 +96,7 @@ async function randomMoments({ stand, seed, long, say, judge }: Bench): Promise<
     `${toll.kills} kills, ${toll.aimed} of them aimed at a window that lagged behind; ${toll.survived} runs over before the kill came; a run takes about ${Math.round(toll.lengthMs)} ms`,
   );
   say(shown(toll.histogram));
-  await judge(`L8 at least ${wanted} kills, and ${LEAST_PER_WINDOW} in each window`, async (): Promise<readonly Violation[]> => {
+  await judge(`L-7 at least ${wanted} kills, and ${LEAST_PER_WINDOW} in each window`, async (): Promise<readonly Violation[]> => {
     const few = WINDOWS.filter((w) => (toll.histogram.get(w) ?? 0) < LEAST_PER_WINDOW);
     return [...few.map((w) => `too few kills \`${w}\``), ...(toll.kills < wanted ? [`only ${toll.kills} kills`] : [])];
   });

@@ -25,7 +25,7 @@ async function onceEach(desk: Desk, schedules: readonly string[]): Promise<reado
   const sessions = (await openedByThemselves(desk)).filter(
     ({ entry }) => entry.event.kind === "session.opened" && entry.event.origin?.kind === "schedule",
   );
-  for (const { session, turns } of sessions) if (turns !== 1) found.push(`Z6 ${session} has ${turns} turns`);
+  for (const { session, turns } of sessions) if (turns !== 1) found.push(`Z-3 ${session} has ${turns} turns`);
   const told = sessions.flatMap(({ session, entry: { event } }) =>
     event.kind === "session.opened" && event.origin?.kind === "schedule"
       ? [`${event.origin.schedule} ${event.origin.dueAt} ${session}`]
@@ -34,11 +34,11 @@ async function onceEach(desk: Desk, schedules: readonly string[]): Promise<reado
   const fired: string[] = [];
   for (const schedule of schedules) {
     const due = eventsOf(await pastOf(desk, schedule), "schedule.fired");
-    if (new Set(due.map(({ dueAt }) => dueAt)).size !== due.length) found.push(`Z6 a due time of ${schedule} was fired twice`);
+    if (new Set(due.map(({ dueAt }) => dueAt)).size !== due.length) found.push(`Z-3 a due time of ${schedule} was fired twice`);
     fired.push(...due.map(({ dueAt, session }) => `${schedule} ${dueAt} ${session}`));
   }
   if ([...told].sort().join() !== [...fired].sort().join())
-    found.push(`Z6 sessions ${told.join()} and firings ${fired.join()} are not the same`);
+    found.push(`Z-3 sessions ${told.join()} and firings ${fired.join()} are not the same`);
   return found;
 }
 
@@ -65,8 +65,8 @@ export async function killedFiring(desk: Desk, stop: Stop): Promise<readonly Vio
   return [
     ...(eventsOf(past, "schedule.fired").length === 1 && endings.join() === "completed"
       ? []
-      : [`Z6 it was fired ${eventsOf(past, "schedule.fired").length} times, and ended ${endings.join() || "never"}`]),
-    ...(desk.requests() === 1 ? [] : [`Z6 the model was asked ${desk.requests()} times`]),
+      : [`Z-3 it was fired ${eventsOf(past, "schedule.fired").length} times, and ended ${endings.join() || "never"}`]),
+    ...(desk.requests() === 1 ? [] : [`Z-3 the model was asked ${desk.requests()} times`]),
     ...(await onceEach(desk, ["tick"])),
     ...(await proved(desk)),
   ];
@@ -84,7 +84,7 @@ export async function dueSoon(stand: Stand): Promise<Desk> {
 async function everyPoint(bench: Bench): Promise<void> {
   const desk = await dueSoon(bench.stand);
   await inLanes([...POINTS], ({ event, step }) =>
-    bench.judge(`Z6 a server that fires is killed at the ${step} of ${event}: its due time is one session and one turn`, () =>
+    bench.judge(`Z-3 a server that fires is killed at the ${step} of ${event}: its due time is one session and one turn`, () =>
       killedFiring(desk.copy(), { kind: "writes", event, step }),
     ),
   );
@@ -100,7 +100,7 @@ async function dealtWith(desk: Desk, schedule: string): Promise<readonly Violati
   const skipped = eventsOf(past, "schedule.skipped").map(({ first, count }) => ({ first: Number(first), count }));
   const spans = [...fired, ...skipped].sort((a, b) => a.first - b.first);
   const gap = spans.findIndex(({ first, count }, i) => i + 1 < spans.length && first + count * 1_000 !== spans[i + 1]?.first);
-  return gap < 0 && skipped.length > 0 ? [] : [`Z8 ${schedule}: a due time is missing or there twice: ${JSON.stringify(spans[gap])}`];
+  return gap < 0 && skipped.length > 0 ? [] : [`Z-5 ${schedule}: a due time is missing or there twice: ${JSON.stringify(spans[gap])}`];
 }
 
 /** Nobody serves for a while; then two do at once. */
@@ -130,14 +130,14 @@ async function overANight(desk: Desk): Promise<readonly Violation[]> {
     ({ entry }) => entry.event.kind === "session.opened" && entry.event.surface === "webhook",
   );
   return [
-    ...(all.every((due, i) => due === start + i * 1_000) ? [] : [`Z8 not each second was fired once, in order: ${all.join()}`]),
-    ...((await madeUpFor("all")) >= 2 ? [] : ["Z8 there was no night"]),
-    ...((await madeUpFor("once")) <= 1 ? [] : [`Z8 \`once\` made up for it ${await madeUpFor("once")} times`]),
-    ...((await madeUpFor("skip")) === 0 ? [] : [`Z8 \`skip\` made up for it ${await madeUpFor("skip")} times`]),
+    ...(all.every((due, i) => due === start + i * 1_000) ? [] : [`Z-5 not each second was fired once, in order: ${all.join()}`]),
+    ...((await madeUpFor("all")) >= 2 ? [] : ["Z-5 there was no night"]),
+    ...((await madeUpFor("once")) <= 1 ? [] : [`Z-5 \`once\` made up for it ${await madeUpFor("once")} times`]),
+    ...((await madeUpFor("skip")) === 0 ? [] : [`Z-5 \`skip\` made up for it ${await madeUpFor("skip")} times`]),
     ...(await dealtWith(desk, "once")),
     ...(await dealtWith(desk, "skip")),
-    ...(told === "accepted,known,known,known" ? [] : [`Z24 the delivery was answered ${told}`]),
-    ...(deliveries.length === 1 ? [] : [`Z24 one delivery opened ${deliveries.length} sessions`]),
+    ...(told === "accepted,known,known,known" ? [] : [`Z-10 the delivery was answered ${told}`]),
+    ...(deliveries.length === 1 ? [] : [`Z-10 one delivery opened ${deliveries.length} sessions`]),
     ...(await onceEach(desk, ["skip", "once", "all"])),
     ...(await proved(desk)),
   ];
@@ -158,10 +158,10 @@ async function killedTaking(desk: Desk, step: "commit" | "committed"): Promise<r
   });
   await kill(second);
   return [
-    ...(unanswered === null ? [] : [`Z26 it was answered (${unanswered.status}) before it was durable`]),
-    ...(again?.said === (step === "commit" ? "accepted" : "known") ? [] : [`Z24 sent again it was answered ${again?.said}`]),
-    ...(one?.turns === 1 && more.length === 0 ? [] : [`Z24 it opened ${more.length + 1} sessions`]),
-    ...(desk.requests() === 1 ? [] : [`Z24 the model was asked ${desk.requests()} times`]),
+    ...(unanswered === null ? [] : [`Z-11 it was answered (${unanswered.status}) before it was durable`]),
+    ...(again?.said === (step === "commit" ? "accepted" : "known") ? [] : [`Z-10 sent again it was answered ${again?.said}`]),
+    ...(one?.turns === 1 && more.length === 0 ? [] : [`Z-10 it opened ${more.length + 1} sessions`]),
+    ...(desk.requests() === 1 ? [] : [`Z-10 the model was asked ${desk.requests()} times`]),
     ...(await proved(desk)),
   ];
 }
@@ -175,11 +175,11 @@ export const served: Suite = {
     furnish(hooked, WEBHOOK);
     await Promise.all([
       bench.judge(
-        "Z8 Z24 a night without a server, then two at once: skipped, made up for once, or each; a replayed delivery does nothing",
+        "Z-5 Z-10 a night without a server, then two at once: skipped, made up for once, or each; a replayed delivery does nothing",
         () => overANight(desk),
       ),
       inLanes(["commit", "committed"] as const, (step) =>
-        bench.judge(`Z24 a server that takes a delivery is killed at the ${step} of its session: sent again, it is one`, () =>
+        bench.judge(`Z-10 a server that takes a delivery is killed at the ${step} of its session: sent again, it is one`, () =>
           killedTaking(hooked.copy(), step),
         ),
       ),

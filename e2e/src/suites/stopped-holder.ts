@@ -36,12 +36,12 @@ async function others(stand: Stand, directory: string, ...jobs: readonly Job[]):
 const unlessHeld = (did: Did | undefined): readonly Violation[] =>
   did?.kind === "fault" && did.fault.kind === "session-held"
     ? []
-    : [`J6 a stopped holder's session was not refused: ${JSON.stringify(did)}`];
+    : [`J-4 a stopped holder's session was not refused: ${JSON.stringify(did)}`];
 const unlessPut = (did: Did | undefined): readonly Violation[] =>
-  did?.kind === "put" && did.as === "new" ? [] : [`I1 a wish could not be put: ${JSON.stringify(did)}`];
+  did?.kind === "put" && did.as === "new" ? [] : [`I-1 a wish could not be put: ${JSON.stringify(did)}`];
 const unlessOnce = (lines: readonly Line[]): readonly Violation[] => {
   const twice = [...Map.groupBy(lines.filter(isEffect), (e) => e.key)].filter(([, same]) => same.length > 1);
-  return twice.map(([key, same]) => `L8 ${key} took effect ${same.length} times`);
+  return twice.map(([key, same]) => `L-7 ${key} took effect ${same.length} times`);
 };
 
 const steered: (stand: Stand) => Promise<readonly Violation[]> = async (stand) => {
@@ -65,8 +65,8 @@ const steered: (stand: Stand) => Promise<readonly Violation[]> = async (stand) =
       ...checkSession(session, entries, said),
       ...checkCompleted(entries),
       ...provedClean(store, directory),
-      ...(taken === 1 ? [] : [`I2 the wish was taken ${taken} times`]),
-      ...(holds === 1 ? [] : [`J6 the session was held ${holds} times`]),
+      ...(taken === 1 ? [] : [`I-2 the wish was taken ${taken} times`]),
+      ...(holds === 1 ? [] : [`J-4 the session was held ${holds} times`]),
     ];
   });
 };
@@ -89,9 +89,9 @@ const cancelled: (stand: Stand) => Promise<readonly Violation[]> = async (stand)
       ...unlessOnce(said),
       ...checkSession(session, entries, said),
       ...provedClean(store, directory),
-      ...(outcome.kind === "result" && outcome.ending === "cancelled" ? [] : [`L4 it was not cancelled: ${JSON.stringify(outcome)}`]),
-      ...(asked === 1 ? [] : [`I2 the wish was taken ${asked} times`]),
-      ...(unknown ? [] : ["L8 a `once` call that was stopped half-way is not unknown"]),
+      ...(outcome.kind === "result" && outcome.ending === "cancelled" ? [] : [`L-4 it was not cancelled: ${JSON.stringify(outcome)}`]),
+      ...(asked === 1 ? [] : [`I-2 the wish was taken ${asked} times`]),
+      ...(unknown ? [] : ["L-7 a `once` call that was stopped half-way is not unknown"]),
     ];
   });
 };
@@ -107,7 +107,7 @@ const freed: (stand: Stand) => Promise<readonly Violation[]> = async (stand) => 
     ...unlessHeld(before.did[0]),
     ...(did?.kind === "result" && did.ending === "completed"
       ? []
-      : [`J6 a dead holder's session was not free at once: ${JSON.stringify(did)}`]),
+      : [`J-4 a dead holder's session was not free at once: ${JSON.stringify(did)}`]),
     ...(await findings(directory, [...holder.lines, ...after.lines])),
   ];
 };
@@ -115,8 +115,8 @@ const freed: (stand: Stand) => Promise<readonly Violation[]> = async (stand) => 
 export const stopped: Suite = {
   name: "SIGSTOP of a holder while another process wants its session",
   async run({ stand, judge }) {
-    await judge("J6 I2 a stopped holder keeps its session; a steering wish waits, and is taken once it goes on", () => steered(stand));
-    await judge("J6 I2 a stopped holder keeps its session; a cancel waits, and ends the turn once it goes on", () => cancelled(stand));
-    await judge("J6 kill -9 of a stopped holder frees its session at once", () => freed(stand));
+    await judge("J-4 I-2 a stopped holder keeps its session; a steering wish waits, and is taken once it goes on", () => steered(stand));
+    await judge("J-4 I-2 a stopped holder keeps its session; a cancel waits, and ends the turn once it goes on", () => cancelled(stand));
+    await judge("J-4 kill -9 of a stopped holder frees its session at once", () => freed(stand));
   },
 };

@@ -29,7 +29,7 @@ const DRAWN = ["observe", "reason", "gate", "act", "ok", "bad", "wait", "focus",
 const WRITTEN = ["ink", "ink-2", "ink-3", "accent", "observe", "reason", "gate", "act", "ok", "bad"];
 
 test.each(["light", "dark"] as const)(
-  "O91 in %s colours phases, marks and rings stand out 3:1 from every ground, and words 4.5:1, also on a phase",
+  "O-10 in %s colours phases, marks and rings stand out 3:1 from every ground, and words 4.5:1, also on a phase",
   (scheme) => {
     const of = (name: string): string => colour(name, scheme);
     const weak = [

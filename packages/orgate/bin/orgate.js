@@ -23,7 +23,7 @@ if (major < 24) {
 }
 
 /**
- * R17 V8's code of these files is kept beside a person's keys, and read instead of being made at every start (decision 0049). Only where that folder is there
+ * R-9 V8's code of these files is kept beside a person's keys, and read instead of being made at every start (decision 0049). Only where that folder is there
  * and nobody else may write to it or to the cache in it: what lies in the cache is run. Whatever is wrong with it, the start is slower and nothing else.
  */
 function keepCompiled() {

@@ -59,6 +59,7 @@ export {
 } from "./runtime/people/knowledge.ts";
 export type { BreakerTable, OwnCounters, Tracer } from "./runtime/ports/own-ports.ts";
 export type { OpenOwnStore, OwnStore, StoreOpening } from "./runtime/ports/own-store.ts";
+export { definePorts, type ProjectPorts } from "./runtime/ports/project-ports.ts";
 export { createRuntime } from "./runtime/runtime.ts";
 export type { Forking, NewSession, Sessions } from "./runtime/sessions.ts";
 export type { Following, Subscribe, Words } from "./runtime/subscribe.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 const ORGATE = join(import.meta.dirname, "..", "bin", "orgate.js");
 
-test("R17 compiled code is kept beside a person's keys, and only where nobody else may write", () => {
+test("R-9 compiled code is kept beside a person's keys, and only where nobody else may write", () => {
   const folder = mkdtempSync(join(tmpdir(), "orgate-main-"));
   const started = (home: string): string =>
     spawnSync(process.execPath, [ORGATE, "--version"], { encoding: "utf8", env: { ORGATE_HOME: home } }).stdout;

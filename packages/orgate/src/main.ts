@@ -45,7 +45,7 @@ export async function command(argv: readonly string[], around: Pick<Given, "cwd"
   }
 }
 
-/** A17 an error is one line, its remedy another; with --json one object: kind, message, hint. */
+/** A-8 an error is one line, its remedy another; with --json one object: kind, message, hint. */
 export function report(error: unknown, json: boolean, screen: Screen, env: Given["env"] = {}): number {
   const fault: Fault | null = error instanceof FaultError ? error.fault : null;
   const said = fault === null ? bug(error) : { kind: fault.kind, ...describe(fault) };

@@ -1,9 +1,9 @@
 /**
  * What the counter saw, and what is said of it.
  *
- * X5 a framework's figures count only after the same work without a kill was the same as everybody's: as many model calls, as many effects,
+ * X-1 a framework's figures count only after the same work without a kill was the same as everybody's: as many model calls, as many effects,
  *    every result shown to the model, the same text.
- * X6 an effect counts as doubled for every time beyond the first that it took place, before or after the kill, in a run that came to its end
+ * X-1 an effect counts as doubled for every time beyond the first that it took place, before or after the kill, in a run that came to its end
  *    or not; a model call as repeated when it was asked after the kill for a reply that had been given before it; the call that was in flight
  *    at the kill is told apart; a run is lost unless it comes to the same final text as without a kill.
  */

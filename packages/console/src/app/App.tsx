@@ -1,7 +1,7 @@
 /**
  * The frame around every screen.
- * O1 whoever is not signed in sees the sign-in, at whatever address they are, and goes on there once they are.
- * A screen that fails to draw says so in its place, and so does one that cannot be loaded (O103); navigation, connection and the other screens go on.
+ * O-1 whoever is not signed in sees the sign-in, at whatever address they are, and goes on there once they are.
+ * A screen that fails to draw says so in its place, and so does one that cannot be loaded; navigation, connection and the other screens go on.
  */
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { type ComponentType, lazy, Suspense, useEffect } from "react";

@@ -1,6 +1,6 @@
 /**
- * Whether what is on screen is the present. O10 what is shown while the connection is lost stays, and is said to be as of then.
- * O103 a page that is older than its server says so, and goes on.
+ * Whether what is on screen is the present. O-5 what is shown while the connection is lost stays, and is said to be as of then.
+ * A page that is older than its server says so, and goes on.
  */
 import { use, useEffect, useState } from "react";
 import { useHub } from "../link/use.ts";

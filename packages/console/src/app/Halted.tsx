@@ -1,4 +1,4 @@
-/** O482 what is halted, on every screen, for as long as it is: what, by whom, since when and why, and how to lift it. */
+/** Q-17 what is halted, on every screen, for as long as it is: what, by whom, since when and why, and how to lift it. */
 import { escapeHidden } from "@orgate/core/vocab";
 import type { Problem } from "@orgate/core/wire";
 import { use, useState } from "react";
@@ -41,7 +41,7 @@ export function HaltBanner() {
   );
 }
 
-/** O480 says what goes on, and asks why. */
+/** W-18 says what goes on, and asks why. */
 function Lift({ halt, reload }: Readonly<{ halt: Halt; reload(): void }>) {
   const hub = useHub();
   const [isOpen, setOpen] = useState(false);

@@ -1,6 +1,6 @@
 /**
  * Find anything, do anything: screens, agents, sessions, policies, schedules, colours. `Ctrl K`.
- * O583 it finds sessions by title, by any id that Sessions shows, and by words of what was lately said in them; policies by id and file. What somebody may
+ * It finds sessions by title, by any id that Sessions shows, and by words of what was lately said in them; policies by id and file. What somebody may
  *      not see, the server does not find for them.
  */
 

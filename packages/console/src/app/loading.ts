@@ -1,6 +1,6 @@
 /**
  * Parts of the console that are loaded when they are needed, and the page itself, loaded again.
- * O103 a part that did not arrive, or that the server has no more, says so in its place. Trying it once more would not help: a browser remembers that a
+ * A part that did not arrive, or that the server has no more, says so in its place. Trying it once more would not help: a browser remembers that a
  * module failed for as long as the page is open. The page is loaded again by whoever is at it, once the server is there.
  */
 import { useEffect, useRef, useState } from "react";

@@ -69,7 +69,7 @@ async function posted(path: string, body: string): Promise<Problem | null> {
   }
 }
 
-/** No answer came at all: what asked goes on by itself (O104), and knows it by this very problem. */
+/** No answer came at all: what asked goes on by itself (O-7), and knows it by this very problem. */
 export const UNREACHABLE: Problem = Object.freeze(
   wireProblem("unavailable", "the server cannot be reached", "is `orgate up` running? this page goes on by itself once it is"),
 );

@@ -4,7 +4,7 @@ import { openClock } from "./clock.ts";
 const HOUR = 3_600_000;
 const said = (at: number): string => new Date(at).toUTCString(); // whole seconds, as in a header
 
-test("O85 clocks that agree are left alone; one that is hours off is corrected to the second", () => {
+test("O-7 clocks that agree are left alone; one that is hours off is corrected to the second", () => {
   const [right, ahead, behind] = [openClock(), openClock(), openClock()];
   for (const at of [1_000_000_400, 1_000_002_950, 1_000_007_010]) {
     right.heard(said(at), at - 80, at + 20);
@@ -16,7 +16,7 @@ test("O85 clocks that agree are left alone; one that is hours off is corrected t
   expect(Math.abs(behind.aheadMs() - HOUR)).toBeLessThan(1_000);
 });
 
-test("O85 a clock that is set anew is followed, and what is no time is not heard", () => {
+test("O-7 a clock that is set anew is followed, and what is no time is not heard", () => {
   const clock = openClock();
   const at = 1_000_000_500;
   clock.heard(said(at), at, at + 10);
@@ -27,7 +27,7 @@ test("O85 a clock that is set anew is followed, and what is no time is not heard
   expect(Math.abs(clock.aheadMs() + HOUR)).toBeLessThan(1_100);
 });
 
-test("O582 whoever watches the clock is told of a correction at once, and not of less than a second", () => {
+test("O-7 whoever watches the clock is told of a correction at once, and not of less than a second", () => {
   const clock = openClock();
   const at = 1_000_000_500;
   const told: number[] = [];

@@ -1,8 +1,8 @@
 /**
  * The server's clock, as far as this browser can tell. How long there is for an answer is decided there: a browser whose clock is wrong must not say
  * otherwise.
- * O582 a correction counts at once: what an answer brings is never shown by the clock of before that answer.
- * O85 times are told by the server's clock: every answer says what time it is there, to the second, and the least correction that fits them all is taken.
+ * O-7 a correction counts at once: what an answer brings is never shown by the clock of before that answer.
+ * O-7 times are told by the server's clock: every answer says what time it is there, to the second, and the least correction that fits them all is taken.
  */
 import { cell, type Watched } from "../state/cell.ts";
 

@@ -2,9 +2,9 @@
  * The one store over the server: who is signed in, the link, what is followed, and what was asked for. Screens read cells and send wishes; nothing in here
  * makes up state of its own.
  *
- * O1 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
- * O104 who is signed in is asked again by itself for as long as no answer comes; what changes something is sent again under the same key, and done once.
- * O6 a feed holds exactly the entries of its session, in order, each once, from the first; after a lost connection it goes on from the last.
+ * O-1 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
+ * O-7 who is signed in is asked again by itself for as long as no answer comes; what changes something is sent again under the same key, and done once.
+ * O-5 a feed holds exactly the entries of its session, in order, each once, from the first; after a lost connection it goes on from the last.
  */
 
 import type { SessionId } from "@orgate/core/vocab";

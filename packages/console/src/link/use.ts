@@ -30,7 +30,7 @@ const SETTLE_MS = 120;
 /**
  * Asks a route, and asks it again when something happens that changes its answer, and after the connection was lost. What stood before stays until the
  * new answer is there: nothing jumps.
- * O104 an answer that did not come is asked for again by itself, each time a little later.
+ * O-7 an answer that did not come is asked for again by itself, each time a little later.
  */
 export function useQuery<K extends CallableOperation>(
   name: K | null,

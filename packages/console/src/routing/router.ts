@@ -1,6 +1,6 @@
 /**
  * Addresses of the console. Everything that can be looked at has one, so that it can be sent to somebody.
- * O7 a pattern names its parts (`/sessions/{session}`); a path that fits no pattern is told so, and nothing of a path is ever made into markup.
+ * A pattern names its parts (`/sessions/{session}`); a path that fits no pattern is told so, and nothing of a path is ever made into markup.
  */
 import { cell, useCell } from "../state/cell.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Signing in, with a link that is good once. The link lands here: its secret stands behind `#`, is sent on at once and taken out of the address.
- * O2 a link that was used, has expired or is none says so and what to do; the secret is neither kept nor shown again.
+ * O-1 a link that was used, has expired or is none says so and what to do; the secret is neither kept nor shown again.
  */
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { signIn } from "../link/browser.ts";
@@ -11,7 +11,7 @@ import { Logo } from "../parts/Logo.tsx";
 import { Loading, Sentence, sentence } from "../parts/States.tsx";
 import css from "./SignIn.module.css";
 
-/** O102. */
+/** O-7. */
 const BACK = "Sign in again with a new link: you come back to where you were, and what you had begun to write is kept.";
 
 export function SignIn({ who }: Readonly<{ who: SignedIn }>) {

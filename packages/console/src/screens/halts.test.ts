@@ -2,7 +2,7 @@ import { millis } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { describeHalt, type Halt, haltChoices, haltFor } from "./halts.ts";
 
-test("O481 all work, each agent and each tool can be chosen, once each and nothing else", () => {
+test("all work, each agent and each tool can be chosen, once each and nothing else", () => {
   const agents = [
     { name: "clerk", tools: ["pay", "look"] },
     { name: "aide", tools: ["look"] },
@@ -15,7 +15,7 @@ test("O481 all work, each agent and each tool can be chosen, once each and nothi
   expect(haltChoices([]).map(({ label }) => label)).toEqual(["Everything"]);
 });
 
-test("O482 what keeps an agent from beginning is the halt of all work, else its own; its words have who and why, and nothing hidden", () => {
+test("Q-17 what keeps an agent from beginning is the halt of all work, else its own; its words have who and why, and nothing hidden", () => {
   const halt = (scope: string, reason: string): Halt => ({ scope, reason, by: { kind: "user", id: "ana" }, at: millis(1) });
   const [all, clerk, tool] = [halt("all", "the mail\u202eloop"), halt("agent:clerk", ""), halt("tool:pay", "x")];
   expect(haltFor([clerk, all], "clerk")).toBe(all);

@@ -1,4 +1,4 @@
-/** Halts as every screen tells them, and what can be halted: everything, or an agent or a tool that exists (O481). */
+/** Halts as every screen tells them, and what can be halted: everything, or an agent or a tool that exists. */
 import { escapeHidden } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 

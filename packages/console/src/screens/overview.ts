@@ -1,6 +1,6 @@
 /**
  * What an operator has to know wherever they are: what waits for people, and whether anything is wrong. Asked for once, for everybody who shows it.
- * O71 the first page says within one look what works, what waits and what is wrong; the way to each stands beside it, on every page.
+ * The first page says within one look what works, what waits and what is wrong; the way to each stands beside it, on every page.
  */
 import { count } from "@orgate/core/journal/view";
 import { createContext, use } from "react";

@@ -26,7 +26,7 @@ const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 test.each(VIEW_CASES)(
-  "V22 V24 O21 the console draws of “$name” what the table says, and nothing that is to be nowhere",
+  "V-3 the console draws of “$name” what the table says, and nothing that is to be nowhere",
   ({ entries, shown, hidden }) => {
     const view = sessionViewOf(viewJournals.VIEWED, entries);
     const drawn = view.items
@@ -38,7 +38,7 @@ test.each(VIEW_CASES)(
   },
 );
 
-test("O92 a reply in progress hides nothing from readers that keys come to", () => {
+test("O-10 a reply in progress hides nothing from readers that keys come to", () => {
   const view = sessionViewOf(viewJournals.VIEWED, []);
   const streaming = { iteration: 0, attempt: 1, text: "Look:\n\n```\nlong code\n```\n", thinking: "", calls: [] };
   const drawn = renderToStaticMarkup(createElement(InProgress, { view: { ...view, state: "running", streaming } }));

@@ -4,7 +4,7 @@ import { keyOf } from "./shortcuts.ts";
 const pressed = (key: string, held: Partial<Record<"metaKey" | "ctrlKey" | "altKey", true>> = {}) =>
   keyOf({ key, metaKey: held.metaKey ?? false, ctrlKey: held.ctrlKey ?? false, altKey: held.altKey ?? false });
 
-test("O8 a key counts by itself, with the command key as another, and with Alt not at all", () => {
+test("a key counts by itself, with the command key as another, and with Alt not at all", () => {
   expect(pressed("a")).toBe("a");
   expect(pressed("?")).toBe("?");
   expect(pressed("K", { ctrlKey: true })).toBe("mod+k");

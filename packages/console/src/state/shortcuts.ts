@@ -1,7 +1,7 @@
 /**
  * Keys that do something, registered by whoever is on screen, so that the list of them (`?`) is always the true one.
- * O8 a key that is typed into a field, or pressed with a modifier that the shortcut does not name, is no shortcut; all single keys can be switched off.
- * O90 a key that is held down does once what it does, unless it only leads on; what is typed into an editor, a menu or a dialog is theirs.
+ * A key that is typed into a field, or pressed with a modifier that the shortcut does not name, is no shortcut; all single keys can be switched off.
+ * A key that is held down does once what it does, unless it only leads on; what is typed into an editor, a menu or a dialog is theirs.
  */
 import { useEffect, useRef } from "react";
 import { cell } from "./cell.ts";

@@ -1,7 +1,7 @@
 /**
  * What somebody has begun to write and not sent: kept in this tab, so that a sign-in that has ended, a page that is loaded again or a list that is scrolled
  * takes nothing from them.
- * O102 nothing that was typed is lost by leaving it; whoever signs out, or finds that somebody else has signed in, leaves none of it behind.
+ * O-7 nothing that was typed is lost by leaving it; whoever signs out, or finds that somebody else has signed in, leaves none of it behind.
  */
 import { useCallback, useState } from "react";
 import { cell } from "./cell.ts";

@@ -59,7 +59,7 @@ const expected = (repeat: Repeat, cause: string) =>
   repeat === "read" ? { kind: "failed", error: expect.stringContaining(cause) } : { kind: "unknown", cause };
 
 describe("outcomes", () => {
-  test.each(REPEATS)("T131 a `%s` call that was sent and lost sight of is unknown, unless it only reads", async (repeat) => {
+  test.each(REPEATS)("T-5 a `%s` call that was sent and lost sight of is unknown, unless it only reads", async (repeat) => {
     const lost = toolOf(() => {
       throw new FaultError({ kind: "outcome-unknown", cause: "connection-lost", detail: "the server went away" });
     });
@@ -68,14 +68,14 @@ describe("outcomes", () => {
     expect(JSON.stringify(outcome)).toContain("the server went away");
   });
 
-  test("T131 what could not be sent has failed, and says so", async () => {
+  test("T-5 what could not be sent has failed, and says so", async () => {
     const away = toolOf(() => {
       throw new FaultError({ kind: "unreachable", what: "mcp:files", detail: "no such program", hint: "" });
     });
     expect((await start(away, "once").acting()).outcome).toEqual({ kind: "failed", error: "unreachable: mcp:files: no such program" });
   });
 
-  test.each(REPEATS)("T20 a `%s` call that outlives its time is unknown, unless it only reads", async (repeat) => {
+  test.each(REPEATS)("T-5 a `%s` call that outlives its time is unknown, unless it only reads", async (repeat) => {
     const ended = Promise.withResolvers<string>();
     const { clock, acting } = start(
       toolOf(() => ended.promise),
@@ -89,7 +89,7 @@ describe("outcomes", () => {
   });
 
   test.each(REPEATS)(
-    "T20 a `%s` call that is stopped and then throws is unknown, unless it only reads: the throw is no proof",
+    "T-5 a `%s` call that is stopped and then throws is unknown, unless it only reads: the throw is no proof",
     async (repeat) => {
       const body: Body = (_, { signal }) =>
         new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
@@ -103,7 +103,7 @@ describe("outcomes", () => {
     },
   );
 
-  test("T20 what a stopped call brings within its grace is what became of it", async () => {
+  test("T-5 what a stopped call brings within its grace is what became of it", async () => {
     const body: Body = (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("just in time")));
     const { stop, acting } = start(toolOf(body), "once");
     const acted = acting();
@@ -111,7 +111,7 @@ describe("outcomes", () => {
     expect((await acted).outcome).toEqual({ kind: "done", output: "just in time" });
   });
 
-  test("T20 a call that threw by itself has failed, whatever it may be repeated as", async () => {
+  test("T-5 a call that threw by itself has failed, whatever it may be repeated as", async () => {
     const { acting } = start(
       toolOf(() => Promise.reject(new Error("no such account"))),
       "once",
@@ -119,7 +119,7 @@ describe("outcomes", () => {
     expect((await acting()).outcome).toEqual({ kind: "failed", error: "no such account" });
   });
 
-  test("T20 a turn whose time is up says so", async () => {
+  test("T-5 a turn whose time is up says so", async () => {
     const { stop, clock, acting } = start(
       toolOf(() => new Promise(() => {})),
       "once",
@@ -131,7 +131,7 @@ describe("outcomes", () => {
     expect((await acted).outcome).toMatchObject({ kind: "unknown", cause: "timed-out" });
   });
 
-  test("T21 a given-up call that ends well after all says so late; its code is over only then", async () => {
+  test("T-6 a given-up call that ends well after all says so late; its code is over only then", async () => {
     const ended = Promise.withResolvers<string>();
     const { clock, acting } = start(
       toolOf(() => ended.promise),
@@ -153,7 +153,7 @@ describe("outcomes", () => {
     await over;
   });
 
-  test("T41 a given-up call that throws late settles nothing: it was told to stop, so its error does not say that nothing happened", async () => {
+  test("T-6 a given-up call that throws late settles nothing: it was told to stop, so its error does not say that nothing happened", async () => {
     const ended = Promise.withResolvers<string>();
     const { clock, acting } = start(
       toolOf(() => ended.promise),
@@ -168,7 +168,7 @@ describe("outcomes", () => {
     await expect(late).resolves.toBeNull();
   });
 
-  test("T21 a `read` that was given up has nothing to say later", async () => {
+  test("T-6 a `read` that was given up has nothing to say later", async () => {
     const { clock, acting } = start(
       toolOf(() => new Promise(() => {})),
       "read",
@@ -180,7 +180,7 @@ describe("outcomes", () => {
     expect((await running).late).toBeNull();
   });
 
-  test("T40 an output that changes after it was returned, or is no JSON, is what it was, or a text", async () => {
+  test("T-6 an output that changes after it was returned, or is no JSON, is what it was, or a text", async () => {
     const output = { n: 1 };
     const plain = toolOf(() => "");
     const { run } = start({ ...plain, run: async () => output }, "once");
@@ -191,7 +191,7 @@ describe("outcomes", () => {
     expect((await odd.acting()).outcome).toMatchObject({ kind: "done", output: expect.stringContaining("[not JSON]") });
   });
 
-  test("P2 a permit for another tool, or for no call, runs nothing", async () => {
+  test("P-2 a permit for another tool, or for no call, runs nothing", async () => {
     let ran = 0;
     const { run } = start(
       toolOf(() => String(++ran)),
@@ -207,7 +207,7 @@ describe("asking a tool what became of a call", () => {
   const asked = (reconciling: (args: unknown, context: ToolContext) => Promise<unknown>) =>
     toolOf(() => "", { repeat: "reconcile", reconcile: reconciling as never });
 
-  test("T4 its answer is what was found", async () => {
+  test("T-5 its answer is what was found", async () => {
     const { asking } = start(
       asked(async () => ({ kind: "happened", output: "yes" })),
       "reconcile",
@@ -215,7 +215,7 @@ describe("asking a tool what became of a call", () => {
     expect(await asking()).toEqual({ kind: "found", found: { kind: "happened", output: "yes" } });
   });
 
-  test("L26 a stop does not wait for it", async () => {
+  test("L-18 a stop does not wait for it", async () => {
     const { stop, asking } = start(
       asked(() => new Promise(() => {})),
       "reconcile",
@@ -225,7 +225,7 @@ describe("asking a tool what became of a call", () => {
     expect(await found).toMatchObject({ kind: "gave-up", detail: expect.stringContaining("stopped") });
   });
 
-  test("L26 a stop that came before asks nothing more of it than that", async () => {
+  test("L-18 a stop that came before asks nothing more of it than that", async () => {
     const { stop, asking } = start(
       asked(() => new Promise(() => {})),
       "reconcile",
@@ -234,7 +234,7 @@ describe("asking a tool what became of a call", () => {
     expect(await asking()).toMatchObject({ kind: "gave-up" });
   });
 
-  test("T20 no answer in time, or an error, cannot tell; its signal then fires, and no timer is left", async () => {
+  test("T-5 no answer in time, or an error, cannot tell; its signal then fires, and no timer is left", async () => {
     let signal: AbortSignal | null = null;
     const { clock, asking } = start(
       asked((_, context) => {
@@ -256,7 +256,7 @@ describe("asking a tool what became of a call", () => {
     expect(await failing.asking()).toEqual({ kind: "gave-up", detail: "no idea" });
   });
 
-  test("T4 a tool that can no longer be asked is not run instead", async () => {
+  test("T-5 a tool that can no longer be asked is not run instead", async () => {
     expect(
       await start(
         toolOf(() => ""),
@@ -266,7 +266,7 @@ describe("asking a tool what became of a call", () => {
   });
 });
 
-test("T40 whatever was thrown has a text, and a well-formed one", () => {
+test("T-6 whatever was thrown has a text, and a well-formed one", () => {
   const odd = {
     toString() {
       throw new Error("no");

@@ -1,8 +1,7 @@
 /**
  * 3. Act: a permit in, an outcome out. The only room that runs tools.
- * T20 `failed` is only what the tool itself returned or threw; a time-out or an abort of any call but a `read` is `unknown` (rule 4).
- * T131 a tool that has sent its call and lost sight of it says so (`outcome-unknown`): that is unknown too, and of a `read` a failure.
- * T21 a call that outlives its time is given up, not forgotten: what it says later settles the unknown.
+ * T-5 a tool that has sent its call and lost sight of it says so (`outcome-unknown`): that is unknown too, and of a `read` a failure.
+ * T-6 a call that outlives its time is given up, not forgotten: what it says later settles the unknown.
  */
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import {

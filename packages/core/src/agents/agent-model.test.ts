@@ -8,8 +8,8 @@ import { NO_EQUIPMENT } from "./skills/agent-skills.ts";
 const sha: Hash = (text) => createHash("sha256").update(text).digest("hex") as ReturnType<Hash>;
 const plain = (more: object = {}) => defineAgent({ name: "a", instructions: "x", ...more });
 
-describe("M560 the default of a project", () => {
-  test("M560 is the model of an agent that names none, with its price and tokenizer, and of no other", () => {
+describe("M-19 the default of a project", () => {
+  test("M-19 is the model of an agent that names none, with its price and tokenizer, and of no other", () => {
     const agent = withDefaultModel(plain(), "openai/gpt-4.1");
     expect(agent).toMatchObject({
       model: "openai/gpt-4.1",
@@ -27,13 +27,13 @@ describe("M560 the default of a project", () => {
     });
   });
 
-  test("M560 leaves out what only the offline model reads, and keeps the rest", () => {
+  test("M-19 leaves out what only the offline model reads, and keeps the rest", () => {
     const agent = plain({ modelOptions: { rules: [{ say: "hi" }], delayMs: 1, idleMs: 5 } });
     expect(withDefaultModel(agent, "openai/gpt-4.1").modelOptions).toEqual({ idleMs: 5 });
     expect(withDefaultModel(agent, "offline/other").modelOptions).toEqual({ rules: [{ say: "hi" }], delayMs: 1 });
   });
 
-  test("M560 costs what the project says, and a limit on money needs a price", () => {
+  test("M-19 costs what the project says, and a limit on money needs a price", () => {
     const priced = equipAgent(plain({ limits: { cents: 5 } }), { ...NO_EQUIPMENT, prices: { "p/m": { input: 1, output: 2 } } });
     expect(withDefaultModel(priced, "p/m").prices).toEqual({ input: 1, output: 2 });
     expect(() => withDefaultModel(priced, "p/other")).toThrow("the price of the model is not known: `p/other`");
@@ -41,8 +41,8 @@ describe("M560 the default of a project", () => {
   });
 });
 
-describe("M561 a model chosen for a session", () => {
-  test("M561 wins, without the options of another provider; fallbacks still stand in; what is named already is asked as it is", () => {
+describe("M-19 a model chosen for a session", () => {
+  test("M-19 wins, without the options of another provider; fallbacks still stand in; what is named already is asked as it is", () => {
     const agent = plain({ model: "anthropic/x", fallbacks: ["p/y", "p/z"], modelOptions: { idleMs: 5 } });
     expect(withChosenModel(agent, "p/new")).toMatchObject({
       model: "p/new",
@@ -54,13 +54,13 @@ describe("M561 a model chosen for a session", () => {
     for (const named of [null, "anthropic/x", "p/z"]) expect(withChosenModel(agent, named)).toBe(agent);
   });
 
-  test("M709 an agent that names no model has its rules on the offline model, also where the project has a live default", () => {
+  test("M-19 an agent that names no model has its rules on the offline model, also where the project has a live default", () => {
     const agent = withDefaultModel(plain({ modelOptions: { rules: [{ say: "hi" }], idleMs: 5 } }), "openai/gpt-4.1");
     expect(withChosenModel(agent, "offline/echo").modelOptions).toEqual({ rules: [{ say: "hi" }] });
     expect(withChosenModel(agent, "p/new").modelOptions).toEqual({ idleMs: 5 });
   });
 
-  test("M561 is another digest, the same for the same model, and the agent's own is as it was", () => {
+  test("M-19 is another digest, the same for the same model, and the agent's own is as it was", () => {
     const agent = plain({ model: "anthropic/x" });
     const [one, two] = [withChosenModel(agent, "p/new"), withChosenModel(agent, "p/new")];
     expect(one.digest(sha)).toBe(two.digest(sha));
@@ -68,7 +68,7 @@ describe("M561 a model chosen for a session", () => {
   });
 });
 
-test("M564 the offline model is free", () => {
+test("M-2 the offline model is free", () => {
   expect(plain().prices).toEqual({ input: 0, output: 0 });
   expect(plain({ model: "offline/clerk", limits: { cents: 1 } }).prices).toEqual({ input: 0, output: 0 });
   expect(plain({ model: "offline/clerk", prices: { input: 1, output: 2 } }).prices).toEqual({ input: 1, output: 2 });

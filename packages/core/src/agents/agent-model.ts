@@ -1,8 +1,7 @@
 /**
  * Which model an agent is run on, and who said so: its own definition, a default of the project, a person for one session, or nobody.
  *
- * M560 An agent that names no model runs on the project's default; one that names a model keeps it.
- * M561 The model of a session can be chosen by name for that session: it wins over the definition.
+ * M-19 The model of a session can be chosen by name for that session: it wins over the definition.
  */
 import { digestOf, type Fallback, FaultError, frozenCopy, type Hash, type JsonObject, tokenizerOf } from "../vocab/index.ts";
 import { type Agent, checkModelName, UNNAMED, unpricedLimit } from "./define-agent.ts";
@@ -52,7 +51,7 @@ function onAnotherModel(agent: Agent, model: string, modelSource: ModelSource): 
 
 /**
  * Options are for one provider. Those of an agent that names no model are for whichever answers: the offline model's own are read by it alone. They are taken
- * from the definition: the agent may already be on a default that has left some out (M709).
+ * from the definition: the agent may already be on a default that has left some out (M-19).
  */
 function optionsOn({ definition, model: own, modelOptions }: Agent, model: string): JsonObject {
   if (definition.model !== undefined) return providerOf(own) === providerOf(model) ? modelOptions : {};

@@ -1,6 +1,6 @@
 /**
  * What an agent's own file brings beside its definition: policies about it, a label for all that its tools bring, and what it says beside.
- * Y5 the agent's digest covers what its file says; comments and layout aside.
+ * Rule: Y-4.
  */
 import { digestOf, type Hash, type JsonObject, type Label } from "../vocab/index.ts";
 import type { Agent } from "./define-agent.ts";

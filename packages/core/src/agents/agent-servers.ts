@@ -1,7 +1,7 @@
 /**
  * Which MCP servers an agent has, and what they bring.
  *
- * T145 An agent names a server, for all that was accepted of it, or one tool as `SERVER__TOOL`. What is not there stays missing, and the agent
+ * T-35 An agent names a server, for all that was accepted of it, or one tool as `SERVER__TOOL`. What is not there stays missing, and the agent
  *      is not run without it; what was accepted and cannot be used is told.
  */
 import { FaultError, type Tool } from "../vocab/index.ts";

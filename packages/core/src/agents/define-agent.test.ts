@@ -11,7 +11,7 @@ const hash = (text: string) => digest(text);
 const tool = (name: string, description = "Does it.") => defineTool({ name, description, input: z.strictObject({}), run: () => null });
 const plain: AgentDefinition = { name: "clerk", instructions: "Be brief.", model: "offline/echo", tools: [tool("b"), tool("a")] };
 
-test("A1 an agent is frozen, with every limit known", () => {
+test("A-1 an agent is frozen, with every limit known", () => {
   const agent = defineAgent({ ...plain, limits: { iterations: 3 } });
   expect(agent.limits).toEqual({ ...DEFAULT_LIMITS, iterations: 3 });
   expect(agent.tools.map(({ name }) => name)).toEqual(["a", "b"]);
@@ -35,7 +35,7 @@ test.each<[string, object]>([
   ['`groups` holds "two words"', { groups: ["ops", "two words"] }],
   ['`groups` holds "ops"', { groups: "ops" }],
   ["`modelOptions` is not plain JSON", { modelOptions: { at: new Date(0) } }],
-])("A1 %s is refused where it stands, with what to do", (detail, change) => {
+])("A-1 %s is refused where it stands, with what to do", (detail, change) => {
   const given: unknown = { ...plain, ...change };
   try {
     defineAgent(given as AgentDefinition);
@@ -63,12 +63,12 @@ test.each<[string, object]>([
   ["`retry` has no field `often`", { retry: { often: 1 } }],
   ["`retry.times` must be at most 20", { retry: { times: 21 } }],
   ["whose price is not known", { prices: { input: 1, output: 2 }, limits: { cents: 5 }, context: { kind: "summarise", model: "a/b" } }],
-])("B7 %s: refused where it stands, with what to do", (detail, change) => {
+])("B-5 %s: refused where it stands, with what to do", (detail, change) => {
   const given: unknown = { ...plain, ...change };
   expect(() => defineAgent(given as AgentDefinition)).toThrow(detail);
 });
 
-test("M122 what is put into Anthropic's cache counts a quarter more where nobody said what it costs", () => {
+test("M-18 what is put into Anthropic's cache counts a quarter more where nobody said what it costs", () => {
   const prices = { input: 4, output: 20 };
   expect(defineAgent({ ...plain, model: "anthropic/own", prices }).prices).toEqual({ ...prices, cacheWrite: 5 });
   expect(defineAgent({ ...plain, model: "anthropic/own", prices: { ...prices, cacheWrite: 4 } }).prices).toEqual({
@@ -78,7 +78,7 @@ test("M122 what is put into Anthropic's cache counts a quarter more where nobody
   expect(defineAgent({ ...plain, model: "openai/own", prices }).prices).toEqual(prices);
 });
 
-test("B7 a run that brings a limit on money is refused where the agent has a model of unknown price, the one for summaries too", () => {
+test("B-5 a run that brings a limit on money is refused where the agent has a model of unknown price, the one for summaries too", () => {
   const prices = { input: 1, output: 2 };
   const cents = { ...DEFAULT_LIMITS, cents: 5 };
   const named = defineAgent({ ...plain, prices, context: { kind: "summarise", model: "a/b" } });
@@ -96,12 +96,12 @@ test.each<[string, object]>([
   ["window has no `keep`", { context: { kind: "window", keep: 3 } }],
   ["`keep` must be", { context: { kind: "mask", keep: 0 } }],
   ["`model` is not", { context: { kind: "summarise", model: "cheap" } }],
-])("C4 C5 a plan for the conversation of which %s is refused", (detail, change) => {
+])("C-2 C-3 a plan for the conversation of which %s is refused", (detail, change) => {
   const given: unknown = { ...plain, ...change };
   expect(() => defineAgent(given as AgentDefinition)).toThrow(detail);
 });
 
-test("M75 M77 M80 prices: what the agent says, then the table, then nobody knows; a money limit needs them all", () => {
+test("M-8 M-18 prices: what the agent says, then the table, then nobody knows; a money limit needs them all", () => {
   const table = defineAgent({ ...plain, model: "anthropic/claude-opus-5", fallbacks: ["openai/gpt-5"], limits: { cents: 50 } });
   expect([table.prices, table.fallbacks]).toEqual([
     { input: 5, output: 25, cachedInput: 0.5, cacheWrite: 6.25 },
@@ -114,7 +114,7 @@ test("M75 M77 M80 prices: what the agent says, then the table, then nobody knows
   expect(own.digest(hash)).not.toBe(defineAgent({ ...plain, model: "a/b", prices: prices["a/b"] }).digest(hash));
 });
 
-test("M80 every price of the table has its day and its source", () => {
+test("M-18 every price of the table has its day and its source", () => {
   for (const [model, { prices, on, source }] of Object.entries(PRICE_TABLE)) {
     expect(model).toMatch(/^[a-z-]+\/\S+$/);
     expect(prices.input > 0 && prices.output > 0 && source.length > 10).toBe(true);
@@ -122,7 +122,7 @@ test("M80 every price of the table has its day and its source", () => {
   }
 });
 
-test("M122 a cached price is a price like any other: given, checked, kept", () => {
+test("M-18 a cached price is a price like any other: given, checked, kept", () => {
   const prices = { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 };
   expect(defineAgent({ ...plain, prices }).prices).toEqual(prices);
   for (const wrong of [
@@ -137,18 +137,18 @@ test.each([
   ["openrouter/anthropic/claude-sonnet-4.5", "anthropic/claude-sonnet-4-5"],
   ["openrouter/openai/gpt-5-mini", "openai/gpt-5-mini"],
   ["openrouter/google/gemini-2.5-flash", "google/gemini-2.5-flash"],
-])("M123 %s costs what its maker charges", (routed, known) => {
+])("M-18 %s costs what its maker charges", (routed, known) => {
   expect(defineAgent({ ...plain, model: routed }).prices).toEqual(PRICE_TABLE[known]?.prices);
 });
 
 test.each(["openrouter/openai/gpt-5-mini:free", "openrouter/nobody/m", "openrouter/__proto__/x", "anthropic/constructor", "ollama/gpt-4o"])(
-  "M123 M80 %s has no price",
+  "M-18 %s has no price",
   (model) => {
     expect(defineAgent({ ...plain, model }).prices).toBeNull();
   },
 );
 
-test("M124 a project's prices stand between the agent's own and the table", () => {
+test("M-18 a project's prices stand between the agent's own and the table", () => {
   const project = {
     ...NO_EQUIPMENT,
     prices: { "openai/gpt-5": { input: 1, output: 9 }, "a/b": { input: 4, output: 5 }, "a/c": { input: 6, output: 7 } },
@@ -163,7 +163,7 @@ test("M124 a project's prices stand between the agent's own and the table", () =
   ]);
 });
 
-test("B7 C5 prices and plans are kept as given, with what is left out filled in", () => {
+test("B-5 C-3 prices and plans are kept as given, with what is left out filled in", () => {
   const agent = defineAgent({ ...plain, prices: { input: 3, output: 15 }, limits: { cents: 50 }, context: { kind: "summarise" } });
   expect([agent.prices, agent.limits.cents, agent.context]).toEqual([
     { input: 3, output: 15 },
@@ -174,7 +174,7 @@ test("B7 C5 prices and plans are kept as given, with what is left out filled in"
   expect([defineAgent({ ...plain, model: "a/b" }).prices, defineAgent(plain).context]).toEqual([null, { kind: "window" }]);
 });
 
-test("A2 the digest covers name, instructions, model and options, limits, groups and tools, and nothing of their order", () => {
+test("A-1 the digest covers name, instructions, model and options, limits, groups and tools, and nothing of their order", () => {
   const of = (change: Partial<AgentDefinition>) => defineAgent({ ...plain, ...change }).digest(hash);
   const changes: Partial<AgentDefinition>[] = [
     {},
@@ -193,7 +193,7 @@ test("A2 the digest covers name, instructions, model and options, limits, groups
   expect(of({ groups: ["support", "ops", "ops"] })).toBe(of({ groups: ["ops", "support"] }));
 });
 
-test("A2 an agent's middleware is in order, by name, part of its digest; without any the digest is what it was", () => {
+test("A-1 an agent's middleware is in order, by name, part of its digest; without any the digest is what it was", () => {
   const [a, b] = ["a", "b"].map((name) => defineMiddleware({ name, userMessage: (text) => text }));
   if (a === undefined || b === undefined) throw new Error("there are two");
   const digests = [[], [a], [a, b], [b, a]].map((middleware) => defineAgent({ ...plain, middleware }).digest(hash));

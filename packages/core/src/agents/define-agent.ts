@@ -1,8 +1,7 @@
 /**
  * An agent is a definition: data and tools, frozen, with a digest that a session records.
  *
- * A1 An invalid definition is refused where it stands, with what to do, before anything runs.
- * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
+ * A-1 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
  */
 import {
   type BreakerSettings,
@@ -376,7 +375,7 @@ function withServers(own: readonly Tool[], brought: readonly Tool[], where: stri
 
 const isList = (given: readonly Tool[] | Readonly<Record<string, unknown>>): given is readonly Tool[] => Array.isArray(given);
 
-/** M60 by name: a tool of ours under its own name, or one of the AI SDK's, which gets the key as its name. */
+/** M-15 by name: a tool of ours under its own name, or one of the AI SDK's, which gets the key as its name. */
 function namedTools(given: Readonly<Record<string, Tool | AiTool>>, where: string): readonly Tool[] {
   if (typeof given !== "object" || given === null || "inputSchema" in given)
     throw invalid(where, "`tools` is not a list", "list what `defineTool` returned");
@@ -441,7 +440,7 @@ function fallbacksOf(given: readonly string[], model: string, where: string): re
   return given;
 }
 
-/** M80 what the agent says comes first, then the project, then the table of this version; what none of them knows is unknown, never zero. */
+/** M-18 what the agent says comes first, then the project, then the table of this version; what none of them knows is unknown, never zero. */
 function pricesOf(
   given: AgentDefinition["prices"] | null,
   project: Equipment["prices"],
@@ -455,7 +454,7 @@ function pricesOf(
   };
 }
 
-/** M122 Anthropic's cache is written to because we ask for it, and that costs a quarter more: whoever did not say so would pay more than is counted. */
+/** M-18 Anthropic's cache is written to because we ask for it, and that costs a quarter more: whoever did not say so would pay more than is counted. */
 const withWrites = (model: string, prices: Prices): Prices =>
   model.startsWith("anthropic/") && prices.cacheWrite === undefined
     ? Object.freeze({ ...prices, cacheWrite: prices.input * WRITING })

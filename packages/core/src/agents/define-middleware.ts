@@ -1,7 +1,7 @@
 /**
  * A middleware is the developer's own code, called at fixed points of every turn. It is trusted like the rest of the process, and held to its types all the same.
  *
- * H1 Each hook may return only what its stage lets it change; anything else does not type-check, and fails the turn at run time.
+ * H-1 Each hook may return only what its stage lets it change; anything else does not type-check, and fails the turn at run time.
  */
 import { FaultError, type Middleware } from "../vocab/index.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";

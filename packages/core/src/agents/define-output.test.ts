@@ -11,14 +11,14 @@ const plain = { name: "clerk", instructions: "Be brief." } as const;
 const made = (schema: Parameters<typeof outputOfRun>[0]) => outputOfRun(schema, undefined, "clerk", sha256);
 
 describe("what an agent answers with", () => {
-  test("M100 the type of the answer is known wherever the agent is", () => {
+  test("M-23 the type of the answer is known wherever the agent is", () => {
     const agent = defineAgent({ ...plain, output: z.object({ n: z.string().transform(Number) }) });
     expectTypeOf(agent).toExtend<Agent<{ n: number }>>();
     expectTypeOf(defineAgent({ ...plain, output: { type: "object" } })).toExtend<Agent<Json>>();
     expect(agent.output).toMatchObject({ wrapped: false, repairs: 2, schema: { type: "object", properties: { n: { type: "string" } } } });
   });
 
-  test("M100 it is part of what the agent is; one without is what it was", () => {
+  test("M-23 it is part of what the agent is; one without is what it was", () => {
     const without = defineAgent(plain).digest(sha256);
     const one = defineAgent({ ...plain, output: z.object({ n: z.int() }) }).digest(sha256);
     const other = defineAgent({ ...plain, output: z.object({ n: z.int() }), outputRepairs: 0 }).digest(sha256);
@@ -34,13 +34,13 @@ describe("what an agent answers with", () => {
       { anyOf: [{ type: "string" }, { type: "array", items: { $ref: "#" } }] },
       "refers to itself as a whole",
     ],
-  ])("M100 refused where it stands: %s", (_, output, why) => {
+  ])("M-23 refused where it stands: %s", (_, output, why) => {
     expect(() => defineAgent({ ...plain, output: output as z.ZodType })).toThrow(`agent \`clerk\`: `);
     expect(() => defineAgent({ ...plain, output: output as z.ZodType })).toThrow(why);
     expect(() => made(output as z.ZodType)).toThrow("this run of `clerk`: ");
   });
 
-  test("M106 by its JSON Schema alone it is what it is by itself, for what JSON Schema can say", () => {
+  test("M-23 by its JSON Schema alone it is what it is by itself, for what JSON Schema can say", () => {
     const output = made(z.union([z.strictObject({ kind: z.literal("a"), n: z.int() }), z.array(z.string())]));
     const values: readonly Json[] = [
       { value: { kind: "a", n: 1 } },
@@ -59,7 +59,7 @@ describe("what an agent answers with", () => {
     expect(values.map((value) => output.check(value).kind)).toEqual(["fits", "fits", "misfit", "misfit", "misfit", "misfit", "misfit"]);
   });
 
-  test("M116 an agent with tools on a model that has no calls is refused, with the setting to use", () => {
+  test("M-26 an agent with tools on a model that has no calls is refused, with the setting to use", () => {
     const look = defineTool({ name: "look", description: "x", input: { type: "object" }, run: () => null });
     for (const more of [{ tools: [look] }, { delegates: ["other"] }])
       expect(() => defineAgent({ ...plain, ...more, modelOptions: { tools: "none" } })).toThrow(/has no tool calls .* and it has tools/);

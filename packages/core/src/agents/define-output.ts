@@ -1,7 +1,7 @@
 /**
  * What a turn answers with, made from any schema. Providers and tools take objects: what is none is the field `value` of one.
  *
- * M100 an output is any Standard Schema that can describe itself, or a JSON Schema; one that could not be looked at whole is refused where
+ * M-23 an output is any Standard Schema that can describe itself, or a JSON Schema; one that could not be looked at whole is refused where
  *      it stands.
  */
 import {
@@ -58,7 +58,7 @@ export function outputOfRun(given: Schema, repairs: number | undefined, agent: s
   return withDigest(outputOf(given, repairs, refuse), hash);
 }
 
-/** M106 by the journal alone: what its JSON Schema says is looked at whole, or nothing is delivered. */
+/** M-23 by the journal alone: what its JSON Schema says is looked at whole, or nothing is delivered. */
 export function checkBySpec({ schema, wrapped }: OutputSpec, value: Json): CheckedOutput {
   const made = fromJsonSchema(schema);
   if (made.kind === "refused")

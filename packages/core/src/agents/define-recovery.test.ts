@@ -19,7 +19,7 @@ const detailOf = (work: () => unknown): string => {
   }
 };
 
-test("F26 short words, lists and defaults are read; the tool's own word wins over its agent's", () => {
+test("F-2 short words, lists and defaults are read; the tool's own word wins over its agent's", () => {
   const { tools } = agent({
     recover: ["retry", "escalate"],
     tools: [tool("b", { recover: "stop" }), tool("c"), tool("d", { recover: () => "stop" })],
@@ -34,7 +34,7 @@ test("F26 short words, lists and defaults are read; the tool's own word wins ove
   expect(slow).toEqual([{ kind: "retry", times: 3, backoffMs: 20_000, maxBackoffMs: 20_000 }]);
 });
 
-test("F26 a breaker's settings are the tool's own, else its agent's, else the defaults", () => {
+test("F-2 a breaker's settings are the tool's own, else its agent's, else the defaults", () => {
   const { tools, breaker } = agent({ breaker: { failures: 9 }, tools: [tool("b", { breaker: { probes: 1 } }), tool("c")] });
   expect([breaker, ...tools.map((t) => t.breaker)]).toEqual([
     { ...DEFAULT_BREAKER, failures: 9 },
@@ -43,7 +43,7 @@ test("F26 a breaker's settings are the tool's own, else its agent's, else the de
   ]);
 });
 
-test("F26 what makes no sense is refused where it stands, and says why", () => {
+test("F-2 what makes no sense is refused where it stands, and says why", () => {
   const bad: readonly (readonly [unknown, string])[] = [
     ["shrug", "`recover`: `shrug` is no strategy"],
     [[], "an empty list says nothing"],
@@ -67,7 +67,7 @@ test("F26 what makes no sense is refused where it stands, and says why", () => {
   expect(detailOf(() => tool("b", { server: "two words" }))).toContain("`server`");
 });
 
-test("F26 what an agent does about failures is part of its digest", () => {
+test("F-2 what an agent does about failures is part of its digest", () => {
   const hash = (text: string) => text as never;
   const digests = [agent({}), agent({ breaker: { failures: 9 } })].map((a) => a.digest(hash));
   const plans = [undefined, "stop"].map((recover) =>

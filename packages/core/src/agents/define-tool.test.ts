@@ -59,7 +59,7 @@ const standard = (validate: (value: unknown) => unknown): StandardSchema => {
 };
 
 describe("definition", () => {
-  test("T1 what is not said is the strictest: once, execute, untrusted, the tool itself", () => {
+  test("T-1 what is not said is the strictest: once, execute, untrusted, the tool itself", () => {
     const tool = defineTool(plain);
     expect(tool).toMatchObject({
       repeat: "once",
@@ -74,7 +74,7 @@ describe("definition", () => {
   });
 
   test.each(["", "a b", "a\u0000b", "r\u0435ad", "look\n", "\u202elook", "a".repeat(65), "a.b", "look\u200b"])(
-    "T1 the name %j is refused",
+    "T-1 the name %j is refused",
     (name) => {
       const message = refusal(() => defineTool({ ...plain, name }));
       expect(message).toMatch(/^[\x20-\x7e]*$/); // and nothing of it reaches a terminal as it is
@@ -82,11 +82,11 @@ describe("definition", () => {
     },
   );
 
-  test("T1 the longest name is taken", () => {
+  test("T-1 the longest name is taken", () => {
     expect(defineTool({ ...plain, name: "A-z_9".padEnd(64, "x") }).name).toHaveLength(64);
   });
 
-  test("T1 a misspelt field is refused and the known ones are named", () => {
+  test("T-1 a misspelt field is refused and the known ones are named", () => {
     const misspelt = { ...plain, timeout: 5 };
     expect(refusal(() => defineTool(misspelt))).toMatch(/no field `timeout`.*timeoutMs/);
   });
@@ -104,19 +104,19 @@ describe("definition", () => {
     ["input", { input: "text" }],
     ["output", { output: 5 }],
     ["resource", { resource: "File" }],
-  ])("T1 a bad %s is refused by name", (field, change) => {
+  ])("T-1 a bad %s is refused by name", (field, change) => {
     const given: unknown = { ...plain, ...change };
     expect(refusal(() => defineTool(given as typeof plain))).toContain(field);
   });
 
-  test("T4 a reconcile tool brings a reconcile function, and no other may", () => {
+  test("T-5 a reconcile tool brings a reconcile function, and no other may", () => {
     const reconcile = async (): Promise<Reconciled> => ({ kind: "did-not-happen" });
     expect(refusal(() => defineTool({ ...plain, repeat: "reconcile" }))).toContain("needs a `reconcile` function");
     expect(refusal(() => defineTool({ ...plain, reconcile }))).toContain("needs `repeat: reconcile`");
     expect(defineTool({ ...plain, repeat: "reconcile", reconcile }).reconcile).not.toBeNull();
   });
 
-  test("T2 arguments of `run` and `resource` have the type of the schema", () => {
+  test("T-2 arguments of `run` and `resource` have the type of the schema", () => {
     defineTool({ ...plain, resource: ({ path }) => ({ type: "File", id: path.toUpperCase() }), run: ({ path }) => path.length });
     // @ts-expect-error there is no such argument
     defineTool({ ...plain, run: ({ file }) => file });
@@ -127,34 +127,34 @@ describe("definition", () => {
 });
 
 describe("schemas", () => {
-  test("T2 the model is shown what the schema takes, without the dialect", () => {
+  test("T-2 the model is shown what the schema takes, without the dialect", () => {
     const tool = defineTool({ ...plain, input: z.strictObject({ path: z.string().describe("Where."), depth: z.int().min(1).default(2) }) });
     expect(tool.inputSchema).toMatchObject({ type: "object", required: ["path"], additionalProperties: false });
     expect(tool.inputSchema).not.toHaveProperty("$schema");
     expect(tool.check({ path: "a" })).toEqual({ kind: "valid", args: { path: "a", depth: 2 } });
   });
 
-  test("T2 issues name the path and what is wrong", () => {
+  test("T-2 issues name the path and what is wrong", () => {
     const tool = defineTool({ ...plain, input: z.strictObject({ to: z.array(z.strictObject({ mail: z.string() })) }) });
     expect(issues(tool, { to: [{ mail: 5 }] })).toEqual(["to[0].mail: invalid input: expected string, received number"]);
     expect(issues(tool, { to: [], cc: 1 })).toEqual(['unrecognized key: "cc"']);
     expect(issues(tool, { to: Array.from({ length: 40 }, () => ({ mail: 1 })) })).toHaveLength(11);
   });
 
-  test.each([null, 5, "text", [], true])("T2 arguments that are %j are invalid", (args) => {
+  test.each([null, 5, "text", [], true])("T-2 arguments that are %j are invalid", (args) => {
     expect(issues(defineTool(plain), args)).toHaveLength(1);
     expect(issues(defineTool({ ...plain, input: { type: "object" } }), args)).toHaveLength(1);
     expect(issues(defineTool({ ...plain, input: standard((value) => ({ value })) }), args)).toEqual(["arguments must be an object"]);
   });
 
-  test("T2 a schema that answers asynchronously is invalid, and its rejection harms nobody", async () => {
+  test("T-2 a schema that answers asynchronously is invalid, and its rejection harms nobody", async () => {
     const slow = defineTool({ ...plain, input: z.strictObject({ path: z.string().refine(async () => true) }) });
     expect(issues(slow, { path: "a" })[0]).toContain("asynchronously");
     const rejecting = defineTool({ ...plain, input: standard(async () => Promise.reject(new Error("late"))) });
     expect(issues(rejecting, {})[0]).toContain("asynchronously");
   });
 
-  test("T2 a schema that throws, or whose result is not JSON, is invalid", () => {
+  test("T-2 a schema that throws, or whose result is not JSON, is invalid", () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     for (const value of [{ at: new Date(0) }, { n: Number.NaN }, { n: 1n }, { f: () => 1 }, circle, { m: new Map() }, { l: [undefined] }])
@@ -169,7 +169,7 @@ describe("schemas", () => {
     });
   });
 
-  test("T2 what was checked cannot change afterwards", () => {
+  test("T-2 what was checked cannot change afterwards", () => {
     const inner = { path: ["a"] };
     const checked = defineTool({ ...plain, input: standard(() => ({ value: inner })) }).check({});
     inner.path.push("b");
@@ -177,7 +177,7 @@ describe("schemas", () => {
     expect(checked.kind === "valid" && Object.isFrozen(checked.args.path)).toBe(true);
   });
 
-  test("T2 a call whose resource cannot be named is invalid", () => {
+  test("T-2 a call whose resource cannot be named is invalid", () => {
     const nameless = defineTool({ ...plain, resource: ({ path }) => ({ type: "File", id: path }) });
     expect(issues(nameless, { path: "" })[0]).toContain("what the call touches cannot be told");
     const throwing = defineTool({
@@ -190,14 +190,14 @@ describe("schemas", () => {
     expect(issues(defineTool({ ...plain, resource: () => ({ type: 'File"::', id: "x" }) }), { path: "a" })).toHaveLength(1);
   });
 
-  test("T2 what a call touches is a type and an id, and nothing else of what the function returned", () => {
+  test("T-2 what a call touches is a type and an id, and nothing else of what the function returned", () => {
     const given = { type: "File", id: "a", owner: "root" };
     const touched = defineTool({ ...plain, resource: () => given }).resource({ path: "a" });
     given.id = "b";
     expect(touched).toEqual({ type: "File", id: "a" });
   });
 
-  test("T3 a schema that cannot be described to a model is refused at definition", () => {
+  test("T-3 a schema that cannot be described to a model is refused at definition", () => {
     expect(refusal(() => defineTool({ ...plain, input: z.strictObject({ at: z.date() }) }))).toContain("Date cannot be represented");
     expect(refusal(() => defineTool({ ...plain, input: z.string() }))).toContain("must describe an object");
     const mute: unknown = { "~standard": { version: 1, vendor: "mute", validate: () => ({ value: {} }) } };
@@ -212,7 +212,7 @@ describe("JSON Schema", () => {
       input: { type: "object", properties, required: Object.keys(properties), additionalProperties: false, ...rest },
     });
 
-  test("T3 what is taken is enforced", () => {
+  test("T-3 what is taken is enforced", () => {
     const address = {
       type: "object",
       properties: { city: { type: "string", minLength: 2 } },
@@ -254,7 +254,7 @@ describe("JSON Schema", () => {
     ["OpenAPI's nullable", { type: "string", nullable: true }],
     ["an argument named __proto__", JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}')],
     ["a draft-04 bound", { type: "number", minimum: 1, exclusiveMinimum: true }],
-  ])("T3 %s is refused with its place", (_, schema) => {
+  ])("T-3 %s is refused with its place", (_, schema) => {
     expect(refusal(() => taking({ a: schema }))).toMatch(/`input` cannot be enforced: at `properties\.a/);
   });
 
@@ -265,11 +265,11 @@ describe("JSON Schema", () => {
     ["a condition", { if: { type: "string" }, else: false }],
     ["an unknown type", { type: "date" }],
     ["a broken pattern", { type: "string", pattern: "(" }],
-  ])("T3 %s is refused", (_, schema) => {
+  ])("T-3 %s is refused", (_, schema) => {
     expect(refusal(() => taking({ a: schema }))).toContain("`input` cannot be enforced");
   });
 
-  test("T3 two tools may use the same $id", () => {
+  test("T-3 two tools may use the same $id", () => {
     const input = { $id: "https://example.test/in", type: "object", properties: { a: { type: "string", description: "A." } } };
     expect([defineTool({ ...plain, input }).check({}).kind, defineTool({ ...plain, input }).check({ a: 1 }).kind]).toEqual([
       "valid",
@@ -281,13 +281,13 @@ describe("JSON Schema", () => {
 describe("output", () => {
   const output = z.object({ text: z.string() });
 
-  test("T5 an output that fits is what the schema made of it", async () => {
+  test("T-3 an output that fits is what the schema made of it", async () => {
     const tool = defineTool({ ...plain, output, run: async () => ({ text: "hi", secret: "s" }) });
     expect(await tool.run({ path: "a" }, context())).toEqual({ text: "hi" });
     expect(await defineTool({ ...plain, run: () => undefined }).run({ path: "a" }, context())).toBeNull();
   });
 
-  test("T5 an output that does not fit leaves the call done, withheld and noted", async () => {
+  test("T-3 an output that does not fit leaves the call done, withheld and noted", async () => {
     const wrong: unknown = { text: 5, secret: "hunter2" };
     const notes: [string, Json][] = [];
     const got = await defineTool({ ...plain, output, run: () => wrong as { text: string } }).run({ path: "a" }, context(notes));
@@ -296,7 +296,7 @@ describe("output", () => {
     expect(notes).toEqual([["output-withheld", { issues: ["text: invalid input: expected string, received number"] }]]);
   });
 
-  test("T5 an output that is not JSON leaves the call done too", async () => {
+  test("T-3 an output that is not JSON leaves the call done too", async () => {
     for (const value of [new Date(0), { n: Number.POSITIVE_INFINITY }, () => 1, Symbol("s"), { l: [1n] }]) {
       const odd: unknown = value;
       const notes: [string, Json][] = [];
@@ -305,14 +305,14 @@ describe("output", () => {
     }
   });
 
-  test("T5 what the tool throws is the tool's own failure", async () => {
+  test("T-3 what the tool throws is the tool's own failure", async () => {
     const run = () => {
       throw new Error("disk full");
     };
     await expect(defineTool({ ...plain, run }).run({ path: "a" }, context())).rejects.toThrow("disk full");
   });
 
-  test("T4 what `reconcile` answers is held to its three words, and its output to the schema", async () => {
+  test("T-5 what `reconcile` answers is held to its three words, and its output to the schema", async () => {
     const answering = (answer: unknown) =>
       defineTool({
         ...plain,
@@ -333,11 +333,11 @@ describe("toolbox", () => {
   const a = defineTool({ ...plain, name: "a" });
   const b = defineTool({ ...plain, name: "b" });
 
-  test("T1 the same name twice is a fault", () => {
+  test("T-1 the same name twice is a fault", () => {
     expect(() => toolbox([a, b, a], hash)).toThrow("two tools are named `a`");
   });
 
-  test("T1 the order of definition leaves no trace", () => {
+  test("T-1 the order of definition leaves no trace", () => {
     const [one, other] = [toolbox([a, b], hash), toolbox([b, a], hash)];
     expect(one.digest).toBe(other.digest);
     expect(other.offered.map((tool) => tool.name)).toEqual(["a", "b"]);
@@ -353,7 +353,7 @@ describe("toolbox", () => {
     ["labels", { labels: [] }],
     ["endsTurn", { endsTurn: true }],
     ["timeoutMs", { timeoutMs: 5 }],
-  ])("A2 another %s is another digest", (_, change) => {
+  ])("A-1 another %s is another digest", (_, change) => {
     expect(toolbox([defineTool({ ...plain, name: "a", ...change })], hash).digest).not.toBe(toolbox([a], hash).digest);
   });
 });

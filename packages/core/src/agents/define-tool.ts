@@ -2,12 +2,9 @@
  * Tools as people write them, made into tools as the loop knows them. What is not said is the strictest thing it could mean:
  * `once`, `execute`, `untrusted`, the tool itself as what it touches.
  *
- * T1 A name is 1 to 64 of A-Z a-z 0-9 _ -, and unique in its toolbox.
- * T2 Arguments are checked before anything is decided: `check` answers with plain, frozen JSON or with readable issues, never throws, never waits.
- * T3 A schema that cannot be enforced whole is refused at definition.
- * T4 A `reconcile` tool brings a `reconcile` function; no other may.
- * T5 An output that does not fit leaves the call `done`: the effect took place, and `failed` would invite another. The output is withheld,
+ * T-3 An output that does not fit leaves the call `done`: the effect took place, and `failed` would invite another. The output is withheld,
  *    the model is told so, and a note says why.
+ * Rules: T-1, T-2, T-5.
  */
 import {
   type BreakerSettings,
@@ -248,7 +245,7 @@ function checkedResource(given: Resource, types: readonly string[]): Resource {
   return Object.freeze({ type, id });
 }
 
-/** T5. */
+/** T-3. */
 function fitting(returned: unknown, schema: StandardSchema | null, context: ToolContext): Json {
   const value = returned === undefined ? null : returned;
   const plain = toJson(value);

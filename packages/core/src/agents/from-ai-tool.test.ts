@@ -25,7 +25,7 @@ const weather = tool({
   execute: async ({ place, days }, { toolCallId, abortSignal }) => ({ place, days, toolCallId, stopped: abortSignal?.aborted ?? null }),
 });
 
-test("M60 an AI SDK tool is a tool of ours, with the strictest of what it does not say", async () => {
+test("M-15 an AI SDK tool is a tool of ours, with the strictest of what it does not say", async () => {
   const made = fromAiTool("weather", weather);
   expect(made).toMatchObject({
     name: "weather",
@@ -40,7 +40,7 @@ test("M60 an AI SDK tool is a tool of ours, with the strictest of what it does n
   expect(await made.run({ place: "Ulm", days: 2 }, context)).toEqual({ place: "Ulm", days: 2, toolCallId: context.key, stopped: false });
 });
 
-test("M60 its settings may say more, and nothing less is enforced", () => {
+test("M-15 its settings may say more, and nothing less is enforced", () => {
   const made = fromAiTool("weather", weather, {
     repeat: "read",
     effects: ["read", "network"],
@@ -52,7 +52,7 @@ test("M60 its settings may say more, and nothing less is enforced", () => {
   expect(made.resource({ place: "Ulm", days: 1 })).toEqual({ type: "Place", id: "Ulm" });
 });
 
-test("M60 its schema may be a JSON Schema of the SDK's, checked whole; its results may come one after the other", async () => {
+test("M-15 its schema may be a JSON Schema of the SDK's, checked whole; its results may come one after the other", async () => {
   const schema = jsonSchema<{ n: number }>({
     $schema: "http://json-schema.org/draft-07/schema#",
     type: "object",
@@ -87,17 +87,17 @@ test.each([
   ["makes its JSON Schema later", { ...plain, inputSchema: { jsonSchema: Promise.resolve({}) } }],
   ["must describe an object", { ...plain, inputSchema: z.string() }],
   ["it is no tool", null],
-])("M61 what would run past the gate or lose a safeguard is refused: %s (%#)", (why, given) => {
+])("M-15 what would run past the gate or lose a safeguard is refused: %s (%#)", (why, given) => {
   expect(() => fromAiTool("t", given as AiTool)).toThrow(why);
 });
 
-test("M61 a policy may take over where the tool would have asked itself", () => {
+test("M-15 a policy may take over where the tool would have asked itself", () => {
   expect(fromAiTool("t", { ...plain, needsApproval: true }, { approval: "policy" }).name).toBe("t");
 });
 
-describe("M60 agents", () => {
+describe("M-15 agents", () => {
   const own = defineTool({ name: "own", description: "x", input: z.object({}), run: () => null });
-  test("M60 an agent takes tools by name, of either kind", () => {
+  test("M-15 an agent takes tools by name, of either kind", () => {
     const agent = defineAgent({ name: "a", instructions: "x", tools: { weather, own } });
     expect(agent.tools.map(({ name, repeat }) => [name, repeat])).toEqual([
       ["own", "once"],
@@ -106,7 +106,7 @@ describe("M60 agents", () => {
     expect(() => defineAgent({ name: "a", instructions: "x", tools: { other: own } })).toThrow("`tools.other` is the tool `own`");
   });
 
-  test("M63 an agent that names no model gets the offline one, and a warning", () => {
+  test("M-19 an agent that names no model gets the offline one, and a warning", () => {
     const agent = defineAgent({ name: "a", instructions: "x" });
     expect(agent.model).toBe("offline/echo");
     expect(agent.warnings).toEqual([expect.stringContaining("it names no model")]);

@@ -1,8 +1,8 @@
 /**
  * Tools of the AI SDK (`tool({ … })`) as tools of ours. The SDK's object says nothing of effects or of repeats, so it gets the strictest of both.
  *
- * M60 An AI SDK tool is taken with its name, description, schema and `execute`; it is `once`, `execute`, `untrusted`, unless its settings say more.
- * M61 What would run past the gate, or lose a safeguard on the way, is refused with the reason: a tool that the provider runs, one without
+ * M-15 An AI SDK tool is taken with its name, description, schema and `execute`; it is `once`, `execute`, `untrusted`, unless its settings say more.
+ * M-15 What would run past the gate, or lose a safeguard on the way, is refused with the reason: a tool that the provider runs, one without
  *     `execute`, one whose `needsApproval` no policy has taken over, one that keeps part of its result from the model (`toModelOutput`).
  */
 import { FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "../vocab/index.ts";

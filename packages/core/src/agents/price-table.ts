@@ -1,6 +1,6 @@
 /**
  * What models cost, as their makers or whoever quotes them said on a day: currency is the US dollar, per million tokens. An agent's `prices` come first.
- * M80 Only what was found is here, and only models with one price whatever the request's length; what is not here has no price, and never the price zero; the offline model's is zero.
+ * M-18 Only what was found is here, and only models with one price whatever the request's length; what is not here has no price, and never the price zero; the offline model's is zero.
  * Prices change: look at `on` and `source` before you trust one with money. A cached price that was not found is left out: such input counts in full.
  */
 import type { Prices } from "../vocab/index.ts";
@@ -84,10 +84,10 @@ export const PRICE_TABLE: Readonly<Record<string, TablePrice>> = Object.freeze({
 });
 
 /**
- * M123 OpenRouter passes on what the maker charges, and names the models a little otherwise: `anthropic/claude-sonnet-4.5` is `claude-sonnet-4-5`. A name with
+ * M-18 OpenRouter passes on what the maker charges, and names the models a little otherwise: `anthropic/claude-sonnet-4.5` is `claude-sonnet-4-5`. A name with
  * a variant (`:free`, `:nitro`, …) has another price, which nobody here knows.
  */
-/** M564 it runs in this process: it is free, and that is known. */
+/** M-2 it runs in this process: it is free, and that is known. */
 const OFFLINE = entry({ input: 0, output: 0 }, "2026-11-16", "this package: the offline model runs in the same process");
 
 export function tablePrice(model: string): TablePrice | null {

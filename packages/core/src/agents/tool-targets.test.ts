@@ -7,7 +7,7 @@ import type { AimsGiven } from "./tool-targets.ts";
 const input = z.strictObject({ to: z.string(), body: z.string(), __odd: z.string().optional() });
 const make = (aims: AimsGiven) => defineTool({ name: "send", description: "sends", input, ...aims, run: () => null });
 
-test("T10 a target names an argument, its kind, and where it may be known; a kind has sets of its own unless others are named", () => {
+test("T-4 a target names an argument, its kind, and where it may be known; a kind has sets of its own unless others are named", () => {
   expect(make({ targets: { to: "recipient" } }).targets).toEqual({ to: { kind: "recipient", known: ["people", "domains"], of: null } });
   expect(make({ targets: { to: { kind: "account", known: ["vendors"] } } }).targets).toEqual({
     to: { kind: "account", known: ["vendors"], of: null },
@@ -28,7 +28,7 @@ test("T10 a target names an argument, its kind, and where it may be known; a kin
   for (const [given, detail] of wrong) expect(() => make(given)).toThrow(detail);
 });
 
-test("T11 what a tool aims at is part of what it is: another target is another tool, and one that says nothing is as it was", () => {
+test("T-4 what a tool aims at is part of what it is: another target is another tool, and one that says nothing is as it was", () => {
   const plain = toolFacts(make({}));
   expect(Object.keys(plain).some((key) => ["targets", "outgoing", "learns", "names", "markup"].includes(key))).toBe(false);
   const aimed = make({ targets: { to: "recipient" }, outgoing: ["body"], learns: [{ set: "people", from: "to" }], markup: "keep" });

@@ -1,4 +1,4 @@
-/** What a tool says of its aims: targets, text that leaves, what is learnt from it, what things are called (T10, T11). */
+/** What a tool says of its aims: targets, text that leaves, what is learnt from it, what things are called (T-4). */
 import {
   type FaultError,
   type JsonObject,

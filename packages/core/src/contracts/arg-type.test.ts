@@ -120,18 +120,18 @@ const BAD: readonly Row[] = [
 ];
 
 describe("types", () => {
-  test.each(GOOD)("T51 %s takes %j", (type, given, more, value, text) => {
+  test.each(GOOD)("T-18 %s takes %j", (type, given, more, value, text) => {
     expect(taken(type, given, more)).toEqual([value, text]);
     expect(taken(type, value, more)).toEqual([value, text]); // checked again, it is the same
   });
-  test.each(BAD.map(([type, given, more = {}]) => ({ type, given, more })))("T51 $type does not take $given", ({ type, given, more }) =>
+  test.each(BAD.map(([type, given, more = {}]) => ({ type, given, more })))("T-18 $type does not take $given", ({ type, given, more }) =>
     expect(taken(type, given, more)).toBeNull(),
   );
-  test("T51 every type has a value that it takes and one that it does not", () => {
+  test("T-18 every type has a value that it takes and one that it does not", () => {
     expect(ARG_TYPES.filter((type) => !GOOD.some(([t]) => t === type) || !BAD.some(([t]) => t === type))).toEqual([]);
   });
 
-  test("T405 a number is shown to the model as one, with its bounds, and begins an option only where it may be negative", () => {
+  test("T-15 a number is shown to the model as one, with its bounds, and begins an option only where it may be negative", () => {
     const made = (x: object) => contract({ args: { x: { type: "number", required: true, ...x } }, command: { template: "scale {x}" } });
     const bounded = { min_float: -0.5, max_float: 1.5, default: "0.25" };
     expect(made(bounded).inputSchema).toMatchObject({ properties: { x: { type: "number", minimum: -0.5, maximum: 1.5, default: 0.25 } } });
@@ -144,14 +144,14 @@ describe("types", () => {
     expect([share.check({ x: 0.5 }, WORLD).kind, share.check({ x: 1.5 }, WORLD).kind]).toEqual(["valid", "invalid"]);
   });
 
-  test("T405 a manifest that only checks arguments is refused by name: it would run nothing", () => {
+  test("T-15 a manifest that only checks arguments is refused by name: it would run nothing", () => {
     expect(issues({ tool: { dispatch: "callback" }, args: {}, command: { template: "echo" } })).toEqual([
       "tool.dispatch: a manifest that only checks arguments runs nothing here",
     ]);
     expect(issues({ tool: { dispatch: "exec" }, args: {}, command: { template: "echo" } })).toEqual([]);
   });
 
-  test("T54 a path is what it leads to, and stays below the project's folder", () => {
+  test("T-18 a path is what it leads to, and stays below the project's folder", () => {
     expect([taken("path", "a/./b/../c"), taken("path", "link"), taken("path", "~/x"), taken("path", "..")]).toEqual([
       ["a/c", "/project/a/c"],
       null,
@@ -160,7 +160,7 @@ describe("types", () => {
     ]);
   });
 
-  test("T55 an address is decided by its parsed host, and passed on as it was parsed", () => {
+  test("T-20 an address is decided by its parsed host, and passed on as it was parsed", () => {
     const c = contract({ args: { u: { type: "url", required: true, scope_check: true } }, command: { template: "curl {u}" } });
     const said = (u: string) => {
       const checked = c.check({ u }, WORLD);
@@ -175,7 +175,7 @@ describe("types", () => {
 
 describe("definitions", () => {
   const command = { template: "echo {x}" };
-  test("T56 free text that feeds a decision is refused, with what to use instead", () => {
+  test("T-18 free text that feeds a decision is refused, with what to use instead", () => {
     for (const type of ["string", "agent_summary", "msf_options"])
       expect(issues({ args: { x: { type, feeds_decision: true } }, command })).toEqual([
         "args.x.feeds_decision: `x` is free text, and no decision may hang on it",
@@ -199,9 +199,9 @@ describe("definitions", () => {
     [{ type: "string", sanitise: ["injection"] }, "args.x.sanitise"],
     [{ type: "string", sanitize: ["html"] }, "args.x.sanitize"],
     [{ type: "port", sanitize: ["text"] }, "args.x.sanitize"],
-  ])("T47 %j is refused", (x, where) => expect(issues({ args: { x }, command }).join()).toContain(where));
+  ])("T-15 %j is refused", (x, where) => expect(issues({ args: { x }, command }).join()).toContain(where));
 
-  test("T51 what is not given is its default, or is not there; a required one is missed", () => {
+  test("T-18 what is not given is its default, or is not there; a required one is missed", () => {
     const c = contract({
       args: {
         x: { type: "string", required: true },

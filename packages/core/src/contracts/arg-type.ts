@@ -2,10 +2,9 @@
  * The argument types of manifests: what each takes, as JSON, and the one text that goes into a template. A value is trimmed, brought into one
  * form, and refused when it is anything else; what was decided on is what runs.
  *
- * T51 every type refuses what is not of it; shell characters and control characters are refused in texts; what is not given is not checked
+ * T-18 every type refuses what is not of it; shell characters and control characters are refused in texts; what is not given is not checked
  *     because it is not there.
- * T54 a path is resolved through its links and stays below the project's folder, outside what is protected.
- * T55 an address (`url`) is parsed once: its host is compared, its scheme is one of those allowed, and it holds no name or password.
+ * T-20 an address (`url`) is parsed once: its host is compared, its scheme is one of those allowed, and it holds no name or password.
  */
 import type { Json } from "../vocab/index.ts";
 import { readPattern } from "../vocab/text/pattern.ts";

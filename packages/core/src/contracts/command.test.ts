@@ -16,12 +16,12 @@ describe("templates", () => {
     ["echo  two   blanks\t{x}", ["echo", "two", "blanks", "a b"]],
     ["echo '' {x} \"\"", ["echo", "", "a b", ""]],
     ["echo {{x}} {x}{x}", ["echo", "{x}", "a ba b"]],
-  ])("T49 %s is split before a value goes in", (template, expected) => {
+  ])("T-17 %s is split before a value goes in", (template, expected) => {
     expect(argv(contract({ args: { x: { ...text, required: true } }, command: { template } }), { x: "a b" })).toEqual(expected);
   });
 
   test.each(["a b", "a' 'b", 'a" "b', "a\\ b", "x -o /etc/passwd", "--output=x a", "{y}", "{_scan_id}", "$(id)", "a\nb", "'", "\\"])(
-    "T49 %j is one item, whatever it holds",
+    "T-17 %j is one item, whatever it holds",
     (x) => {
       const c = contract({
         args: { x: { ...free, required: true, option: true }, y: { ...text, default: "other" } },
@@ -31,17 +31,17 @@ describe("templates", () => {
     },
   );
 
-  test("T49 a bare placeholder whose argument is not given leaves nothing behind; a quoted one is an empty item", () => {
+  test("T-17 a bare placeholder whose argument is not given leaves nothing behind; a quoted one is an empty item", () => {
     const c = contract({ args: { x: text }, command: { template: "echo {x} '{x}' -a={x} end" } });
     expect(argv(c, {})).toEqual(["echo", "", "-a=", "end"]);
   });
 
-  test("T49 the array form is taken item by item", () => {
+  test("T-17 the array form is taken item by item", () => {
     const c = contract({ args: { x: { ...text, required: true } }, command: { exec: ["curl", "-H", "X-A: {x} 'b'", "{x}", "{{x}}"] } });
     expect(argv(c, { x: "1 2" })).toEqual(["curl", "-H", "X-A: 1 2 'b'", "1 2", "{x}"]);
   });
 
-  test("T50 a value never begins an option, unless the manifest says so", () => {
+  test("T-17 a value never begins an option, unless the manifest says so", () => {
     const c = contract({
       args: { x: { ...text, required: true }, n: { type: "integer", min: -5 }, m: { type: "integer" }, o: { ...text, option: true } },
       command: { template: "tool {x} {n} {m} {o}" },
@@ -52,7 +52,7 @@ describe("templates", () => {
     expect(argv(c, { x: "a-b", n: -1, o: "-v" })).toEqual(["tool", "a-b", "-1", "-v"]);
   });
 
-  test("T50 nor behind something empty of the manifest's own; a smallest value makes no text a number", () => {
+  test("T-17 nor behind something empty of the manifest's own; a smallest value makes no text a number", () => {
     const c = contract({ args: { b: { ...text, required: true } }, command: { template: "tool {pre}{b}", defaults: { pre: "" } } });
     expect(argv(c, { b: "rf" })).toEqual(["tool", "rf"]);
     expect(argv(c, { b: "-rf" })).toBe("`b` begins with a dash, and would be an option");
@@ -66,7 +66,7 @@ describe("templates", () => {
     expect(argv(least, { b: "-rf" })).toContain("begins with a dash");
   });
 
-  test("T50 nor by what is left out before a dash of the manifest's own", () => {
+  test("T-17 nor by what is left out before a dash of the manifest's own", () => {
     const c = contract({ args: { a: text, b: { ...text, required: true } }, command: { template: "tool {a}-{b}" } });
     expect(argv(c, { a: "x", b: "rf" })).toEqual(["tool", "x-rf"]);
     expect(argv(c, { b: "rf" })).toContain("begins with a dash");
@@ -87,9 +87,9 @@ describe("templates", () => {
     ["node --eval={x}", "a value would become a program"],
     ["timeout 5 sh -c {x}", "a value would become a program"],
     ["nice -n 5 /usr/bin/python3 -c {x}", "a value would become a program"],
-  ])("T57 %s is refused", (template, why) => expect(issues({ args: { x: text }, command: { template } }).join()).toContain(why));
+  ])("T-17 %s is refused", (template, why) => expect(issues({ args: { x: text }, command: { template } }).join()).toContain(why));
 
-  test("T57 an interpreter with a fixed program takes values as arguments", () => {
+  test("T-17 an interpreter with a fixed program takes values as arguments", () => {
     expect(argv(contract({ args: { x: text }, command: { template: "python3 -c 'import sys' {x}" } }), { x: "1" })).toEqual([
       "python3",
       "-c",
@@ -98,7 +98,7 @@ describe("templates", () => {
     ]);
   });
 
-  test("T57 `binary` and the template name the same program", () => {
+  test("T-17 `binary` and the template name the same program", () => {
     expect(issues({ tool: { binary: "nmap" }, command: { template: "ncat x" } })).toEqual([
       "command.template: it runs `ncat`, and `binary` says `nmap`",
     ]);
@@ -126,7 +126,7 @@ const SCAN = {
 };
 
 describe("mappings and conditionals", () => {
-  test("T49 a mapping contributes the items it has in the manifest", () => {
+  test("T-17 a mapping contributes the items it has in the manifest", () => {
     const c = contract(SCAN);
     expect(argv(c, { target: "10.0.0.2", scan_type: "service" })).toEqual([
       "nmap",
@@ -140,7 +140,7 @@ describe("mappings and conditionals", () => {
     ]);
   });
 
-  test("T57 a conditional is there when it holds, where its name stands, else at the end", () => {
+  test("T-17 a conditional is there when it holds, where its name stands, else at the end", () => {
     const c = contract(SCAN);
     const at = { target: "10.0.0.2", scan_type: "ping" };
     expect(argv(c, { ...at, user: "ann b", port: 22 })).toEqual([
@@ -161,7 +161,7 @@ describe("mappings and conditionals", () => {
     expect(argv(c, { ...at, user: "-x" })).toContain("begins with a dash");
   });
 
-  test("T57 a mapping must cover what is allowed, and belong to an argument", () => {
+  test("T-17 a mapping must cover what is allowed, and belong to an argument", () => {
     const { command } = SCAN;
     expect(issues({ ...SCAN, command: { ...command, mappings: { scan_type: { ping: "-sn" } } } })).toEqual([
       "command.mappings.scan_type: `service` is allowed for `scan_type` and has no mapping",
@@ -171,7 +171,7 @@ describe("mappings and conditionals", () => {
     );
   });
 
-  test("T57 what may be several items stands alone", () => {
+  test("T-17 what may be several items stands alone", () => {
     expect(issues({ ...SCAN, command: { ...SCAN.command, template: "nmap --flags={_scan_flags} {target}" } }).join()).toContain(
       "may be several items",
     );
@@ -179,7 +179,7 @@ describe("mappings and conditionals", () => {
     expect(argv(contract({ ...SCAN, command: one }), { target: "10.0.0.2", scan_type: "ping" })).toEqual(["nmap", "--mode=p", "10.0.0.2"]);
   });
 
-  test("T57 a condition is a closed grammar", () => {
+  test("T-17 a condition is a closed grammar", () => {
     const good = ["a == 'x'", "a != ''", "a == 1 and b != 2", 'a < 5 or b >= 2.5 and c == "y"', "a == true"];
     const bad = ["", "a", "a = 1", "a == b", "1 == a", "a == 'x' xor b == 1", "a == 'x' and", "process.exit()", "a == 'x"];
     expect(good.filter((t) => readWhen(t).kind === "bad")).toEqual([]);
@@ -212,7 +212,7 @@ describe("mappings and conditionals", () => {
         [1, true],
       ],
     ],
-  ] as const)("T57 %s", (when, cases) => {
+  ] as const)("T-17 %s", (when, cases) => {
     const c = contract({ args: { n: { type: "integer" } }, command: { template: "t", conditionals: { c: { when, template: "yes" } } } });
     for (const [n, expected] of cases) expect([n, argv(c, { n })]).toEqual([n, expected ? ["t", "yes"] : ["t"]]);
   });

@@ -1,11 +1,11 @@
 /**
  * A command: argv items that were split when the manifest was read, and are filled when it is called.
  *
- * T49 the fixed items are as written, and a placeholder is exactly one item or part of one; only a mapping or conditional contributes several,
+ * T-17 the fixed items are as written, and a placeholder is exactly one item or part of one; only a mapping or conditional contributes several,
  *     all written in the manifest; a bare placeholder whose argument is not given contributes none.
- * T50 a value never begins an option: an item that begins with a value and a dash is refused unless the argument says `option = true` (or is
+ * T-17 a value never begins an option: an item that begins with a value and a dash is refused unless the argument says `option = true` (or is
  *     an integer or a number whose least value is below 0).
- * T57 mappings cover every value they may get, conditionals name arguments that exist, and no placeholder is filled with code for an
+ * T-17 mappings cover every value they may get, conditionals name arguments that exist, and no placeholder is filled with code for an
  *     interpreter.
  */
 import { floorOf } from "./arg-type.ts";

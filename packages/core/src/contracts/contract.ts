@@ -1,8 +1,7 @@
 /**
  * A manifest as a contract: what the model is shown, how its arguments are checked, and what is built from them. Pure: files, scope and
  * secrets are handed in.
- *
- * T63 the model is shown typed JSON parameters and the description; the invocation is built from the manifest and never shown to it.
+ * Rule: T-25.
  */
 import { type Checked, canonical, type Effect, type Json, type JsonObject, type Resource } from "../vocab/index.ts";
 import type { Places, Taken } from "./arg-type.ts";
@@ -70,7 +69,7 @@ export function contractOf(manifest: Manifest): Contract {
   };
 }
 
-/** T63 whatever a manifest claims: what reaches a host is `network`, and what runs without a sandbox says so. */
+/** T-25 whatever a manifest claims: what reaches a host is `network`, and what runs without a sandbox says so. */
 const effectsOf = (claimed: readonly Effect[], manifest: Manifest, reaches: boolean): readonly Effect[] => [
   ...new Set<Effect>([
     ...claimed,
@@ -79,7 +78,7 @@ const effectsOf = (claimed: readonly Effect[], manifest: Manifest, reaches: bool
   ]),
 ];
 
-/** T94 it must be permitted as such, whatever effects the manifest claims. */
+/** T-29 it must be permitted as such, whatever effects the manifest claims. */
 const isUnsandboxed = ({ tool, backend }: Manifest): boolean =>
   tool.orgate.sandbox === "none" && (backend.kind === "command" || backend.kind === "executor");
 

@@ -2,7 +2,7 @@
  * Who is meant by a host: a name in ASCII, an address, or a range of addresses. What is compared is what is used: the text that was given is
  * never passed on, so nothing that only looks like another host passes for it.
  *
- * T52 a host is compared in ASCII: other scripts as punycode, addresses in their usual form only, an IPv4 address inside IPv6 as itself; a
+ * T-19 a host is compared in ASCII: other scripts as punycode, addresses in their usual form only, an IPv4 address inside IPv6 as itself; a
  *     name whose label mixes scripts, or that reads like a number, is refused.
  */
 import { mixesScripts } from "../vocab/index.ts";

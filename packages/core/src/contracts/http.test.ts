@@ -30,9 +30,9 @@ describe("requests", () => {
     ["{page}", { page: "https://example.com/a?b" }, "https://example.com/a?b"],
     ["https://example.com/{n}", { n: 5 }, "https://example.com/5"],
     ["https://example.com?q={a}", { a: "x y" }, "https://example.com/?q=x%20y"],
-  ])("T58 %s with %j is %s", (url, given, expected) => expect(urlOf(url, given)).toBe(expected));
+  ])("T-20 %s with %j is %s", (url, given, expected) => expect(urlOf(url, given)).toBe(expected));
 
-  test("T58 a value does not climb up in the address", () => {
+  test("T-20 a value does not climb up in the address", () => {
     expect(urlOf("https://example.com/a/{a}/b", { a: ".." })).toMatchObject({
       kind: "refused",
       reason: "a value would climb up in the address",
@@ -53,9 +53,9 @@ describe("requests", () => {
     ["https://0x7f.1/", "is no host"],
     ["https://example.com/?k={_secret:key}", "ends up in logs"],
     ["https://example.com/{nobody}", "nothing fills `{nobody}`"],
-  ])("T58 %s is refused", (url, why) => expect(issues({ args, http: { method: "GET", url } }).join()).toContain(why));
+  ])("T-20 %s is refused", (url, why) => expect(issues({ args, http: { method: "GET", url } }).join()).toContain(why));
 
-  test("T58 a value in a JSON body is JSON, inside quotes and outside", () => {
+  test("T-20 a value in a JSON body is JSON, inside quotes and outside", () => {
     const body_template = '{"text": "say {a}", "n": {n}, "deep": {"list": ["{a}"]}, "token": "{_secret:t}"}';
     const a = 'x", "admin": true, "y": "\\';
     const { body } = requestOf({ method: "POST", body_template }, { a, n: 7 }) as { body: string };
@@ -68,7 +68,7 @@ describe("requests", () => {
     });
   });
 
-  test("T58 and in others it is what those take", () => {
+  test("T-20 and in others it is what those take", () => {
     const of = (type: string, body_template: string) =>
       (requestOf({ method: "POST", headers: { "Content-Type": type }, body_template }, { a: "x&y=<z>" }) as { body: string }).body;
     expect(of("application/x-www-form-urlencoded", "q={a}&r=1")).toBe("q=x%26y%3D%3Cz%3E&r=1");
@@ -76,7 +76,7 @@ describe("requests", () => {
     expect(of("text/plain", "{a}")).toBe("x&y=<z>");
   });
 
-  test("T58 a header holds no line end, whatever is put into it", () => {
+  test("T-20 a header holds no line end, whatever is put into it", () => {
     expect(requestOf({ headers: { "X-A": "v {a}" } }, { a: "b" })).toMatchObject({ headers: { "X-A": "v b" } });
     expect(requestOf({ headers: { "X-A": "v {a}" } }, { a: "b\nX-B: c" })).toMatchObject({ kind: "refused" });
   });
@@ -88,9 +88,9 @@ describe("requests", () => {
     [{ method: "GET", headers: { "X A": "b" } }, "http.headers"],
     [{ method: "GET", headers: { A: "b\nc" } }, "http.headers.A"],
     [{ method: "GET", success_status: [200], error_status: [200] }, "http.error_status: 200 is a success too"],
-  ])("T58 %j is refused", (http, why) => expect(issues({ args, http: { url: "https://example.com/", ...http } }).join()).toContain(why));
+  ])("T-20 %j is refused", (http, why) => expect(issues({ args, http: { url: "https://example.com/", ...http } }).join()).toContain(why));
 
-  test("T53 a request reaches its own host, and inside this network only what the scope names", () => {
+  test("T-19 a request reaches its own host, and inside this network only what the scope names", () => {
     expect(requestOf({ url: "https://api.other.org/x" }, {})).toMatchObject({
       allow: ["api.other.org", "10.0.0.0/8", "127.0.0.1", "!10.0.0.1"],
     });

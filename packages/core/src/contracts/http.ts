@@ -1,7 +1,7 @@
 /**
  * A request: its address, headers and body are written in the manifest, and values are put into them in the form of the place they go to.
  *
- * T58 a value never leaves its place: in an address it is percent-encoded, in a JSON body it is JSON, in a header it holds no line end; the
+ * T-20 a value never leaves its place: in an address it is percent-encoded, in a JSON body it is JSON, in a header it holds no line end; the
  *     scheme and the host are the manifest's own, or a checked host or address argument. A secret stands in headers and bodies only.
  */
 import type { Json } from "../vocab/index.ts";

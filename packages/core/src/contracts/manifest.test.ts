@@ -30,7 +30,7 @@ const WHOLE = {
 };
 
 describe("the format", () => {
-  test("T48 every setting of a one-shot, an HTTP and an MCP manifest is understood", () => {
+  test("T-15 every setting of a one-shot, an HTTP and an MCP manifest is understood", () => {
     const shell = {
       ...WHOLE,
       command: {
@@ -63,14 +63,14 @@ describe("the format", () => {
     });
   });
 
-  test("T48 what is left out is the strictest it could mean", () => {
+  test("T-15 what is left out is the strictest it could mean", () => {
     const { manifest, effects } = contract({ args, command });
     expect(manifest.tool).toMatchObject({ timeout_seconds: 30, risk_tier: "low", human_approval: false, mode: "oneshot" });
     expect(manifest.tool.orgate).toMatchObject({ repeat: "once", sandbox: "process", hosts: [], reads: [], writes: [] });
     expect([effects, manifest.output.format]).toEqual([["execute"], "text"]);
   });
 
-  test("T48 sessions and browsers parse whole and are refused with the reason", () => {
+  test("T-15 sessions and browsers parse whole and are refused with the reason", () => {
     const session = {
       startup_command: "psql",
       ready_pattern: "> $",
@@ -114,7 +114,7 @@ describe("the format", () => {
     ]);
   });
 
-  test("T47 settings that nobody knows, or of the wrong kind, are all told, each with its place", () => {
+  test("T-15 settings that nobody knows, or of the wrong kind, are all told, each with its place", () => {
     const read = decodeManifest(
       {
         tool: { name: "a b", version: 1, description: "x", timeout: 3, orgate: { network: true } },
@@ -154,7 +154,7 @@ describe("the format", () => {
     [{ args, command, tool: { orgate: { env: { A: "{y}" } } } }, "tool.orgate.env.A"],
     [{ args, command, tool: { orgate: { labels: ["No Label"] } } }, "tool.orgate.labels.0"],
     [{ args, command, tool: { orgate: { repeat: "reconcile" } } }, "tool.orgate.repeat"],
-  ])("T47 %j is refused", (more, why) => expect(issues(more).join()).toContain(why));
+  ])("T-15 %j is refused", (more, why) => expect(issues(more).join()).toContain(why));
 });
 
 describe("custom types", () => {
@@ -164,7 +164,7 @@ describe("custom types", () => {
     return read.types;
   };
 
-  test("T67 a custom type is its base with its own settings, over which the argument's come", () => {
+  test("T-18 a custom type is its base with its own settings, over which the argument's come", () => {
     const own = types({
       types: { severity: { base: "enum", allowed: ["low", "high"] }, rate: { base: "integer", min: 1, max: 10, clamp: true } },
     });
@@ -177,7 +177,7 @@ describe("custom types", () => {
     expect(c.inputSchema["properties"]).toMatchObject({ s: { type: "string", enum: ["low", "high"] } });
   });
 
-  test("T67 a wrong custom type is refused with its place", () => {
+  test("T-18 a wrong custom type is refused with its place", () => {
     const places = (value: unknown) => {
       const read = decodeCustomTypes(value);
       return read.kind === "refused" ? read.issues.map(({ path }) => path.join(".")) : [];
@@ -190,7 +190,7 @@ describe("custom types", () => {
 });
 
 describe("what is built", () => {
-  test("T63 the model is shown typed parameters, and nothing of what is run", () => {
+  test("T-25 the model is shown typed parameters, and nothing of what is run", () => {
     const { inputSchema } = contract({
       args: {
         host: { type: "scope_target", required: true, position: 2, description: "whom" },
@@ -214,7 +214,7 @@ describe("what is built", () => {
     expect(JSON.stringify(inputSchema)).not.toMatch(/secret-program|hidden-flag/);
   });
 
-  test("T48 limits, folders, hosts and variables of a process are those of the manifest", () => {
+  test("T-15 limits, folders, hosts and variables of a process are those of the manifest", () => {
     const c = contract({
       tool: {
         timeout_seconds: 5,
@@ -257,7 +257,7 @@ describe("what is built", () => {
     });
   });
 
-  test("T48 a program of the project's own is seen by its sandbox without being granted", () => {
+  test("T-15 a program of the project's own is seen by its sandbox without being granted", () => {
     const one = built(contract({ args: { x: { type: "string" } }, command: { executor: "tools/run.sh" } }), { x: "a" });
     expect(one).toMatchObject({
       invocation: {
@@ -268,7 +268,7 @@ describe("what is built", () => {
     });
   });
 
-  test("T63 what reaches a host is `network`, whatever the manifest claims", () => {
+  test("T-25 what reaches a host is `network`, whatever the manifest claims", () => {
     const claims = { tool: { orgate: { effects: ["read"] } } };
     expect(contract({ ...claims, http: { method: "GET", url: "https://example.com/" } }).effects).toEqual(["read", "network"]);
     const args = { x: { type: "scope_target" } };
@@ -276,12 +276,12 @@ describe("what is built", () => {
     expect(contract({ ...claims, command: { template: "date" } }).effects).toEqual(["read"]);
   });
 
-  test("T53 a host that the manifest itself names must be in scope", () => {
+  test("T-19 a host that the manifest itself names must be in scope", () => {
     const c = contract({ tool: { orgate: { hosts: ["evil.org"] } }, args, command });
     expect(built(c, { x: "a" })).toMatchObject({ kind: "refused", reason: "`evil.org` is out of scope (scope/scope.toml)" });
   });
 
-  test("T48 an executor is a program of the project that gets its arguments as variables", () => {
+  test("T-15 an executor is a program of the project that gets its arguments as variables", () => {
     const c = contract({ args, command: { executor: "scripts/wrap.sh" } });
     expect(built(c, { x: "a b" })).toMatchObject({
       invocation: { argv: ["/project/scripts/wrap.sh"], env: { TOOLCLAD_ARG_X: "a b", TOOLCLAD_SCAN_ID: "scan-1" } },
@@ -289,7 +289,7 @@ describe("what is built", () => {
     expect(built(contract({ args, command: { executor: "/bin/sh" } }), { x: "a" })).toMatchObject({ kind: "refused" });
   });
 
-  test("T54 what an argument leads to is looked at again before it runs", () => {
+  test("T-18 what an argument leads to is looked at again before it runs", () => {
     const c = contract({ args: { f: { type: "path", required: true } }, command: { template: "cat {f}" } });
     const moved = { ...WORLD, places: { resolve: () => ({ kind: "place", real: "other", absolute: "/project/other" }) as const } };
     const around = { secret: () => "", ambient: () => "", env: {}, scanId: "s" };
@@ -297,7 +297,7 @@ describe("what is built", () => {
     expect(c.invoke({ f: "../x" }, WORLD, around)).toMatchObject({ kind: "refused" });
   });
 
-  test("T63 what a call touches is the host or file it names, else the tool", () => {
+  test("T-25 what a call touches is the host or file it names, else the tool", () => {
     const of = (more: object, given: Record<string, string>) => contract({ command: { template: "t" }, ...more }).resource(given);
     expect(of({ args: { u: { type: "url", scope_check: true } } }, { u: "https://example.com/x" })).toEqual({
       type: "Host",

@@ -1,9 +1,9 @@
 /**
  * A manifest, read: what is known of it before anybody calls it. All that is wrong is told at once, each with where it stands.
  *
- * T47 a setting that the format does not know, or of the wrong kind, is refused with its place; nothing is ignored.
- * T48 what parses and cannot be held to is refused with the reason: sessions, browsers, free text that decides.
- * T56 an argument that feeds a decision is no free text.
+ * T-15 a setting that the format does not know, or of the wrong kind, is refused with its place; nothing is ignored.
+ * T-15 what parses and cannot be held to is refused with the reason: sessions, browsers, free text that decides.
+ * T-18 an argument that feeds a decision is no free text.
  */
 import { frozenCopy, type JsonObject } from "../vocab/index.ts";
 import { readPattern } from "../vocab/text/pattern.ts";

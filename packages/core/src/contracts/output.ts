@@ -1,7 +1,6 @@
 /**
  * What a tool printed, as JSON.
- *
- * T61 output that is too long or not of its format is not made up: the call is what it was, the output is withheld, and the model is told why.
+ * Rule: T-23.
  */
 import { type Json, readJson } from "../vocab/index.ts";
 import { readXml } from "./xml.ts";

@@ -25,7 +25,7 @@ const stopped = (by: Extract<Ran, { kind: "stopped" }>["by"]): Ran => ({
 });
 
 describe("results", () => {
-  test("T62 a non-zero exit is a failure, with what it said", () => {
+  test("T-24 a non-zero exit is a failure, with what it said", () => {
     expect(resultOf(shell(), exited({ code: 3, stderr: "no such host\n" }))).toMatchObject({
       kind: "failed",
       error: "exit status 3: no such host",
@@ -35,7 +35,7 @@ describe("results", () => {
     expect(resultOf(shell(), exited({ stdout: "ok" }))).toMatchObject({ kind: "done", output: { raw_output: "ok" }, status: 0 });
   });
 
-  test("T62 what was killed, stopped or lost sight of is unknown", () => {
+  test("T-24 what was killed, stopped or lost sight of is unknown", () => {
     expect(resultOf(shell(), exited({ code: null, signal: "SIGKILL" }))).toMatchObject({ kind: "unknown", cause: "killed" });
     const causes = (["time", "memory", "processes", "output", "signal", "connection"] as const).map((by) => resultOf(shell(), stopped(by)));
     expect(causes.map((r) => (r.kind === "unknown" ? r.cause : r.kind))).toEqual([
@@ -48,14 +48,14 @@ describe("results", () => {
     ]);
   });
 
-  test("T62 what was refused has failed before it began", () => {
+  test("T-24 what was refused has failed before it began", () => {
     expect(resultOf(shell(), { kind: "refused", reason: "no sandbox", hint: "install bubblewrap" })).toMatchObject({
       kind: "failed",
       error: "not run: no sandbox (install bubblewrap)",
     });
   });
 
-  test("T62 a status is a success when the manifest says so", () => {
+  test("T-24 a status is a success when the manifest says so", () => {
     const http = (more: object) => contract({ http: { method: "GET", url: "https://example.com/", ...more } }).manifest;
     const of = (status: number, more: object = {}) =>
       resultOf(http(more), { kind: "responded", status, headers: {}, body: "b", truncated: false, durationMs: 1 }).kind;
@@ -67,7 +67,7 @@ describe("results", () => {
     ]);
   });
 
-  test("T62 a server that says it failed has", () => {
+  test("T-24 a server that says it failed has", () => {
     const mcp = contract({ mcp: { server: "s", tool: "t" } }).manifest;
     expect(resultOf(mcp, { kind: "answered", output: { a: 1 }, isError: false, truncated: false, durationMs: 1 })).toMatchObject({
       kind: "done",
@@ -86,7 +86,7 @@ describe("output", () => {
     return parsed.kind === "output" ? parsed.output : parsed.why;
   };
 
-  test("T61 the formats are read as they are meant", () => {
+  test("T-23 the formats are read as they are meant", () => {
     expect(output('{"a": [1]}', "json")).toEqual({ a: [1] });
     expect(output('{"a":1}\n\n{"a":2}\n', "jsonl")).toEqual([{ a: 1 }, { a: 2 }]);
     expect(output('name,note\r\nann,"a, ""b""\nc"\r\nbob,\r\n', "csv")).toEqual([
@@ -117,9 +117,9 @@ describe("output", () => {
     ["<a>&unknown;</a>", "xml"],
     ['<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "xml"],
     [`${"<a>".repeat(300)}${"</a>".repeat(300)}`, "xml"],
-  ] as const)("T61 %j is no %s, and is withheld", (text, format) => expect(parseOutput(text, format, false).kind).toBe("withheld"));
+  ] as const)("T-23 %j is no %s, and is withheld", (text, format) => expect(parseOutput(text, format, false).kind).toBe("withheld"));
 
-  test("T61 what was cut is told as cut, and is not read as anything but text", () => {
+  test("T-23 what was cut is told as cut, and is not read as anything but text", () => {
     expect(parseOutput("abc", "text", true)).toEqual({ kind: "output", output: { raw_output: "abc", truncated: true } });
     expect(parseOutput("{}", "json", true)).toMatchObject({ kind: "withheld" });
     expect(resultOf(shell({ format: "json" }), exited({ stdout: "{" }))).toMatchObject({
@@ -129,7 +129,7 @@ describe("output", () => {
     });
   });
 
-  test("T61 a schema says what it is about, also where the format lets that go unsaid", () => {
+  test("T-23 a schema says what it is about, also where the format lets that go unsaid", () => {
     expect(withTypes({ properties: { hosts: { items: { properties: { ip: { type: "string" } } } } } })).toEqual({
       type: "object",
       properties: { hosts: { type: "array", items: { type: "object", properties: { ip: { type: "string" } } } } },
@@ -137,7 +137,7 @@ describe("output", () => {
   });
 });
 
-test("T59 a text that was cut in the middle of a secret does not end with its beginning", () => {
+test("T-21 a text that was cut in the middle of a secret does not end with its beginning", () => {
   const mask = masker(new Map([["k", "canary-4711"]]), btoa);
   for (const torn of ["canary-471", "canary-", "can", btoa("canary-4711").slice(0, 9)])
     expect(mask(`it is ${torn}`, true)).toBe("it is [secret:k]");
@@ -146,7 +146,7 @@ test("T59 a text that was cut in the middle of a secret does not end with its be
   expect(mask("it is can")).toBe("it is can");
 });
 
-test("T59 addresses and base64 have more than one way to write a secret", () => {
+test("T-21 addresses and base64 have more than one way to write a secret", () => {
   const value = "a b/c?~~~>>>";
   const mask = masker(new Map([["k", value]]), btoa);
   const encoded = encodeURIComponent(value);
@@ -156,7 +156,7 @@ test("T59 addresses and base64 have more than one way to write a secret", () => 
     expect(mask(`x ${form} y`)).toBe("x [secret:k] y");
 });
 
-test("T59 a secret is masked in every form it is written in", () => {
+test("T-21 a secret is masked in every form it is written in", () => {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   const mask = masker(
     new Map([

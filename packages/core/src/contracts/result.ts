@@ -1,7 +1,7 @@
 /**
  * What came of a run, in the words of outcomes.
  *
- * T62 a non-zero exit and a status that is no success are failures, with what was said; what was killed or lost sight of is unknown, never
+ * T-24 a non-zero exit and a status that is no success are failures, with what was said; what was killed or lost sight of is unknown, never
  *     failed; what was refused has not begun.
  */
 import type { Json, UnknownCause } from "../vocab/index.ts";

@@ -1,7 +1,7 @@
 /**
  * `scope/scope.toml`: whom tools may be pointed at. What is not in it is out of scope; without it everything is.
  *
- * T53 a host is in scope when a target or domain covers it and nothing excluded meets it; a range is only when all of it is. `*.example.com`
+ * T-19 a host is in scope when a target or domain covers it and nothing excluded meets it; a range is only when all of it is. `*.example.com`
  *     means what lies below it, not itself.
  */
 import * as z from "zod";

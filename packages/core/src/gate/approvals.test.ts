@@ -36,7 +36,7 @@ const vote = (by: string, ...counts: readonly string[]): Vote => ({ by, counts: 
 const ids = (...names: readonly string[]): readonly PolicyId[] => names.map(policyId);
 
 describe("who counts", () => {
-  test("Q7 a person counts for the questions of their groups, and for those that name none", () => {
+  test("Q-7 a person counts for the questions of their groups, and for those that name none", () => {
     const asks = [
       ask("a", { approvers: ["ops"] }),
       ask("b"),
@@ -47,7 +47,7 @@ describe("who counts", () => {
     expect(countsFor(asks, [])).toEqual(ids("b"));
   });
 
-  test("Q7 each question wants its own quorum, of different people, among those who count for it", () => {
+  test("Q-7 each question wants its own quorum, of different people, among those who count for it", () => {
     const asks = [ask("a", { quorum: 2 }), ask("b")];
     expect(isAnswered(asks, [])).toBe(false);
     expect(isAnswered(asks, [vote("ann", "a", "b")])).toBe(false);
@@ -59,7 +59,7 @@ describe("who counts", () => {
     expect(isAnswered([ask("a", { quorum: 3 })], [vote("a", "a"), vote("b", "a"), vote("c", "a")])).toBe(true);
   });
 
-  test("Q30 the same grant is the same scope for the same time; this once is none", () => {
+  test("Q-8 the same grant is the same scope for the same time; this once is none", () => {
     const one = { scope: "tool", until: "turn" } as const;
     expect(isSameGrant(one, { ...one })).toBe(true);
     expect(isSameGrant(null, one)).toBe(false);
@@ -69,7 +69,7 @@ describe("who counts", () => {
 });
 
 describe("until when", () => {
-  test("Q11 the earliest due time counts, `wait` has none, and one that halts makes it halt", () => {
+  test("Q-18 the earliest due time counts, `wait` has none, and one that halts makes it halt", () => {
     const at = millis(1_000);
     expect(expiry([ask("a")], at)).toEqual({ expiresAt: null, onExpiry: "deny" });
     expect(expiry([ask("a", { expiresMs: 50 }), ask("b", { expiresMs: 20 }), ask("c")], at)).toEqual({
@@ -85,7 +85,7 @@ describe("until when", () => {
 });
 
 describe("how wide", () => {
-  test("Q8 what a policy may say, and nothing else", () => {
+  test("Q-9 what a policy may say, and nothing else", () => {
     expect(readGrant(null)).toBeNull();
     expect(readGrant("once")).toBeNull();
     expect(readGrant("session")).toEqual({ scope: "resource", lifetime: "session" });
@@ -114,7 +114,7 @@ describe("how wide", () => {
   });
 
   const now = millis(10_000);
-  test("Q8 no wider in scope than any of the policies that ask, and not at all when one lets nothing be remembered", () => {
+  test("Q-9 no wider in scope than any of the policies that ask, and not at all when one lets nothing be remembered", () => {
     const wish = (scope: "digest" | "resource" | "tool") => ({ scope, until: "turn" }) as const;
     expect(tooWide([ask("a", { grant: "session" })], wish("resource"), now)).toBeNull();
     expect(tooWide([ask("a", { grant: "session" })], wish("tool"), now)).toContain("a lets it be remembered for this resource at most");
@@ -124,7 +124,7 @@ describe("how wide", () => {
     expect(tooWide([ask("a", { grant: "for ever" })], wish("digest"), now)).toContain("lets no answer");
   });
 
-  test("Q8 no longer than any of them: turn, session, or a time that is still to come", () => {
+  test("Q-9 no longer than any of them: turn, session, or a time that is still to come", () => {
     const wide = (grant: string, until: "turn" | "session" | number) =>
       tooWide([ask("a", { grant })], { scope: "digest", until: typeof until === "number" ? millis(until) : until }, now) === null;
     expect([wide("turn", "turn"), wide("turn", "session"), wide("turn", 10_001)]).toEqual([true, false, false]);
@@ -173,7 +173,7 @@ describe("what a grant covers", () => {
     labels: [],
   };
 
-  test("Q8 it covers the questions it was given for, in its scope and its time", () => {
+  test("Q-9 it covers the questions it was given for, in its scope and its time", () => {
     expect(covers(grant, sought)).toBe(true);
     expect(covers({ ...grant, scope: "resource" }, { ...sought, resource: { type: "Account", id: "a" } })).toBe(true);
     expect(covers({ ...grant, scope: "digest" }, { ...sought, digest: d1 })).toBe(true);
@@ -196,19 +196,19 @@ describe("what a grant covers", () => {
     ["a time after its end", { until: millis(99) }, {}],
     ["a label that has joined", {}, { labels: [label("untrusted")] }],
     ["another label than those that it survives", { survives: [label("pii")] }, { labels: [label("pii"), label("untrusted")] }],
-  ])("Q8 it does not cover %s", (_, g, q) => {
+  ])("Q-9 it does not cover %s", (_, g, q) => {
     expect(covers({ ...grant, ...g }, { ...sought, ...q })).toBe(false);
   });
 
   const own = { type: "Tool", id: "pay" } as const;
-  test("Q363 where a tool declares neither a resource nor targets, a grant for this resource is for this very call", () => {
+  test("Q-9 where a tool declares neither a resource nor targets, a grant for this resource is for this very call", () => {
     const whole: Grant = { ...grant, scope: "resource", resource: own };
     expect(covers(whole, { ...sought, resource: own, digest: d1 })).toBe(true);
     expect(covers(whole, { ...sought, resource: own })).toBe(false);
     expect(covers({ ...whole, targets: { to: [] } }, { ...sought, resource: own, targets: { to: ["ben"] } })).toBe(false);
   });
 
-  test("Q363 declared targets bind it, each of them, those that were not given too", () => {
+  test("Q-9 declared targets bind it, each of them, those that were not given too", () => {
     const to = (...names: readonly string[]) => ({ to: names, bcc: [] });
     const mail: Grant = { ...grant, scope: "resource", resource: own, targets: to("ana@x.org") };
     const call = (targets: GrantQuery["targets"]): boolean => covers(mail, { ...sought, resource: own, targets });
@@ -221,7 +221,7 @@ describe("what a grant covers", () => {
     expect(covers(account, { ...sought, targets: to("ana@x.org") })).toBe(false);
   });
 
-  test("Q364 labels that were there when it was given, and those that the policy lets join, do not end it", () => {
+  test("Q-10 labels that were there when it was given, and those that the policy lets join, do not end it", () => {
     const [untrusted, pii] = [label("untrusted"), label("pii")];
     expect(covers({ ...grant, labels: [untrusted] }, { ...sought, labels: [untrusted] })).toBe(true);
     expect(covers({ ...grant, labels: [untrusted] }, sought)).toBe(true);
@@ -231,7 +231,7 @@ describe("what a grant covers", () => {
     expect(survivesAll([ask("a", { grantSurvives: ["untrusted"] }), ask("b")])).toEqual([]);
   });
 
-  test("Q363 Q364 a grant from before its targets and labels were kept is for the very same call, in a session without labels", () => {
+  test("Q-9 Q-10 a grant from before its targets and labels were kept is for the very same call, in a session without labels", () => {
     const { targets: _t, labels: _l, survives: _s, ...old } = grant;
     const before: Grant = { ...old, scope: "resource", resource: { type: "Account", id: "b" } };
     expect(covers(before, sought)).toBe(false);
@@ -239,7 +239,7 @@ describe("what a grant covers", () => {
     expect(covers(before, { ...sought, digest: d1, labels: [label("untrusted")] })).toBe(false);
   });
 
-  test("Q365 what it covers is said in words, hidden characters escaped", () => {
+  test("Q-11 what it covers is said in words, hidden characters escaped", () => {
     const mail = {
       tool: "send_mail",
       resource: { type: "Tool", id: "send_mail" },

@@ -1,9 +1,6 @@
 /**
  * What an answer is bound to, who counts, and what a remembered one is good for. Pure.
- * Q7 an answer counts for the policies whose question the person may answer, and each of them wants its quorum of different people.
- * Q363 "this resource" is what was shown of the call: its resource and its targets, or its very arguments where its tool declares neither.
- * Q364 a grant does not outlive a change of the session's labels, unless each policy that asks says `@grantSurvives`.
- * Q8 a grant is never wider than the policy that asks lets it be, and covers only the questions it was given for, under the same policies.
+ * Rules: Q-7, Q-9, Q-10.
  */
 import {
   type Ask,

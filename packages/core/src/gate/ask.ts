@@ -88,7 +88,7 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
   }
 }
 
-/** T94 the second question about a tool whose program runs without a sandbox: may this agent run this one so? */
+/** T-29 the second question about a tool whose program runs without a sandbox: may this agent run this one so? */
 export function askUnsandboxed(tool: string, facts: Facts, known: Known): Asked {
   return {
     principal: known.agent(facts.agent),

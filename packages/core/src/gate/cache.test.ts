@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { memory } from "./cache.ts";
 
-test("G11 the memory is bounded, and keeps what is used", () => {
+test("G-10 the memory is bounded, and keeps what is used", () => {
   const m = memory<number>(10);
   for (let i = 0; i < 1_000; i += 1) {
     m.set(`k${i}`, i);
@@ -12,7 +12,7 @@ test("G11 the memory is bounded, and keeps what is used", () => {
   expect(left[0]).toBe(0);
 });
 
-test("G11 a memory of size 0 remembers nothing", () => {
+test("G-10 a memory of size 0 remembers nothing", () => {
   const m = memory<number>(0);
   m.set("k", 1);
   expect(m.get("k")).toBeUndefined();

@@ -2,12 +2,11 @@
  * The gate on Cedar. One engine, no second one for speed: a decision sends only the policies that can decide it and the values they can read,
  * and is remembered by exactly those. It is exact because Cedar is pure; the oracle test makes every decision again on the whole set.
  *
- * G1 deny is the default. G3 any error denies: Cedar itself skips a policy that errs, so a broken forbid would disappear.
- * G7 deny beats ask beats defer beats modify beats allow, among the permits that decided. G8 a shadow policy is evaluated and recorded, never enforced.
- * G10 a decision is what the official engine says of the whole set and everything there is to read.
- * G11 what was decided for one is remembered for nobody else whom the policies could tell apart; the words are made for each.
- * T94 a tool without a sandbox is decided twice: as the call it is, and as one that runs so; the stricter answer holds.
- * G12 what is edited and asked about is edited first. G13 a tool that the policies were not checked against is denied.
+ * G-1 deny is the default. G-3 any error denies: Cedar itself skips a policy that errs, so a broken forbid would disappear.
+ * G-7 deny beats ask beats defer beats modify beats allow, among the permits that decided. G-8 a shadow policy is evaluated and recorded, never enforced.
+ * G-10 what was decided for one is remembered for nobody else whom the policies could tell apart; the words are made for each.
+ * T-29 a tool without a sandbox is decided twice: as the call it is, and as one that runs so; the stricter answer holds.
+ * G-7 what is edited and asked about is edited first. G-11 a tool that the policies were not checked against is denied.
  */
 import {
   type Action,
@@ -199,7 +198,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     }
   }
 
-  /** G8 nothing about a trial, its failure included, touches the decision. */
+  /** G-8 nothing about a trial, its failure included, touches the decision. */
   function shadowOf(sliced: Slicer, asked: Asked, verdict: Verdict): Verdict | null {
     try {
       const trial = toVerdict(answerTo(sliced(asked.principal, asked.action), asked).said, asked);
@@ -215,7 +214,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     return withLeave(action, facts, inForce);
   }
 
-  /** T94. */
+  /** T-29. */
   function withLeave(action: Action, facts: Facts, sliced: Slicer): Decision {
     const own = decided(askOf(action, facts, known), sliced);
     if (!needsLeave(action)) return own;
@@ -223,7 +222,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     return bothOf(own, leave, digestOf([own.slice, leave.slice], hash));
   }
 
-  /** G13. */
+  /** G-11. */
   function strange(action: Action): string | null {
     if (action.kind !== "call") return null;
     const tool = known.tool(action.tool);
@@ -249,7 +248,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     };
   }
 
-  /** G345 each policy by itself, whatever the others say. */
+  /** G-19 each policy by itself, whatever the others say. */
   function heldIn(asked: Asked, { policies, reads }: Slice): readonly PolicyHeld[] {
     const projected = project(asked, reads, known, vocabulary.args);
     if (projected.kind === "unrepresentable") return [];
@@ -273,7 +272,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
   };
 }
 
-/** G3 the engine itself may fail, and that is no permission either. */
+/** G-3 the engine itself may fail, and that is no permission either. */
 function failed(error: unknown): Verdict {
   const message = error instanceof Error ? error.message : String(error);
   return denied([], [{ policy: null, message }], `the policies could not be evaluated: ${message}`);

@@ -1,6 +1,6 @@
 /**
  * 2. The gate: one action and the facts in, one decision out. A pure function of the loaded policies.
- * G1 deny is the default. G2 it reads structure, never prose. G3 any error denies.
+ * G-1 deny is the default. G-2 it reads structure, never prose. G-3 any error denies.
  */
 import type { Action, Decision, Digest, Facts, UserAct } from "../vocab/index.ts";
 

@@ -13,7 +13,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   }),
 );
 
-test("P2 a digest that is remembered is the one that would be made: nobody and nothing else has it", () =>
+test("P-2 a digest that is remembered is the one that would be made: nobody and nothing else has it", () =>
   fc.assert(
     fc.property(fc.array(fc.tuple(action, fc.record({ agent: name, onBehalfOf: name })), { maxLength: 20 }), (asked) => {
       const remembering = actionDigests(hash);
@@ -21,7 +21,7 @@ test("P2 a digest that is remembered is the one that would be made: nobody and n
     }),
   ));
 
-test("T444 a tool whose own code throws while a call is checked refuses that call, in words", () => {
+test("T-2 a tool whose own code throws while a call is checked refuses that call, in words", () => {
   const call: ProposedCall = { id: callId("1.0"), tool: "t", text: "{}", args: { kind: "json", value: {} } } as ProposedCall;
   const boom = (): never => {
     throw new Error("the link was exchanged");

@@ -50,7 +50,7 @@ export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Dige
     const inexact = inexactNumbers(call.text, args);
     return { kind: "fits", action: { ...bare, args, inexact, resource: tool.resource(args) } };
   } catch (error) {
-    // the tool's own code: a throw must refuse this call, not leave its turn in the middle (T444)
+    // the tool's own code: a throw must refuse this call, not leave its turn in the middle (T-2)
     return refuse(`the arguments cannot be checked: ${(error instanceof Error ? error.message : String(error)).toWellFormed()}`);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Words in a policy's conditions that nothing can ever be: Cedar knows that a label is a text, and not which texts there are, so
- * `context.labels.contains("untrsted")` loads and never holds (G620).
+ * `context.labels.contains("untrsted")` loads and never holds (G-18).
  */
 import { type JsonObject, nearest, SURFACES, UNTRUSTED } from "../vocab/index.ts";
 import { wordAt } from "./policies/policy-text.ts";

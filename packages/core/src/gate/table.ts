@@ -1,5 +1,5 @@
 /**
- * The smallest gate: a decision table, first matching row decides, no row denies (G1). Data, so it is journalled and digested like any policy.
+ * The smallest gate: a decision table, first matching row decides, no row denies (G-1). Data, so it is journalled and digested like any policy.
  * Cedar takes its place where rules need more than names; tests use it with a permissive table, which is a policy like any other.
  */
 import {

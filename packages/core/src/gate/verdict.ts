@@ -29,7 +29,7 @@ export function denied(because: readonly string[], faults: readonly PolicyFault[
   return { kind: "deny", by: "policy", because: because.map(policyId), faults, reason };
 }
 
-/** Cedar skips a policy that errs, so a broken `forbid` disappears. Here any error denies (G3). */
+/** Cedar skips a policy that errs, so a broken `forbid` disappears. Here any error denies (G-3). */
 export function toSaid(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicySaid {
   return deepFreeze(said(answer, policies));
 }
@@ -56,7 +56,7 @@ function said(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicySa
   return permitted(because.map(policyId), deciding);
 }
 
-/** G7. What a permit asks for beside its yes, of all that decided. */
+/** G-7. What a permit asks for beside its yes, of all that decided. */
 function permitted(because: readonly PolicyId[], deciding: readonly LoadedPolicy[]): PolicySaid {
   const asks = deciding.flatMap((p) => p.duties.ask ?? []);
   const edits = deciding.flatMap((p) => p.duties.edits);
@@ -81,7 +81,7 @@ export function toVerdict(said: PolicySaid, asked: Asked): Verdict {
   }
 }
 
-/** A question is put about what would run: the edits are made first (G12), and what they leave as it was needs none. */
+/** A question is put about what would run: the edits are made first (G-7), and what they leave as it was needs none. */
 function edited(
   { because, asks, edits }: Extract<PolicySaid, { kind: "edited" }>,
   call: Extract<Action, { kind: "call" }> | null,
@@ -104,7 +104,7 @@ const uidText = (uid: Uid): string => `${uid.type}::${JSON.stringify(short(uid.i
 
 const ORDER: readonly Verdict["kind"][] = ["allow", "modify", "defer", "ask", "deny"];
 
-/** T94 two answers about one call: the stricter holds, with the reasons of both; questions of both are asked. */
+/** T-29 two answers about one call: the stricter holds, with the reasons of both; questions of both are asked. */
 export function bothOf(own: Decision, leave: Decision, slice: Digest): Decision {
   const read = { ...leave.read, ...own.read };
   return { verdict: stricter(own.verdict, leave.verdict), slice, read, shadow: own.shadow ?? leave.shadow };
@@ -113,7 +113,7 @@ export function bothOf(own: Decision, leave: Decision, slice: Digest): Decision 
 function stricter(own: Verdict, leave: Verdict): Verdict {
   if (own.kind === "deny") return own;
   if (leave.kind === "deny") return { ...leave, reason: `it runs without a sandbox, and ${leave.reason}` };
-  if (own.kind === "modify") return own; // it is gated again as it then is (G12)
+  if (own.kind === "modify") return own; // it is gated again as it then is (G-7)
   const because = [...new Set([...own.because, ...leave.because])];
   if (own.kind === "ask" && leave.kind === "ask") return { ...own, because, asks: [...own.asks, ...leave.asks] };
   const chosen = ORDER.indexOf(leave.kind) > ORDER.indexOf(own.kind) ? leave : own;

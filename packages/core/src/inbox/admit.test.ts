@@ -61,7 +61,7 @@ const refused = (reason: string) => ({ kind: "refused", reason: expect.stringCon
 const with_ = (more: Partial<OpenQuestion>): Partial<Standing> => ({ question: () => ({ ...question, ...more }) });
 
 describe("turns", () => {
-  test("L81 a word starts a turn when there is none, and is refused while there is one", () => {
+  test("L-19 a word starts a turn when there is none, and is refused while there is one", () => {
     expect(put({ kind: "say", text: "hi\ud800" }, { running: false })).toMatchObject({
       kind: "event",
       event: { kind: "turn.started", turn: 4, input: "hi\ufffd", by: ann, intent: "i1" },
@@ -69,14 +69,14 @@ describe("turns", () => {
     expect(put({ kind: "say", text: "hi" })).toEqual(refused("in progress"));
   });
 
-  test("L81 steering and cancelling need a turn", () => {
+  test("L-19 steering and cancelling need a turn", () => {
     expect(put({ kind: "steer", text: "left" })).toMatchObject({ event: { kind: "input.steered", text: "left" } });
     expect(put({ kind: "cancel", reason: "no" })).toMatchObject({ event: { kind: "turn.cancel-asked", reason: "no" } });
     expect(put({ kind: "steer", text: "left" }, { running: false })).toEqual(refused("no turn"));
     expect(put({ kind: "cancel", reason: "no" }, { running: false })).toEqual(refused("no turn"));
   });
 
-  test("L93 what is to follow a turn is queued, with a turn or without; L94 all of it is cancelled only when that is asked", () => {
+  test("L-20 what is to follow a turn is queued, with a turn or without; all of it is cancelled only when that is asked", () => {
     for (const running of [true, false])
       expect(put({ kind: "follow-up", text: "then\ud800" }, { running })).toMatchObject({
         event: { kind: "input.queued", text: "then\ufffd" },
@@ -86,7 +86,7 @@ describe("turns", () => {
     expect(put({ kind: "cancel-all", reason: "no" }, { running: false })).toEqual(refused("nothing to cancel"));
   });
 
-  test("Z28 what the runtime says when a schedule fires is its owner's word; a person's is their own, whatever it is called", () => {
+  test("Z-4 what the runtime says when a schedule fires is its owner's word; a person's is their own, whatever it is called", () => {
     const firesFor = (): Principal => ({ kind: "user", id: "owner" });
     const said = (by: Principal, at: Partial<Standing>) => put({ kind: "follow-up", text: "now" }, at, by);
     const queuedBy = (by: Principal) => ({ kind: "event", event: { kind: "input.queued", text: "now", by } });
@@ -95,14 +95,14 @@ describe("turns", () => {
     expect(said(ann, { firesFor })).toMatchObject(queuedBy(ann));
   });
 
-  test("L81 a closed session takes nothing but what it left open", () => {
+  test("L-19 a closed session takes nothing but what it left open", () => {
     for (const wish of [answer(), { kind: "say", text: "hi" }, { kind: "cancel", reason: "" }] as const)
       expect(put(wish, { closed: true, running: false })).toEqual(refused("closed"));
   });
 });
 
 describe("answers", () => {
-  test("Q5 an answer becomes an event that says who counts for what, and what it is good for", () => {
+  test("Q-5 an answer becomes an event that says who counts for what, and what it is good for", () => {
     expect(put(answer())).toEqual({
       kind: "event",
       event: {
@@ -118,36 +118,36 @@ describe("answers", () => {
     });
   });
 
-  test("Q5 only a person answers", () => {
+  test("Q-5 only a person answers", () => {
     expect(put(answer(), {}, { kind: "agent", id: "ann" })).toEqual(refused("only a person"));
     expect(put(answer(), {}, { kind: "system", id: "w1" })).toEqual(refused("only a person"));
   });
 
-  test("Q5 bound to another digest, to no question, or to an answered one, it is refused", () => {
+  test("Q-5 bound to another digest, to no question, or to an answered one, it is refused", () => {
     expect(put(answer({ kind: "approve" }, d2))).toEqual(refused("another action"));
     expect(put(answer(), { question: () => null })).toEqual(refused("no open question"));
     expect(put(answer(), with_({ answer: { kind: "approve" } }))).toEqual(refused("answered already"));
   });
 
-  test("J304 an answer that was signed too late is late, whenever its row says that it arrived", () => {
+  test("J-16 an answer that was signed too late is late, whenever its row says that it arrived", () => {
     expect(put(answer(), with_({ expiresAt: millis(50) }), ann, 49, 50)).toEqual(refused("expired"));
     expect(put(answer(), with_({ expiresAt: millis(50) }), ann, 49, 49)).toMatchObject({ kind: "event" });
   });
 
-  test("Q11 in time by when it was put: at its due time it is too late", () => {
+  test("Q-18 in time by when it was put: at its due time it is too late", () => {
     expect(put(answer(), with_({ expiresAt: millis(51) }))).toMatchObject({ kind: "event" });
     expect(put(answer(), with_({ expiresAt: millis(50) }))).toEqual(refused("expired"));
     expect(put(answer({ kind: "deny", reason: "no" }), with_({ expiresAt: millis(50) }))).toEqual(refused("expired"));
   });
 
-  test("Q7 nobody says yes twice; whoever said yes may still say no", () => {
+  test("Q-7 nobody says yes twice; whoever said yes may still say no", () => {
     expect(put(answer(), with_({ voters: ["user:ann"] }))).toEqual(refused("different people"));
     expect(put(answer({ kind: "edit", args: {} }), with_({ voters: ["user:ann"] }))).toEqual(refused("different people"));
     expect(put(answer(), with_({ voters: ["agent:ann", "user:bob"] }))).toMatchObject({ kind: "event" });
     expect(put(answer({ kind: "deny", reason: "no" }), with_({ voters: ["user:ann"] }))).toMatchObject({ kind: "event" });
   });
 
-  test("Q20 whom the policies do not let answer is refused with their reason", () => {
+  test("Q-7 whom the policies do not let answer is refused with their reason", () => {
     expect(put(answer(), { mayAnswer: () => ({ kind: "may-not", reason: "ask ops" }) })).toEqual(refused("ask ops"));
   });
 });
@@ -160,7 +160,7 @@ describe("unknowns", () => {
     note: "n",
   });
 
-  test("Q14 a person who may resolves what is unknown, or has the tool asked", () => {
+  test("Q-20 a person who may resolves what is unknown, or has the tool asked", () => {
     expect(put(resolve("happened"))).toMatchObject({ event: { kind: "unknown.resolved", as: "happened", note: "n", by: ann } });
     expect(put(resolve("reconcile"))).toMatchObject({ event: { kind: "unknown.reconcile-asked", call: "1.0" } });
     expect(put(resolve("happened", "2.0"))).toEqual(refused("2.0"));
@@ -168,7 +168,7 @@ describe("unknowns", () => {
     expect(put(resolve("reconcile"), { mayResolve: () => ({ kind: "may-not", reason: "ask ops" }) })).toEqual(refused("ask ops"));
   });
 
-  test("T21 only the runtime reports a late outcome, of a call that is unknown", () => {
+  test("T-6 only the runtime reports a late outcome, of a call that is unknown", () => {
     const late: Wish = { kind: "late", call: callId("1.0"), outcome: { kind: "done", output: 1 } };
     expect(put(late, {}, { kind: "system", id: "w1" })).toMatchObject({ event: { kind: "act.late", call: "1.0" } });
     expect(put(late)).toEqual(refused("only the runtime"));
@@ -177,10 +177,10 @@ describe("unknowns", () => {
   });
 });
 
-describe("L71 rows that hold anything", () => {
+describe("L-19 rows that hold anything", () => {
   const odd = (intent: unknown): Intent => intent as Intent;
 
-  test("L71 who it is from and what it wants can be written down, whatever it says", () => {
+  test("L-19 who it is from and what it wants can be written down, whatever it says", () => {
     expect(senderOf(odd({ by: ann }))).toEqual(ann);
     for (const by of [undefined, null, "ann", { kind: "user" }, { kind: "god", id: "x" }, { kind: "user", id: 5 }])
       expect(senderOf(odd({ by }))).toEqual({ kind: "system", id: "unknown" });
@@ -189,7 +189,7 @@ describe("L71 rows that hold anything", () => {
     for (const wish of [undefined, null, 5, {}, { kind: 5 }]) expect(wishName(odd({ wish }))).toBe("unreadable");
   });
 
-  test("L71 each wish as it should be is understood; each with a field missing or of another type is not", () => {
+  test("L-19 each wish as it should be is understood; each with a field missing or of another type is not", () => {
     const whole: readonly Record<string, unknown>[] = [
       { kind: "say", text: "" },
       { kind: "steer", text: "" },
@@ -211,7 +211,7 @@ describe("L71 rows that hold anything", () => {
     }
   });
 
-  test("L71 answers and outcomes are looked into", () => {
+  test("L-19 answers and outcomes are looked into", () => {
     const good: readonly unknown[] = [
       { kind: "deny", reason: "no" },
       { kind: "edit", args: {} },
@@ -243,7 +243,7 @@ describe("L71 rows that hold anything", () => {
   });
 });
 
-test("G97 only a person takes a label off, one that is there, with a reason, and only where the policies let them", () => {
+test("G-33 only a person takes a label off, one that is there, with a reason, and only where the policies let them", () => {
   const wish = (labels = ["untrusted"], why = "I read it"): Wish => ({ kind: "unlabel", labels: labels.map(label), why });
   expect(put(wish())).toEqual({
     kind: "event",
@@ -257,7 +257,7 @@ test("G97 only a person takes a label off, one that is there, with a reason, and
   expect(put(wish(), { closed: true })).toEqual(refused("closed"));
 });
 
-test("J72 a wish that is none is refused: what has no whole number of tokens, what names no model", () => {
+test("J-30 a wish that is none is refused: what has no whole number of tokens, what names no model", () => {
   const idle = { running: false };
   expect(put({ kind: "compact", tokens: null }, idle)).toMatchObject({ event: { tokens: DEFAULT_LIMITS.contextTokens / 2 } });
   for (const wrong of [{ kind: "compact", tokens: -1 }, { kind: "compact", tokens: 1.5 }, { kind: "compact" }, { kind: "choose-model" }])

@@ -140,10 +140,10 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
   }
 }
 
-/** Z28 a schedule speaks for its owner, each time it fires; nobody but the runtime speaks for a schedule. */
+/** Z-4 a schedule speaks for its owner, each time it fires; nobody but the runtime speaks for a schedule. */
 const speakerOf = ({ id, by }: Intent, at: Standing): Principal => (by.kind === "system" ? (at.firesFor(id) ?? by) : by);
 
-/** M91 whoever can write a row can name a file anything: it is read again here. */
+/** M-21 whoever can write a row can name a file anything: it is read again here. */
 function spoken({ text, files = [] }: Spoken, becomes: (text: string, files: readonly Attachment[]) => JournalEvent): Admitted {
   const read = readAttachments(files);
   return read.kind === "files" ? event(becomes(text.toWellFormed(), read.files)) : refuse(describe(read.fault).message);
@@ -181,7 +181,7 @@ function resolve({ id, by }: Intent, { call, as, note }: Extract<Wish, { kind: "
   return event({ kind: "unknown.resolved", call, as, by, note, intent: id });
 }
 
-/** G97 nothing else takes a label off a session. */
+/** G-33 nothing else takes a label off a session. */
 function unlabel({ id, by }: Intent, { labels, why }: Extract<Wish, { kind: "unlabel" }>, at: Standing): Admitted {
   if (by.kind !== "user") return refuse("only a person takes a label off");
   if (why.trim() === "") return refuse("it does not say why");
@@ -203,7 +203,7 @@ function dismiss({ id, by }: Intent, { call, note }: Extract<Wish, { kind: "dism
 
 // ── untrusted: whoever can write a row can write anything into it ──
 
-/** Q560 Later answers of the same person that take back a yes: it has not counted while both wait. */
+/** Q-8 Later answers of the same person that take back a yes: it has not counted while both wait. */
 export function refusalsOf(earlier: Intent, later: readonly Arrived[]): readonly Arrived[] {
   const { by, wish } = earlier;
   if (!isPrincipal(by) || !isWish(wish) || wish.kind !== "answer" || isRefusal(wish.answer)) return [];

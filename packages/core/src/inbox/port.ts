@@ -1,7 +1,7 @@
 /**
  * The inbox: everybody else's wishes for a session. The holder drains it into events, between moves and while calls run.
- * I1 the same intent id twice is one intent, also after it was taken.
- * I2 an intent leaves the inbox in the transaction that appends the event it became, so a crash neither loses nor doubles it.
+ * I-2 an intent leaves the inbox in the transaction that appends the event it became, so a crash neither loses nor doubles it.
+ * Rule: I-1.
  */
 import type { Intent, IntentId, Millis, SessionId } from "../vocab/index.ts";
 

@@ -27,7 +27,7 @@ export function foldAccess(
   return all;
 }
 
-/** W708 why a link counts no more once somebody has signed in with it. */
+/** W-11 why a link counts no more once somebody has signed in with it. */
 export const USED_LINK = "used";
 
 /** Why it counts no more; null while it does. */

@@ -1,6 +1,6 @@
 /**
  * What a session that begins may claim only while nobody has: the caller's own id; and, where no person opened it, the due time or the delivery that did.
- * Z3 one due time, and one delivery by its name and by what was signed of it, opens one session, whoever tries and however often.
+ * Rule: Z-3.
  */
 import type { JournalEvent } from "../vocab/index.ts";
 

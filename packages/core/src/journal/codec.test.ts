@@ -103,7 +103,7 @@ const events: fc.Arbitrary<JournalEvent> = fc
     return other(sample, "") as JournalEvent;
   });
 
-test("J31 any event is decoded to what was encoded", () =>
+test("J-10 any event is decoded to what was encoded", () =>
   fc.assert(
     fc.property(events, (event) => {
       let expected: JournalEvent;
@@ -118,7 +118,7 @@ test("J31 any event is decoded to what was encoded", () =>
     { numRuns: 400 },
   ));
 
-test("J31 the payload is canonical, and holds neither the kind nor anything said twice", () => {
+test("J-10 the payload is canonical, and holds neither the kind nor anything said twice", () => {
   const payload = encodePayload({ kind: "session.closed", reason: "r", by: { id: "ana", kind: "user" } }, shelf().put);
   expect(payload).toBe('{"by":{"id":"ana","kind":"user"},"reason":"r"}');
   const bad = (kind: string, text: string) => [decodePayload(kind, text, () => null).kind, checkPayload(kind, text).kind];
@@ -129,14 +129,14 @@ test("J31 the payload is canonical, and holds neither the kind nor anything said
     expect(bad(kind, "{}"), kind).toEqual(["bad", "bad"]);
 });
 
-test("J31 a decoded event is frozen all the way down", () => {
+test("J-10 a decoded event is frozen all the way down", () => {
   const event = roundTrip(SAMPLES["model.replied"][0] as JournalEvent);
   expect(
     typeof event === "object" && event.kind === "model.replied" && Object.isFrozen(event.parts[0]) && Object.isFrozen(event.meta),
   ).toBe(true);
 });
 
-test("J31 the closed list is the list of the samples, and of the streams that belong to no session", () => {
+test("J-10 the closed list is the list of the samples, and of the streams that belong to no session", () => {
   const system = ["key.certified", "key.rotated", "key.withdrawn", "content.erased", "policy.stored"];
   const named = [
     SAMPLES,
@@ -156,20 +156,20 @@ test("J31 the closed list is the list of the samples, and of the streams that be
 
 const noted = (value: Json): JournalEvent => ({ kind: "note", from: "t", call: null, name: "n", value });
 
-test("J30 a long text is put away as a blob, a short one is not", () => {
+test("J-5 a long text is put away as a blob, a short one is not", () => {
   const blobs = shelf();
   const payload = encodePayload(noted({ short: "x".repeat(BLOB_MIN), long: ["y".repeat(BLOB_MIN + 1)] }), blobs.put);
   expect([...blobs.texts.values()]).toEqual(["y".repeat(BLOB_MIN + 1)]);
   expect(payload).toContain(`"long":[{"$blob":{"address":"b1","chars":${BLOB_MIN + 1},"sha256":"${hash("y".repeat(BLOB_MIN + 1))}"}}]`);
 });
 
-test("J30 an ill-formed long text is made well-formed before it is put away", () => {
+test("J-5 an ill-formed long text is made well-formed before it is put away", () => {
   const blobs = shelf();
   encodePayload(noted(`\ud800${"x".repeat(BLOB_MIN)}`), blobs.put);
   expect([...blobs.texts.values()][0]?.isWellFormed()).toBe(true);
 });
 
-test("J30 no text of a model or a tool can name a blob", () => {
+test("J-5 no text of a model or a tool can name a blob", () => {
   const forged = { $blob: { address: "b1", sha256: "0", chars: 3 } };
   const event = noted({ forged, again: { $$blob: forged } });
   const blobs = shelf();
@@ -179,7 +179,7 @@ test("J30 no text of a model or a tool can name a blob", () => {
   expect(decodePayload("note", payload, blobs.get)).toEqual({ kind: "event", event });
 });
 
-test("J30 a blob that is missing, of another length, or badly named is told", () => {
+test("J-5 a blob that is missing, of another length, or badly named is told", () => {
   const ref = { address: "b1", chars: 3, sha256: hash("abc") };
   const text = (value: unknown) => canonical({ call: null, from: "t", name: "n", value });
   const detail = (payload: string, blob: string | null) => {
@@ -204,7 +204,7 @@ test("J30 a blob that is missing, of another length, or badly named is told", ()
 
 // versions
 
-test("J32 an older payload is read through its upcasts, in memory only; the stored kind says which version it is", () => {
+test("J-10 an older payload is read through its upcasts, in memory only; the stored kind says which version it is", () => {
   // as if `note` had had no `from` in version 1, and had called its `value` `text` in version 2
   const upcasts: Upcasts = {
     note: [(one) => ({ ...one, from: "unknown" }), ({ text = null, ...two }) => ({ ...two, value: text })],
@@ -224,7 +224,7 @@ test("J32 an older payload is read through its upcasts, in memory only; the stor
 
 const leaves = (n: number): Digest[] => Array.from({ length: n }, (_, i) => hash(`leaf ${i}`));
 
-test("J34 every leaf of a tree of 1 to 20 has a path to its root, and only there", () => {
+test("J-12 every leaf of a tree of 1 to 20 has a path to its root, and only there", () => {
   for (let n = 1; n <= 20; n += 1) {
     const all = leaves(n);
     const root = merkleRoot(all, hash);
@@ -243,7 +243,7 @@ test("J34 every leaf of a tree of 1 to 20 has a path to its root, and only there
   }
 });
 
-test("J34 a tree depends on every leaf and on their order", () => {
+test("J-12 a tree depends on every leaf and on their order", () => {
   for (let n = 2; n <= 20; n += 1) {
     const all = leaves(n);
     const root = merkleRoot(all, hash);
@@ -259,7 +259,7 @@ test("J34 a tree depends on every leaf and on their order", () => {
 
 // names, ranges, heads
 
-test("J32 what was said before there were files had none, and nothing was withheld", () => {
+test("J-10 what was said before there were files had none, and nothing was withheld", () => {
   const decoded = (kind: string, payload: object) => decodePayload(kind, canonical(payload), () => null);
   const by = { kind: "user", id: "ana" };
   expect(decoded("turn.started@2", { turn: 1, input: "go", by, limits: {}, intent: null })).toMatchObject({ event: { files: [] } });
@@ -270,7 +270,7 @@ test("J32 what was said before there were files had none, and nothing was withhe
   expect(applied({ kind: "block", reason: "x" })).toMatchObject({ event: { change: { kind: "block", reason: "x" } } });
 });
 
-test("J32 ranges are read back as they were written, and in no other spelling", () => {
+test("J-10 ranges are read back as they were written, and in no other spelling", () => {
   const ranges = [
     { stream: streamId("s_abcdefgh"), first: seq(1), count: 3 },
     { stream: streamId("breaker:x"), first: seq(17), count: 1 },
@@ -295,7 +295,7 @@ test("J32 ranges are read back as they were written, and in no other spelling", 
     expect(parseRanges(text), text).toBeNull();
 });
 
-test("J32 a name that could blur a hashed text is refused before anything is sealed", () => {
+test("J-10 a name that could blur a hashed text is refused before anything is sealed", () => {
   const ports = sealPorts(W1, W1_KEY);
   const event: JournalEvent = SAMPLES["session.closed"][0] as JournalEvent;
   const seal = (stream: StreamId) => sealEntries(stream, EMPTY_STREAM, [{ at: millis(1), event }], ports, shelf().put);
@@ -305,7 +305,7 @@ test("J32 a name that could blur a hashed text is refused before anything is sea
   expect(() => sealCommit(FIRST_COMMIT, millis(1), [[]], ports)).toThrow(RangeError);
 });
 
-test("J32 a clock that jumps back does not turn a stream's time around", () => {
+test("J-10 a clock that jumps back does not turn a stream's time around", () => {
   const event: JournalEvent = SAMPLES["session.closed"][0] as JournalEvent;
   const sealed = sealEntries(
     KEYS,
@@ -317,7 +317,7 @@ test("J32 a clock that jumps back does not turn a stream's time around", () => {
   expect(sealed.map((e) => e.at)).toEqual([10, 20, 20]);
 });
 
-test("J36 a head is read back as it was written, and a broken one is refused", () => {
+test("J-11 a head is read back as it was written, and a broken one is refused", () => {
   const head = new Map([
     [writerId("w2"), { number: 7, hash: hash("b") }],
     [writerId("w1"), { number: 12, hash: hash("a") }],

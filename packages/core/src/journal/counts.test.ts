@@ -28,8 +28,8 @@ const sums = (counts: readonly Count[]): Record<string, number> => {
   return out;
 };
 
-describe("G81 what is counted", () => {
-  test("G81 a start is counted once, with each value of its targets, and what starts again is not", () => {
+describe("G-24 what is counted", () => {
+  test("G-24 a start is counted once, with each value of its targets, and what starts again is not", () => {
     expect(sums(countsOf([1, started({ values: { to: [ZERO] } })], [2, started({ start: 2 })]))).toEqual({
       "calls:send": 1,
       [`calls:send/to${ZERO}`]: 1,
@@ -37,7 +37,7 @@ describe("G81 what is counted", () => {
     expect(countsOf([1, started({ tool: "" })], [2, { kind: "labels.added", labels: [label("x")], from: null }])).toEqual([]);
   });
 
-  test("G81 a model call counts at what is set aside, then at what it used, in the time it was asked", () => {
+  test("G-24 a model call counts at what is set aside, then at what it used, in the time it was asked", () => {
     expect(countsOf([7, asked])).toMatchObject([
       { name: "tokens", by: 150, at: 7 },
       { name: "micros", by: 900, at: 7 },
@@ -47,13 +47,13 @@ describe("G81 what is counted", () => {
     expect(both.every(({ at }) => at === 7)).toBe(true);
   });
 
-  test("G81 a reply that was lost or broke off stays counted at what was set aside; one that was never made does not", () => {
+  test("G-24 a reply that was lost or broke off stays counted at what was set aside; one that was never made does not", () => {
     expect(sums(countsOf([1, asked], [2, failed(true)]))).toEqual({ tokens: 150, micros: 900 });
     expect(sums(countsOf([1, asked], [2, failed(false)]))).toEqual({ tokens: 0, micros: 0 });
     expect(sums(countsOf([1, asked], [2, sample("hold.taken")], [3, asked], [4, replied]))).toEqual({ tokens: 240, micros: 1200 });
   });
 
-  test("G81 a tool that costs counts at its maximum until it is settled; a delegate's share is its own to count", () => {
+  test("G-24 a tool that costs counts at its maximum until it is settled; a delegate's share is its own to count", () => {
     const reserved: JournalEvent = { ...sample("budget.reserved"), amount: { ...NOTHING_ALLOTTED, micros: 500 } };
     const settled: JournalEvent = { ...sample("budget.settled"), amount: { ...NOTHING_ALLOTTED, micros: 200 } };
     expect(sums(countsOf([1, reserved]))).toEqual({ micros: 500 });
@@ -61,7 +61,7 @@ describe("G81 what is counted", () => {
     expect(countsOf([1, sample("budget.reserved")])).toEqual([]);
   });
 
-  test("G81 what is older than a day is not made again, and an hour is never counted short", () => {
+  test("G-24 what is older than a day is not made again, and an hour is never counted short", () => {
     const now = 1_800_000_000_000;
     const opened = sample("session.opened");
     const at = (ago: number, event: JournalEvent) => ({ at: millis(now - ago), event });

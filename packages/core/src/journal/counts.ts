@@ -1,7 +1,7 @@
 /**
  * What is counted over hours and days, over all sessions: rows written in the transaction of the events they count, in buckets of five minutes.
  * A cache: the same fold over the entries of the last day makes them again.
- * G81 a start is counted once, whatever becomes of it; what is set aside for a model call counts from the moment it is asked, in that moment's bucket.
+ * G-24 a start is counted once, whatever becomes of it; what is set aside for a model call counts from the moment it is asked, in that moment's bucket.
  */
 import {
   type CallId,

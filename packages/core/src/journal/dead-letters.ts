@@ -1,7 +1,7 @@
 /**
  * Calls of all sessions that failed and were set aside: one row each, kept by the events in the transaction that writes them, so that a list of
  * them reads no session. A cache: the same fold over a session's entries makes its rows again.
- * F30 what is listed is what waits for an operator: from `recovery.applied` with `dead-letter` until `dead-letter.dismissed`.
+ * F-6 what is listed is what waits for an operator: from `recovery.applied` with `dead-letter` until `dead-letter.dismissed`.
  */
 import type { CallId, Digest, Entry, JournalEvent, Millis, Resource, SessionId } from "../vocab/index.ts";
 import { startedAs } from "./unknowns.ts";

@@ -16,7 +16,7 @@ const blocks = [...example.matchAll(/```text\n([\s\S]*?)\n```\n([^:\n]+): `([^`]
 const [rootKey = "", writerKey = ""] = [...example.matchAll(/`(ed25519:[^`]+)`/g)].map((m) => m[1]);
 const file = /```jsonl\n([\s\S]*?)```/.exec(example)?.[1] ?? "";
 
-test("J39 every hash and signature of the format page's example is that of the text above it", () => {
+test("J-14 every hash and signature of the format page's example is that of the text above it", () => {
   expect(blocks.map((b) => b.says)).toEqual(["Signature", "payloadHash", "entryHash", "the left node", "root", "hash", "Signature"]);
   for (const { text, says, value } of blocks) {
     if (says !== "Signature") expect(hash(text), says).toBe(value);
@@ -25,7 +25,7 @@ test("J39 every hash and signature of the format page's example is that of the t
   for (const key of [rootKey, writerKey]) expect(example).toContain(`\`${nameKey(key)}\``);
 });
 
-test("J39 the file of the format page's example verifies with the page's root key and holds the values shown", () => {
+test("J-14 the file of the format page's example verifies with the page's root key and holds the values shown", () => {
   const read = readExport(file, rootKey, proofPorts);
   expect(read).toMatchObject({ torn: false, problems: [], counts: { commits: 1, entries: 3, blobs: 0, erased: 0 } });
   for (const { says, value } of blocks) if (says !== "the left node") expect(file, says).toContain(value);

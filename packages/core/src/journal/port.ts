@@ -1,8 +1,6 @@
 /**
  * 5. The journal: append-only, chained, sealed. The truth; all state is a fold of what it holds.
- * J1 `append` is durable before it resolves, or it rejects and nothing of it is there.
- * J2 an append is conditional on the stream's last sequence number, and on the hold for a session's stream; a conflict rejects only itself.
- * J3 any bad entry, the last included, stops its stream and is named; nothing is skipped or cut off.
+ * Rules: J-1, J-2, J-4.
  */
 import type {
   ApprovalId,

@@ -1,7 +1,7 @@
 /**
  * Questions that wait for a person, of all sessions: one row each, kept by the events in the transaction that writes them, so that a list
  * of what waits reads no session. A cache: the same fold over a session's entries makes its rows again.
- * Q40 what the list shows is what the sessions wait for: a question is in it from `approval.asked` until it is answered by enough people,
+ * Q-25 what the list shows is what the sessions wait for: a question is in it from `approval.asked` until it is answered by enough people,
  * has expired, is overtaken, or its turn ends.
  */
 import {

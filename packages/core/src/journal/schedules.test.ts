@@ -65,19 +65,19 @@ const stands = (...events: readonly JournalEvent[]): StandingSchedule => {
   return s;
 };
 
-test("Z2 nothing counts before a declaration, and due times count from the declaration on", () => {
+test("Z-2 nothing counts before a declaration, and due times count from the declaration on", () => {
   expect(foldSchedule(null, entries(fired(1)))).toBe(null);
   expect(stands(declared())).toMatchObject({ state: "active", through: 100, queue: [], open: [], failures: 0, fired: 0, last: null });
 });
 
-test("Z2 what was fired is dealt with and open until it is over; what a person asked for moves no due time", () => {
+test("Z-2 what was fired is dealt with and open until it is over; what a person asked for moves no due time", () => {
   const s = stands(declared(), fired(500));
   expect([s.through, s.open, s.last]).toMatchObject([500, [{ session: "s_500", dueAt: 500 }], { dueAt: 500, ending: null }]);
   expect(stands(declared(), fired(500), ended(500, "completed"))).toMatchObject({ open: [], failures: 0, last: { ending: "completed" } });
   expect(stands(declared(), fired(900, "asked"))).toMatchObject({ through: 100, fired: 1 });
 });
 
-test("Z9 what failed is tried again at its time, then set aside; set aside are counted in a row: a success forgets them, a cancel is none", () => {
+test("Z-6 what failed is tried again at its time, then set aside; set aside are counted in a row: a success forgets them, a cancel is none", () => {
   const again: JournalEvent = { ...ended(1, "failed"), result: "retry", retryAt: millis(900) } as JournalEvent;
   const s = stands(declared(), fired(1), again);
   expect([s.retry, s.failures, s.setAside]).toEqual([[{ dueAt: 1, attempt: 2, at: 900 }], 0, []]);
@@ -110,7 +110,7 @@ test("Z9 what failed is tried again at its time, then set aside; set aside are c
   expect(stands(...failing, { ...refused, why: "overlap" } as JournalEvent).failures).toBe(2);
 });
 
-test("Z1 what comes once is done once it was fired, and stays so until it is declared at another time", () => {
+test("Z-1 what comes once is done once it was fired, and stays so until it is declared at another time", () => {
   const once: ScheduleSpec = { ...spec, oneShot: true };
   const done = [declared({ spec: once }), fired(500)];
   expect(stands(declared({ spec: once }), fired(500, "asked")).state).toBe("active");
@@ -118,7 +118,7 @@ test("Z1 what comes once is done once it was fired, and stays so until it is dec
   expect(stands(...done, declared({ spec })).state).toBe("active");
 });
 
-test("Z32 what a person asked for and is tried again, fired or not, moves no due time, and does not do what comes once", () => {
+test("Z-3 what a person asked for and is tried again, fired or not, moves no due time, and does not do what comes once", () => {
   const once: ScheduleSpec = { ...spec, oneShot: true };
   const again = { ...ended(900, "failed"), result: "retry", retryAt: millis(950) } as JournalEvent;
   const retried = { ...fired(900), attempt: 2, why: "retry" } as JournalEvent;
@@ -141,20 +141,20 @@ test("Z32 what a person asked for and is tried again, fired or not, moves no due
   });
 });
 
-test("Z32 one that has come once is not made to come again by pausing and resuming it; its retries are given up", () => {
+test("Z-3 one that has come once is not made to come again by pausing and resuming it; its retries are given up", () => {
   const once: ScheduleSpec = { ...spec, oneShot: true };
   const paused: JournalEvent = { kind: "schedule.paused", schedule, by: ana, reason: "" };
   const again = { ...ended(500, "failed"), result: "retry", retryAt: millis(900) } as JournalEvent;
   expect(stands(declared({ spec: once }), fired(500), again, paused)).toMatchObject({ state: "done", retry: [] });
 });
 
-test("Z31 what was set aside is so no more once it is fired again", () => {
+test("Z-6 what was set aside is so no more once it is fired again", () => {
   const s = [declared(), fired(1), ended(1, "failed", "set-aside"), fired(2), ended(2, "failed", "set-aside")];
   const asked = { ...fired(1, "asked"), attempt: 2 } as JournalEvent;
   expect(stands(...s, asked)).toMatchObject({ setAside: [{ dueAt: 2 }], open: [{ dueAt: 1, attempt: 2 }] });
 });
 
-test("Z28 a shared session is that of one agent and one owner: with another it is begun anew", () => {
+test("Z-4 a shared session is that of one agent and one owner: with another it is begun anew", () => {
   const shared: ScheduleSpec = { ...spec, session: "shared" };
   const before = [declared({ spec: shared }), fired(500), ended(500, "completed")];
   const after = (more: Partial<ScheduleSpec>) => stands(...before, declared({ spec: { ...shared, ...more } })).shared;
@@ -162,7 +162,7 @@ test("Z28 a shared session is that of one agent and one owner: with another it i
   expect([after({ agent: "other" }), after({ owner: "ben" }), after({ session: "fresh" })]).toEqual([null, null, null]);
 });
 
-test("Z14 what was due while it was paused or stopped is not made up for", () => {
+test("Z-8 what was due while it was paused or stopped is not made up for", () => {
   const paused: JournalEvent = { kind: "schedule.paused", schedule, by: ana, reason: "" };
   const resumed: JournalEvent = { kind: "schedule.resumed", schedule, by: ana, reason: "", after: millis(400) };
   const queued: JournalEvent = { kind: "schedule.queued", schedule, dueAt: millis(150) };
@@ -172,7 +172,7 @@ test("Z14 what was due while it was paused or stopped is not made up for", () =>
   expect(stands(declared(), fired(10 ** 13), paused, resumed).through).toBe(400);
 });
 
-test("Z11 declared again with other words it goes on where it was; at other times, or after it was removed, it begins anew", () => {
+test("Z-2 declared again with other words it goes on where it was; at other times, or after it was removed, it begins anew", () => {
   const first = [declared(), fired(7_000)];
   expect(stands(...first, declared({ spec: { ...spec, input: "look again" } }))).toMatchObject({
     through: 7_000,
@@ -189,7 +189,7 @@ test("Z11 declared again with other words it goes on where it was; at other time
   });
 });
 
-test("Z2 from a declaration that carries how it stood, the fold is the same as from the beginning", () => {
+test("Z-2 from a declaration that carries how it stood, the fold is the same as from the beginning", () => {
   const past = [declared(), fired(1), fired(2), ended(1, "failed"), { kind: "schedule.queued", schedule, dueAt: millis(3) } as const];
   const before = stands(...past);
   const carrying = declared({ carried: standingOf(before) });

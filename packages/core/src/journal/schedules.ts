@@ -24,7 +24,7 @@ export type StandingSchedule = ScheduleStanding &
     since: number;
   }>;
 
-/** Z2 the fold of a schedule's stream, from its beginning or from any declaration that carries; null before the first. */
+/** Z-2 the fold of a schedule's stream, from its beginning or from any declaration that carries; null before the first. */
 export function foldSchedule(before: StandingSchedule | null, entries: Iterable<Entry>): StandingSchedule | null {
   let s = before;
   for (const entry of entries) s = folded(s, entry);

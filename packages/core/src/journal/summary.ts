@@ -1,6 +1,6 @@
 /**
  * One line about a session, kept by the same events in the same transaction: what lists need, without reading streams. Its title is the only content in it.
- * J580 a session's title is the first line of its first input, as the journal has it, shortened and with hidden characters escaped; an erasure in the
+ * J-8 a session's title is the first line of its first input, as the journal has it, shortened and with hidden characters escaped; an erasure in the
  *      session removes it.
  */
 import type { Ending, Entry, Millis, Principal, Said, Seq, SessionId, Surface, Usage } from "../vocab/index.ts";

@@ -1,6 +1,6 @@
 /**
  * What the kinds of an older version lack, filled in when they are read. Stored bytes stay as they are, so what was hashed still is.
- * J32 one step per version; a journal of every version that was ever landed is a fixture, and is folded by the tests.
+ * J-10 one step per version; a journal of every version that was ever landed is a fixture, and is folded by the tests.
  */
 import type { EventKind, JsonObject } from "../vocab/index.ts";
 

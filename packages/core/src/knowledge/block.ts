@@ -1,5 +1,5 @@
 /**
- * What was recalled, as the model is shown it: one block, marked as what it is, that no item can close or leave (N8).
+ * What was recalled, as the model is shown it: one block, marked as what it is, that no item can close or leave (N-5).
  * Each item is one line: id, kind, relevance (of memory) or confidence (of all else) to two decimals, then its text as a JSON string, which has no line end.
  */
 import { isMemory, type RecalledItem } from "../vocab/index.ts";

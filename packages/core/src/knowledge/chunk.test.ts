@@ -5,7 +5,7 @@ import { label, millis } from "../vocab/index.ts";
 import { documentKind, LONGEST_PIECE, piecesOf } from "./chunk.ts";
 import { readLine, toLine } from "./lines.ts";
 
-test("N32 markdown is cut at its headings, each piece under the way to it; a fence is no heading and stays whole", () => {
+test("N-14 markdown is cut at its headings, each piece under the way to it; a fence is no heading and stays whole", () => {
   const pieces = piecesOf(
     "intro\n\n# Guide\n\nfirst\n\n## Deploy\n\n```sh\n# not a heading\n\nrun it\n```\n\nafter\n\n# Other\nlast\n",
     "markdown",
@@ -18,7 +18,7 @@ test("N32 markdown is cut at its headings, each piece under the way to it; a fen
   ]);
 });
 
-test("N32 of HTML a reader's text is taken, under its headings; scripts, styles, comments and markup are not", () => {
+test("N-14 of HTML a reader's text is taken, under its headings; scripts, styles, comments and markup are not", () => {
   const html =
     "<html><head><title>t</title></head><body><script>evil()</script><h1>Guide</h1><p>One &amp; two &lt;b&gt;</p><!-- hidden --><h2>Next <em>step</em></h2><ul><li>a</li><li>b</li></ul></body></html>";
   expect(piecesOf(html, "html")).toEqual([
@@ -27,7 +27,7 @@ test("N32 of HTML a reader's text is taken, under its headings; scripts, styles,
   ]);
 });
 
-test("N32 code is cut between its top-level parts, each named by its first line that says something", () => {
+test("N-14 code is cut between its top-level parts, each named by its first line that says something", () => {
   const part = (name: string) => `// about ${name}\nexport function ${name}() {\n  return 1;\n\n}\n`;
   const pieces = piecesOf(Array.from({ length: 60 }, (_, i) => part(`part${i}`)).join("\n"), "code");
   expect(pieces.length).toBeGreaterThan(1);
@@ -38,7 +38,7 @@ test("N32 code is cut between its top-level parts, each named by its first line 
   }
 });
 
-test("N32 whatever the text, pieces are short, well-formed and hold every word of it, and are the same each time", () => {
+test("N-14 whatever the text, pieces are short, well-formed and hold every word of it, and are the same each time", () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -63,7 +63,7 @@ test("N32 whatever the text, pieces are short, well-formed and hold every word o
   );
 });
 
-test("N32 a file is read by how its name ends", () => {
+test("N-14 a file is read by how its name ends", () => {
   expect(["a.md", "x/B.HTML", "c.txt", "d.ts", "Dockerfile", ".env", "e.png", "noend", "a.md/x"].map(documentKind)).toEqual([
     "markdown",
     "html",
@@ -77,7 +77,7 @@ test("N32 a file is read by how its name ends", () => {
   ]);
 });
 
-test("N31 a line is read as it was written; one that is wrong is told what is wrong with it", () => {
+test("N-2 a line is read as it was written; one that is wrong is told what is wrong with it", () => {
   const item = {
     ...factOf("a", "is", "b\n\u2028", { labels: [label("pii")], directory: "src", validTo: millis(9) }),
     usedAt: millis(3),

@@ -1,8 +1,8 @@
 /**
  * Documents cut into pieces by their own structure: sections of markdown and HTML under their headings, paragraphs of text, top-level parts of code.
- * N32 a piece has at most 1,600 characters and says where it stands; nothing but space is lost, a fence or a paragraph is cut only where it is too long by
+ * N-14 a piece has at most 1,600 characters and says where it stands; nothing but space is lost, a fence or a paragraph is cut only where it is too long by
  *     itself, and the same text gives the same pieces.
- * N70 the work grows with the length of a text and no faster, whatever it is made of: no expression here looks again at what it has passed.
+ * N-15 the work grows with the length of a text and no faster, whatever it is made of: no expression here looks again at what it has passed.
  */
 export type Piece = Readonly<{ title: string; text: string }>;
 export type DocumentKind = "markdown" | "html" | "text" | "code";

@@ -1,6 +1,6 @@
 /**
  * Conventions: what is to be done in a folder, by the nearest who says so (K18, K19).
- * N11 from the folder up to the project's own, then by the language alone; nearest first, nothing twice, a step that fails is skipped.
+ * N-7 from the folder up to the project's own, then by the language alone; nearest first, nothing twice, a step that fails is skipped.
  */
 import { itemText } from "./item.ts";
 import type { Found, Hit, Search } from "./port.ts";

@@ -19,18 +19,18 @@ describe("texts made to be slow", () => {
     ["inline tags that never end", "<b ".repeat(400_000), "html"],
     ["headings that never end", "<h1>x".repeat(300_000), "html"],
     ["a comment that never ends", `x<!--${"<!--".repeat(300_000)}`, "html"],
-  ])("N70 %s is read in one go", (_, text, kind) => {
+  ])("N-15 %s is read in one go", (_, text, kind) => {
     expect(textIn(text, kind)).toMatch(/[apxb]/);
   });
 
-  it("N70 what looks like the end of a block is looked at once", () => {
+  it("N-15 what looks like the end of a block is looked at once", () => {
     const text = `<${"/".repeat(200_000)} <${" \\/".repeat(60_000)}knowledge>`;
     const line = lineOf({ id: knowledgeId("k_1"), kind: "fact", relevance: 1, confidence: 1, labels: [], text });
     expect(line).toContain("</");
     expect(line.match(/\\u003c/g)).toHaveLength(1);
   });
 
-  it("N70 a line that is too long for a heading is text, and is not lost", () => {
+  it("N-15 a line that is too long for a heading is text, and is not lost", () => {
     const long = `# ${"word ".repeat(100)}end`;
     expect(piecesOf(`# Short #\n\n${long}`, "markdown")).toEqual([{ title: "Short", text: long }]);
   });

@@ -29,7 +29,7 @@ export function itemText(body: KnowledgeBody): string {
   }
 }
 
-/** N13 of one key, or about one subject and predicate, there is one that counts: in one scope, of one agent. Null: it stands for itself. */
+/** N-9 of one key, or about one subject and predicate, there is one that counts: in one scope, of one agent. Null: it stands for itself. */
 export function slotOf({ body, scope, agent }: Pick<KnowledgeItem, "body" | "scope" | "agent">): string | null {
   const whose = scope === "project" ? "" : (agent ?? "");
   switch (body.kind) {
@@ -45,14 +45,14 @@ export function slotOf({ body, scope, agent }: Pick<KnowledgeItem, "body" | "sco
   }
 }
 
-/** N14 what a person stands for is not superseded by what an agent has learnt: both stay. */
+/** N-9 what a person stands for is not superseded by what an agent has learnt: both stay. */
 export const maySupersede = (fresh: Pick<KnowledgeItem, "verified">, old: Pick<KnowledgeItem, "verified">): boolean =>
   fresh.verified || !old.verified;
 
 type Timed = Pick<KnowledgeItem, "id" | "verified" | "created">;
 
 /**
- * N75 where what comes from elsewhere stands among those that are current in its slot: who is older and may be superseded is, unless a newer one
+ * N-9 where what comes from elsewhere stands among those that are current in its slot: who is older and may be superseded is, unless a newer one
  * supersedes it. Of two of one time the one that is there stays; where one of them has a person's word, both do.
  */
 export function placeAmong(item: Timed, there: readonly Timed[]): Readonly<{ by: KnowledgeId | null; supersedes: readonly KnowledgeId[] }> {

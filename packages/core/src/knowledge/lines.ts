@@ -1,5 +1,5 @@
 /**
- * Items as lines of JSON: what is exported can be read again, by people too. N31 everything goes out, labels and past included; what comes in is checked
+ * Items as lines of JSON: what is exported can be read again, by people too. N-2 everything goes out, labels and past included; what comes in is checked
  * field by field, and a line that is wrong is named and stores nothing.
  */
 import * as z from "zod";

@@ -1,6 +1,6 @@
 /**
  * What is known, and by whom. Nobody gets back what another agent keeps for itself: whoever asks is part of every question, and a store answers it in
- * the query itself, not by looking through what it found (N20).
+ * the query itself, not by looking through what it found (N-11).
  */
 import type { KnowledgeId, KnowledgeItem, Millis, Scope, StoredItem } from "../vocab/index.ts";
 
@@ -22,7 +22,7 @@ export type Search = Readonly<{
 
 export type Hit = Readonly<{ item: StoredItem; relevance: number }>;
 /**
- * `trouble`: in which way it could not be looked for; the hits are those of the other. `cause`: what another system said about that. N81 it is a stranger's
+ * `trouble`: in which way it could not be looked for; the hits are those of the other. `cause`: what another system said about that. N-6 it is a stranger's
  * text: for the record, and never for a model.
  */
 export type Found = Readonly<{ hits: readonly Hit[]; trouble: string | null; cause?: string }>;

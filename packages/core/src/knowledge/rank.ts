@@ -1,8 +1,8 @@
 /**
  * From candidates to what is given back: how relevant each is, in which order, and how many. Every store ranks with this.
- * N4 a relevance is a number from 0 to 1: of words, the root of the share of the question's weight that the item has, where a word weighs more the
+ * N-3 a relevance is a number from 0 to 1: of words, the root of the share of the question's weight that the item has, where a word weighs more the
  *    fewer candidates have it; of vectors, the cosine. The larger of the two counts.
- * N5 two lists are merged by reciprocal rank: the sum of 1/(60 + place) over the lists that an item stands in.
+ * N-3 two lists are merged by reciprocal rank: the sum of 1/(60 + place) over the lists that an item stands in.
  */
 import { isMemory, type StoredItem } from "../vocab/index.ts";
 import { itemText } from "./item.ts";

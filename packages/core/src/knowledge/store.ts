@@ -1,6 +1,6 @@
 /**
  * A store of knowledge: what lies behind the port, and what people do with it. Every store runs the same contract (`testing/knowledge-contract.ts`).
- * N20 isolation is part of the query. N21 what is forgotten is gone, and its id does not come back. N22 vectors of two models, or of two lengths, are never mixed.
+ * N-11 isolation is part of the query. N-12 what is forgotten is gone, and its id does not come back. N-3 vectors of two models, or of two lengths, are never mixed.
  */
 import type { Digest, KnowledgeId, KnowledgeItem, KnowledgeKind, Millis, Scope, StoredItem } from "../vocab/index.ts";
 import { itemText } from "./item.ts";
@@ -34,7 +34,7 @@ export type KnowledgeStore = Readonly<{
   /** By id, from after that one on. */
   list(page: Readonly<{ after: KnowledgeId | null; most: number }>): readonly StoredItem[];
   /**
-   * As it was, with its past: for what was exported. What was forgotten here stays forgotten. N75 it takes its place by its time: what is older is
+   * As it was, with its past: for what was exported. What was forgotten here stays forgotten. N-9 it takes its place by its time: what is older is
    * superseded, by it or it by what is there; a working memory is `known` where a newer one stands in its place.
    */
   restore(item: StoredItem): "stored" | "known" | "forgotten";

@@ -1,6 +1,6 @@
 /**
- * What is looked for before a model is asked: words of the last messages, newest first (K5).
- * N1 only what people and tools said; words of more than 3 characters, or any of a script without spaces; 10 a message, 15 in all, each once.
+ * What is looked for before a model is asked: words of the last messages, newest first (K-3).
+ * N-1 only what people and tools said; words of more than 3 characters, or any of a script without spaces; 10 a message, 15 in all, each once.
  */
 import { isUnspaced, wordsIn } from "./words.ts";
 

@@ -190,11 +190,11 @@ function poked(p: Ports, { pokes }: Weather, w: () => World): Ports {
 function checkRest(w: World, live: State): void {
   const durable = w.state();
   const settled = (s: State) => ({ ...s, grantsDue: null }); // grants are given once: the fold alone cannot know that they have been
-  expect(settled(live), "L74 the live state is the fold of what is durable").toEqual(settled(durable));
+  expect(settled(live), "L-22 the live state is the fold of what is durable").toEqual(settled(durable));
   const t = durable.turn;
   if (t === null) return;
   const waits = [...t.questions.values()].some((q) => q.answer === null) || t.calling.some((c) => c.gated.kind === "deferred");
-  expect(waits, "Q2 a session that waits has a question open, or something put off").toBe(true);
+  expect(waits, "Q-2 a session that waits has a question open, or something put off").toBe(true);
 }
 
 /** People answer until it is over: look-alikes ask (rule 4), and so may a policy. Says how many drives it took. */
@@ -219,26 +219,26 @@ const keyTwice = (o: Outside, tool: string) =>
 function checkRules({ w, outside, weather }: Staged): void {
   expect(
     outside.effects.filter((e) => !e.allowed),
-    "L5 no effect without a durable allow and its act.started",
+    "L-5 no effect without a durable allow and its act.started",
   ).toEqual([]);
-  expect(new Set(onceKeys(outside)).size, "L8 no `once` effect twice").toBe(onceKeys(outside).length);
-  expect(keyTwice(outside, SCRIPT_TOOLS.reconcile), "L8 no `reconcile` effect twice: the tool was asked first").toBe(false);
+  expect(new Set(onceKeys(outside)).size, "L-7 no `once` effect twice").toBe(onceKeys(outside).length);
+  expect(keyTwice(outside, SCRIPT_TOOLS.reconcile), "L-7 no `reconcile` effect twice: the tool was asked first").toBe(false);
   expect(
     outside.asked.filter((a) => a.recorded),
-    "M11 no recorded model reply is requested again",
+    "M-4 no recorded model reply is requested again",
   ).toEqual([]);
   expect(
     outside.asked.filter((a) => !a.shown),
-    "M90 the task's file is in every request, whichever process makes it",
+    "M-21 the task's file is in every request, whichever process makes it",
   ).toEqual([]);
-  expect(w.events("turn.ended"), "L4 one ending per turn").toHaveLength(1);
+  expect(w.events("turn.ended"), "L-4 one ending per turn").toHaveLength(1);
   expect(
     w.entries().map((e) => e.seq),
-    "J4 sequences without gap",
+    "J-1 sequences without gap",
   ).toEqual(w.entries().map((_, i) => i + 1));
   const calls = heard(w).flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" ? [p.wireId] : [])));
   const results = w.state().messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : []));
-  expect(results, "L13 one observation per call, in order").toEqual(calls);
+  expect(results, "L-10 one observation per call, in order").toEqual(calls);
   checkLimits(w, weather);
   checkMarks(w, weather);
   checkLeave(w, weather);
@@ -262,23 +262,23 @@ function checkMarks(w: World, { middleware }: Weather): void {
   const shown = new Map<string, number[]>();
   const ran: string[] = [];
   for (const { event: e } of w.entries()) {
-    if (e.kind === "turn.started") expect(marks(e.input), "H2 a word is seen once").toBe(1);
-    else if (e.kind === "input.steered") expect(marks(e.text), "H2 a word is seen once").toBe(1);
+    if (e.kind === "turn.started") expect(marks(e.input), "H-2 a word is seen once").toBe(1);
+    else if (e.kind === "input.steered") expect(marks(e.text), "H-2 a word is seen once").toBe(1);
     else if (e.kind === "middleware.applied" && e.change.kind === "observation" && e.call !== null)
       shown.set(e.call, [...(shown.get(e.call) ?? []), marks(e.change.text)]);
     else if (e.kind === "middleware.failed" && e.stage === "after-tool" && e.call !== null)
       shown.set(e.call, [1]); // stopped while it looked: withheld
     else if (e.kind === "act.ended" && e.outcome.kind === "done") ran.push(e.call);
     else if (e.kind === "gate.decided" && e.action.kind === "call" && e.action.args !== null)
-      expect(e.action.args["say"], "H7 what is decided is what was rewritten").toBe(MARK);
+      expect(e.action.args["say"], "H-5 what is decided is what was rewritten").toBe(MARK);
   }
-  for (const call of ran) expect(shown.get(call), "H2 a result is shown once").toEqual([1]);
+  for (const call of ran) expect(shown.get(call), "H-2 a result is shown once").toEqual([1]);
 }
 
 function checkLimits(w: World, { calls, iterations, toolsAtOnce, few }: Weather): void {
   const started = new Map(w.events("act.started").map((e) => [e.call, toolOf(w, e.call)]));
-  expect(started.size, "L22 no call beyond the limit").toBeLessThanOrEqual(calls);
-  expect(w.events("model.replied").length, "L3 no reply beyond the limit").toBeLessThanOrEqual(iterations);
+  expect(started.size, "L-16 no call beyond the limit").toBeLessThanOrEqual(calls);
+  expect(w.events("model.replied").length, "L-3 no reply beyond the limit").toBeLessThanOrEqual(iterations);
   if (few !== null)
     expect([...started.values()].filter((tool) => tool === few.tool).length, "G a counter is never overrun").toBeLessThanOrEqual(few.most);
   const running = new Set<string>();
@@ -289,7 +289,7 @@ function checkLimits(w: World, { calls, iterations, toolsAtOnce, few }: Weather)
     else if (e.kind === "act.ended" || e.kind === "recovery.applied") running.delete(e.call);
     most = Math.max(most, running.size);
   }
-  expect(most, "L2 no more at once than the limit").toBeLessThanOrEqual(toolsAtOnce);
+  expect(most, "L-2 no more at once than the limit").toBeLessThanOrEqual(toolsAtOnce);
 }
 
 const toolOf = (w: World, call: string): string =>
@@ -298,18 +298,18 @@ const toolOf = (w: World, call: string): string =>
 /** Each call of a tool that is asked about has used up an answer of its own, which covers it through lost processes too; and nothing is begun once a person has said stop. */
 function checkLeave(w: World, { asked }: Weather): void {
   const used = w.events("approval.consumed");
-  expect(new Set(used.map((e) => e.approval)).size, "Q3 an answer is used once").toBe(used.length);
+  expect(new Set(used.map((e) => e.approval)).size, "Q-3 an answer is used once").toBe(used.length);
   for (const { call } of w.events("act.started")) {
     if (toolOf(w, call) !== asked) continue;
     const starts = w.events("act.started").filter((e) => e.call === call).length;
     const answers = used.filter((e) => (e.action as string) === call).length;
-    expect(answers, "Q3 no call starts without an answer of its own").toBeGreaterThanOrEqual(1);
-    expect(answers, "Q3 no answer is used without a start").toBeLessThanOrEqual(starts);
+    expect(answers, "Q-3 no call starts without an answer of its own").toBeGreaterThanOrEqual(1);
+    expect(answers, "Q-3 no answer is used without a start").toBeLessThanOrEqual(starts);
   }
   const kinds = w.entries().map((e) => e.event.kind);
   const cancelled = kinds.indexOf("turn.cancel-asked");
   const begun = Math.max(kinds.lastIndexOf("act.started"), kinds.lastIndexOf("model.asked"));
-  if (cancelled >= 0) expect(begun, "L26 nothing begins after a cancel").toBeLessThan(cancelled);
+  if (cancelled >= 0) expect(begun, "L-18 nothing begins after a cancel").toBeLessThan(cancelled);
 }
 
 /** What has started is told of: it ended, or its tool says that it did not happen. */
@@ -317,11 +317,11 @@ function checkTold(w: World): void {
   const ended = new Set(w.events("act.ended").map((e) => e.call));
   const undone = new Set(w.events("recovery.applied").flatMap((e) => (e.found === "did-not-happen" ? [e.call] : [])));
   const untold = w.events("act.started").filter((e) => !ended.has(e.call) && !undone.has(e.call));
-  expect(untold, "L22 no started call is left untold").toEqual([]);
+  expect(untold, "L-16 no started call is left untold").toEqual([]);
 }
 
 describe("crashes", { timeout: 120_000 }, () => {
-  test("L8 a crash around any append, effect or model call: nothing twice, nothing unallowed, nothing lost, one ending", async () => {
+  test("L-7 a crash around any append, effect or model call: nothing twice, nothing unallowed, nothing lost, one ending", async () => {
     let resumed = 0;
     await fc.assert(
       fc.asyncProperty(arb.scripts, crashes, weathers, async (script, crashing, weather) => {
@@ -336,7 +336,7 @@ describe("crashes", { timeout: 120_000 }, () => {
     expect(resumed).toBeGreaterThan(RUNS / 8); // a crash test in which nothing crashes proves nothing
   });
 
-  test("L8 every single crash point of one run of three iterations with two parallel calls", async () => {
+  test("L-7 every single crash point of one run of three iterations with two parallel calls", async () => {
     const call = (tool: string, n: number) =>
       ({ kind: "call", id: `${tool}${n}`, tool, text: JSON.stringify({ n, say: "" }), meta: null }) as const;
     const reply = (...parts: Extract<Step, { kind: "reply" }>["parts"]): Step => ({
@@ -390,11 +390,11 @@ describe("breaks that must be noticed", { timeout: 120_000 }, () => {
     return result.failed;
   }
 
-  test("L8 control: the unbroken runtime passes the very same check", async () => {
+  test("L-7 control: the unbroken runtime passes the very same check", async () => {
     expect(await isNoticed((p) => p)).toBe(false);
   });
 
-  test("L5 a journal that answers before it is durable is noticed", async () => {
+  test("L-5 a journal that answers before it is durable is noticed", async () => {
     const lying = (p: Ports): Ports => {
       let written: Promise<unknown> = Promise.resolve();
       const append: Ports["journal"]["append"] = (a) => {
@@ -409,7 +409,7 @@ describe("breaks that must be noticed", { timeout: 120_000 }, () => {
     expect(await isNoticed(lying)).toBe(true);
   });
 
-  test("L8 a runtime that takes every tool for repeatable is noticed", async () => {
+  test("L-7 a runtime that takes every tool for repeatable is noticed", async () => {
     const reckless = (p: Ports): Ports => ({
       ...p,
       tools: {
@@ -423,7 +423,7 @@ describe("breaks that must be noticed", { timeout: 120_000 }, () => {
     expect(await isNoticed(reckless)).toBe(true);
   });
 
-  test("M11 a journal that loses model replies is noticed", async () => {
+  test("M-4 a journal that loses model replies is noticed", async () => {
     const forgetful = (p: Ports): Ports => ({
       ...p,
       journal: {
@@ -434,7 +434,7 @@ describe("breaks that must be noticed", { timeout: 120_000 }, () => {
     expect(await isNoticed(forgetful)).toBe(true);
   });
 
-  test("L4 a journal that loses endings is noticed", async () => {
+  test("L-4 a journal that loses endings is noticed", async () => {
     const endless = (p: Ports): Ports => ({
       ...p,
       journal: {

@@ -28,14 +28,14 @@ const toolTexts = (messages: readonly { role: string }[]) =>
   messages.flatMap((m) => (m.role === "tool" && "text" in m ? [String(m.text)] : []));
 
 describe("reference cases", () => {
-  test("L10 a plain answer takes one iteration and 30 tokens", async () => {
+  test("L-9 a plain answer takes one iteration and 30 tokens", async () => {
     const { w, model } = setup([reply.text("hello", usage(20, 10))]);
     const s = await w.run("hi");
     expect(s.last).toMatchObject({ ending: "completed", output: "hello", iterations: 1, usage: { input: 20, output: 10 } });
     model.done();
   });
 
-  test("L10 a tool and then an answer take two iterations and 85 tokens", async () => {
+  test("L-9 a tool and then an answer take two iterations and 85 tokens", async () => {
     const { w, model } = setup([reply.calls([call("echo")], usage(25, 10)), reply.text("done", usage(35, 15))], { tools: [echo] });
     const s = await w.run("go");
     expect(s.last).toMatchObject({ ending: "completed", output: "done", iterations: 2, calls: 1, usage: { input: 60, output: 25 } });
@@ -43,7 +43,7 @@ describe("reference cases", () => {
     model.done();
   });
 
-  test("L3 a limit of three iterations is three model calls, and the calls of the third still run", async () => {
+  test("L-3 a limit of three iterations is three model calls, and the calls of the third still run", async () => {
     const ran: string[] = [];
     const counting = tool("echo", ({ x }) => String(ran.push(x)));
     const { w, model } = setup(
@@ -56,7 +56,7 @@ describe("reference cases", () => {
     model.done();
   });
 
-  test("L11 a turn of 100 ms with a model that sleeps 10 s ends timed-out and keeps what it has", async () => {
+  test("L-8 a turn of 100 ms with a model that sleeps 10 s ends timed-out and keeps what it has", async () => {
     const { w, model } = setup([reply.calls([call("echo")], { text: "first ", ...usage(5, 5) }), hang()], {
       tools: [echo],
       limits: { turnMs: 100 },
@@ -72,7 +72,7 @@ describe("reference cases", () => {
     model.done();
   });
 
-  test("L12 a denial is fed back under its call id with its reason, and the model answers", async () => {
+  test("L-10 a denial is fed back under its call id with its reason, and the model answers", async () => {
     const rows: Row[] = [
       { id: "no-echo", action: "tool:echo", verdict: "deny", say: "not on Sundays" },
       { id: "rest", action: "*", verdict: "allow" },
@@ -92,7 +92,7 @@ describe("reference cases", () => {
 });
 
 describe("calls", () => {
-  test("L1 every call of a reply is decided before any of them runs", async () => {
+  test("L-1 every call of a reply is decided before any of them runs", async () => {
     const seen: number[] = [];
     const t = tool("echo", () => {
       seen.push(w.events("gate.decided").filter((e) => e.action.kind === "call").length);
@@ -105,7 +105,7 @@ describe("calls", () => {
     expect(seen).toEqual([3, 3, 3]);
   });
 
-  test("L2 no more than toolsAtOnce run at once, and all of them run", async () => {
+  test("L-2 no more than toolsAtOnce run at once, and all of them run", async () => {
     let [now, most, total] = [0, 0, 0];
     const t = tool("echo", async () => {
       now += 1;
@@ -121,7 +121,7 @@ describe("calls", () => {
     expect([most, total, s.last?.calls]).toEqual([2, 7, 7]);
   });
 
-  test("L13 exactly one observation per call id, in call order, on every path", async () => {
+  test("L-10 exactly one observation per call id, in call order, on every path", async () => {
     const rows: Row[] = [
       { id: "no", action: "tool:forbidden", verdict: "deny" },
       { id: "rest", action: "*", verdict: "allow" },
@@ -160,7 +160,7 @@ describe("calls", () => {
     expect(w.events("gate.decided").filter((e) => e.action.kind === "call")).toHaveLength(8);
   });
 
-  test("L14 text beside calls is kept, and so is the argument text exactly as the model wrote it", async () => {
+  test("L-11 text beside calls is kept, and so is the argument text exactly as the model wrote it", async () => {
     const text = '{ "x" :\t"\\u0041" }';
     const { w, model } = setup([reply.calls([{ tool: "echo", text, id: "a" }], { text: "let me look" }), reply.text("ok")], {
       tools: [echo],
@@ -174,7 +174,7 @@ describe("calls", () => {
     expect(model.asked[1]?.messages[1]).toMatchObject({ role: "assistant", parts: [{ text: "let me look" }, { text }] });
   });
 
-  test("L15 an id that the model repeats is told apart: each result finds its own call", async () => {
+  test("L-10 an id that the model repeats is told apart: each result finds its own call", async () => {
     const { w, model } = setup(
       [reply.calls([call("echo", "1", "x"), call("echo", "2", "x")]), reply.calls([call("echo", "3", "x")]), reply.text("ok")],
       { tools: [echo] },
@@ -185,7 +185,7 @@ describe("calls", () => {
     expect(tools.map((m) => m.text)).toEqual(["echo 1", "echo 2", "echo 3"]);
   });
 
-  test("L16 when all calls of a reply say endsTurn and are done, the turn completes without another model call", async () => {
+  test("L-12 when all calls of a reply say endsTurn and are done, the turn completes without another model call", async () => {
     const last = tool("finish", () => "bye", { endsTurn: true });
     const { w, model } = setup([reply.calls([call("finish", "1", "a"), call("finish", "2", "b")], { text: "closing" })], { tools: [last] });
     const s = await w.run("go");
@@ -193,7 +193,7 @@ describe("calls", () => {
     model.done();
   });
 
-  test("L16 one call that does not end the turn keeps it going", async () => {
+  test("L-12 one call that does not end the turn keeps it going", async () => {
     const last = tool("finish", () => "bye", { endsTurn: true });
     const { w, model } = setup([reply.calls([call("finish", "1", "a"), call("echo", "2", "b")]), reply.text("more")], {
       tools: [last, echo],
@@ -202,7 +202,7 @@ describe("calls", () => {
     model.done();
   });
 
-  test("T20 a `once` call that outlives its time is unknown, a `read` one has failed", async () => {
+  test("T-5 a `once` call that outlives its time is unknown, a `read` one has failed", async () => {
     const forever = (_: { x: string }, { signal }: ToolContext) =>
       new Promise<string>((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
     const tools = [tool("risky", forever, { repeat: "once" }), tool("safe", forever)];
@@ -218,7 +218,7 @@ describe("calls", () => {
     expect(outcomes).toMatchObject({ "1.0": { kind: "unknown", cause: "timed-out" }, "1.1": { kind: "failed" } });
   });
 
-  test("T21 what a given-up call says later settles the unknown, and the model is told", async () => {
+  test("T-6 what a given-up call says later settles the unknown, and the model is told", async () => {
     const risky = Promise.withResolvers<string>();
     const wait = Promise.withResolvers<string>();
     const tools = [tool("risky", () => risky.promise, { repeat: "once" }), tool("wait", () => wait.promise)];
@@ -240,7 +240,7 @@ describe("calls", () => {
     expect(JSON.stringify(model.asked[2]?.messages)).toContain("is known now: it worked");
   });
 
-  test("L17 a long result is cut for the model, says so, and is whole in the journal", async () => {
+  test("L-11 a long result is cut for the model, says so, and is whole in the journal", async () => {
     const long = "é".repeat(500);
     const { w, model } = setup([reply.calls([call("big")]), reply.text("ok")], {
       tools: [tool("big", () => long)],
@@ -253,7 +253,7 @@ describe("calls", () => {
 });
 
 describe("limits and endings", () => {
-  test("L18 three replies in a row with every call refused end the turn denied", async () => {
+  test("L-13 three replies in a row with every call refused end the turn denied", async () => {
     const rows: Row[] = [
       { id: "no", action: "tool:*", verdict: "deny" },
       { id: "rest", action: "*", verdict: "allow" },
@@ -266,7 +266,7 @@ describe("limits and endings", () => {
     model.done();
   });
 
-  test("L18 a call that runs in between starts the count again", async () => {
+  test("L-13 a call that runs in between starts the count again", async () => {
     const rows: Row[] = [
       { id: "no", action: "tool:nope", verdict: "deny" },
       { id: "rest", action: "*", verdict: "allow" },
@@ -277,7 +277,7 @@ describe("limits and endings", () => {
     model.done();
   });
 
-  test("G1 with no policy nothing runs, the model included", async () => {
+  test("G-1 with no policy nothing runs, the model included", async () => {
     const { w, model } = setup([], { rows: [] });
     expect((await w.run("go")).last).toMatchObject({
       ending: "denied",
@@ -287,7 +287,7 @@ describe("limits and endings", () => {
     model.done();
   });
 
-  test("L19 an answer that may not be delivered is withheld, previews too, and the turn ends denied in the end", async () => {
+  test("L-14 an answer that may not be delivered is withheld, previews too, and the turn ends denied in the end", async () => {
     const rows: Row[] = [
       { id: "hush", action: "respond", verdict: "deny", say: "not to them" },
       { id: "rest", action: "*", verdict: "allow" },
@@ -299,7 +299,7 @@ describe("limits and endings", () => {
     expect(JSON.stringify(model.asked[1]?.messages.at(-1))).toContain("not to them");
   });
 
-  test("L83 leave to answer is looked at before every request and recorded when it is another: once while nothing changes, again with a label that forbids", async () => {
+  test("L-14 leave to answer is looked at before every request and recorded when it is another: once while nothing changes, again with a label that forbids", async () => {
     const rows: Row[] = [
       { id: "hush", action: "respond", labels: ["secret"], verdict: "deny", say: "not with secrets" },
       { id: "rest", action: "*", verdict: "allow" },
@@ -325,7 +325,7 @@ describe("limits and endings", () => {
     model.done();
   });
 
-  test("L20 previews carry iteration, attempt and offset, have no sequence number, and are not in the journal", async () => {
+  test("L-15 previews carry iteration, attempt and offset, have no sequence number, and are not in the journal", async () => {
     const { w } = setup([reply.text("one two three")]);
     await w.run("go");
     const previews = w.live.flatMap((l) => (l.kind === "preview" ? [l] : []));
@@ -336,7 +336,7 @@ describe("limits and endings", () => {
     );
   });
 
-  test("L21 the tokens of the turn are never promised twice: a request that does not fit ends it out-of-tokens", async () => {
+  test("L-16 the tokens of the turn are never promised twice: a request that does not fit ends it out-of-tokens", async () => {
     const { w, model } = setup([reply.calls([call("echo")], usage(300, 300)), reply.calls([call("echo")], usage(200, 100))], {
       tools: [echo],
       limits: { tokens: 1000, contextTokens: 500 },
@@ -347,7 +347,7 @@ describe("limits and endings", () => {
     model.done();
   });
 
-  test("L22 calls beyond their limit are not started", async () => {
+  test("L-16 calls beyond their limit are not started", async () => {
     let ran = 0;
     const t = tool("echo", () => String(++ran));
     const { w } = setup([reply.calls([call("echo", "1", "a"), call("echo", "2", "b"), call("echo", "3", "c")])], {
@@ -362,18 +362,18 @@ describe("limits and endings", () => {
   test.each([
     ["refused", "refused"],
     ["filtered", "filtered"],
-  ] as const)("L23 a reply that finished %s has an ending of its own", async (finish, ending) => {
+  ] as const)("L-17 a reply that finished %s has an ending of its own", async (finish, ending) => {
     const { w } = setup([reply.text("I cannot", { finish })]);
     expect((await w.run("go")).last).toMatchObject({ ending, output: "I cannot" });
   });
 
-  test("L24 a reply cut off at the output limit goes on, and the answer is whole", async () => {
+  test("L-17 a reply cut off at the output limit goes on, and the answer is whole", async () => {
     const { w, model } = setup([reply.text("first half, ", { finish: "length" }), reply.text("second half")]);
     expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "first half, second half", iterations: 2 });
     expect(model.asked[1]?.messages.at(-1)).toMatchObject({ role: "note" });
   });
 
-  test("L24 calls of a reply that was cut off are never run", async () => {
+  test("L-17 calls of a reply that was cut off are never run", async () => {
     let ran = 0;
     const t = tool("echo", () => String(++ran));
     const { w } = setup([reply.calls([call("echo")], { finish: "length" }), reply.text("ok")], { tools: [t] });
@@ -381,13 +381,13 @@ describe("limits and endings", () => {
     expect(ran).toBe(0);
   });
 
-  test("L25 an empty reply is asked again", async () => {
+  test("L-13 an empty reply is asked again", async () => {
     const { w, model } = setup([reply.text(""), reply.text("  "), reply.text("now")]);
     expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "now", iterations: 3 });
     model.done();
   });
 
-  test("L26 cancelling stops the model call and the tools, is journalled, and every call still has its result", async () => {
+  test("L-18 cancelling stops the model call and the tools, is journalled, and every call still has its result", async () => {
     const aborted: string[] = [];
     const stuck =
       (name: string): Run =>
@@ -416,7 +416,7 @@ describe("limits and endings", () => {
     expect(s.unknowns.size).toBe(1);
   });
 
-  test("L26 cancelling stops a model call in flight", async () => {
+  test("L-18 cancelling stops a model call in flight", async () => {
     const { w } = setup([hang()]);
     const running = w.run("go");
     await setImmediate();
@@ -424,7 +424,7 @@ describe("limits and endings", () => {
     expect((await running).last).toMatchObject({ ending: "cancelled" });
   });
 
-  test("L26 a cancel that comes while the batch is being written is not missed", async () => {
+  test("L-18 a cancel that comes while the batch is being written is not missed", async () => {
     const stop = new AbortController();
     const { w } = setup([hang()], {
       spoil: (p) => ({
@@ -435,7 +435,7 @@ describe("limits and endings", () => {
     expect((await w.run("go", stop.signal)).last).toMatchObject({ ending: "cancelled", detail: "now" });
   });
 
-  test("L27 what a person says meanwhile comes before the answer", async () => {
+  test("L-19 what a person says meanwhile comes before the answer", async () => {
     const { w, model } = setup([reply.calls([call("wait")]), reply.text("about both")], {
       tools: [
         tool("wait", async () => {
@@ -449,7 +449,7 @@ describe("limits and endings", () => {
     expect(model.asked[1]?.messages.at(-1)).toMatchObject({ text: "and mind the gap" });
   });
 
-  test("L27 what is said while a model call fails, or is lost with its process, is in the very next request", async () => {
+  test("L-19 what is said while a model call fails, or is lost with its process, is in the very next request", async () => {
     for (const crashes of [[], [{ of: "model", nth: 0, when: "after" }]] as const) {
       const said = async (): Promise<void> => {
         await w.wish({ kind: "steer", text: "first" });
@@ -471,7 +471,7 @@ describe("limits and endings", () => {
     }
   });
 
-  test("L28 a failed append stops driving: nothing runs after it", async () => {
+  test("L-6 a failed append stops driving: nothing runs after it", async () => {
     let ran = 0;
     const t = tool("echo", () => String(++ran));
     const { w } = setup([reply.calls([call("echo")])], {
@@ -492,14 +492,14 @@ describe("limits and endings", () => {
   });
 });
 
-test("L29 a session without a gate does not type-check", () => {
+test("L-21 a session without a gate does not type-check", () => {
   // @ts-expect-error: `tsc` fails when this line is no error any more
   const gateless = (p: Omit<Ports, "gate">, held: Held) => drive(p, held, DEFAULT_LIMITS, new AbortController().signal);
   expect(gateless).toBeTypeOf("function");
 });
 
 describe("models that fail", () => {
-  test("M10 a stream that breaks is repeated at most twice, its reservation counted as lost", async () => {
+  test("M-4 a stream that breaks is repeated at most twice, its reservation counted as lost", async () => {
     const { w, model } = setup([broke("wor"), broke("wor"), reply.text("words")]);
     const s = await w.run("go");
     expect(s.last).toMatchObject({ ending: "completed", output: "words", iterations: 1 });
@@ -512,7 +512,7 @@ describe("models that fail", () => {
     model.done();
   });
 
-  test("M10 the third failure ends the turn failed, with its cause", async () => {
+  test("M-4 the third failure ends the turn failed, with its cause", async () => {
     const { w, model } = setup([broke("a"), broke("b"), broke("c")]);
     expect((await w.run("go")).last).toMatchObject({ ending: "failed", detail: expect.stringContaining("stream broke") });
     model.done();
@@ -541,7 +541,7 @@ describe("questions", () => {
     return { ...both, ran: () => ran };
   }
 
-  test("Q2 a question parks the session: nothing runs, nothing is held", async () => {
+  test("Q-2 a question parks the session: nothing runs, nothing is held", async () => {
     const { w, ran } = await asked();
     expect(ran()).toBe(0);
     expect(w.state().turn?.questions.size).toBe(1);
@@ -549,7 +549,7 @@ describe("questions", () => {
     expect(w.clock.sleepers()).toBe(0);
   });
 
-  test("Q3 once approved, another process runs it exactly once, and the approval is consumed in the commit that starts it", async () => {
+  test("Q-3 once approved, another process runs it exactly once, and the approval is consumed in the commit that starts it", async () => {
     const { w, ran, model } = await asked();
     const [q] = w.events("approval.asked");
     if (q === undefined) throw new Error("no question");
@@ -562,7 +562,7 @@ describe("questions", () => {
     model.done();
   });
 
-  test("Q4 a person's denial goes back to the model with its reason", async () => {
+  test("Q-4 a person's denial goes back to the model with its reason", async () => {
     const { w, ran, model } = await asked();
     const [q] = w.events("approval.asked");
     if (q === undefined) throw new Error("no question");
@@ -572,7 +572,7 @@ describe("questions", () => {
     expect(toolTexts(model.asked[1]?.messages ?? [])[0]).toContain("use the other one");
   });
 
-  test("Q5 an answer bound to another digest, to no question, or given twice is refused and journalled", async () => {
+  test("Q-5 an answer bound to another digest, to no question, or given twice is refused and journalled", async () => {
     const { w, ran } = await asked();
     const [q] = w.events("approval.asked");
     if (q === undefined) throw new Error("no question");
@@ -589,7 +589,7 @@ describe("questions", () => {
     ]);
   });
 
-  test("Q20 only whom the policies let approve answers a question: the holder refuses the others, and says so", async () => {
+  test("Q-7 only whom the policies let approve answers a question: the holder refuses the others, and says so", async () => {
     const nobody = (["approve", "deny"] as const).map(
       (action): Row => ({ id: `nobody-${action}`, action, verdict: "deny", say: "not for you" }),
     );
@@ -607,7 +607,7 @@ describe("questions", () => {
     ]);
   });
 
-  test("Q6 an answer to deliver may be asked about: withheld until a person lets it go", async () => {
+  test("Q-6 an answer to deliver may be asked about: withheld until a person lets it go", async () => {
     const hush: Row[] = [
       { id: "check", action: "respond", verdict: "ask" },
       { id: "rest", action: "*", verdict: "allow" },
@@ -621,7 +621,7 @@ describe("questions", () => {
     expect(w.events("model.asked")).toHaveLength(1);
   });
 
-  test("L9 parked time is not the turn's: only time in which a holder drives counts", async () => {
+  test("L-8 parked time is not the turn's: only time in which a holder drives counts", async () => {
     const { w } = await asked(undefined, { limits: { turnMs: 1_000 } });
     w.clock.advance(3 * 7 * 24 * 3_600_000);
     const [q] = w.events("approval.asked");
@@ -640,7 +640,7 @@ describe("unknown outcomes", () => {
       resource: (input: unknown) => ({ type: "Account", id: (input as { x: string }).x }),
     });
 
-  test("G4 while an unknown is open, a call of the same tool on the same resource asks; others do not", async () => {
+  test("G-4 while an unknown is open, a call of the same tool on the same resource asks; others do not", async () => {
     const ran: string[] = [];
     const steps = [reply.calls([call("pay", "a")]), reply.calls([call("pay", "a", "again"), call("pay", "b", "other")])];
     const { w } = setup(steps, { tools: [risky(ran)], crashes: [{ of: "effect", when: "after", nth: 0 }] });

@@ -1,8 +1,8 @@
 /**
  * Performs moves through the ports until the session waits or its turn has ended.
- * L5 append before effect: what a move announces is durable before it is launched (rule 2).
- * L6 two commits per iteration: replied, decided and started; then ended, decided and asked. L7 what a failed append leaves behind is nothing: driving stops.
+ * L-9 two commits per iteration: replied, decided and started; then ended, decided and asked. L-6 what a failed append leaves behind is nothing: driving stops.
  * Effects fly; only this loop touches the state. Streaming is a watcher, not a second loop.
+ * Rule: L-5.
  */
 
 import { messageOf } from "../act/act.ts";
@@ -60,7 +60,7 @@ import type { Live, Ports } from "./ports.ts";
 import { readState } from "./resume.ts";
 import { type Call, type FollowUp, nameOf, type State, stricter, type Turn } from "./state.ts";
 
-/** `leave`: whoever drives is to go. Nothing more is begun, what is in flight lands, and the turn stays open for whoever takes it up next (W60). */
+/** `leave`: whoever drives is to go. Nothing more is begun, what is in flight lands, and the turn stays open for whoever takes it up next (W-29). */
 export async function drive(
   p: Ports,
   { state: s, hold, begin, left }: Held,
@@ -225,7 +225,7 @@ export async function drive(
     for (const grant of s.grantsDue.splice(0)) if (!p.orders.now().given.has(grant.grant)) await p.orders.give(grant);
   }
 
-  /** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J383). */
+  /** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J-27). */
   function recordDecision(decided: Decided): void {
     const policies = p.gate.digest;
     if (policies !== s.agent.policies) record({ kind: "agent.changed", agent: { ...s.agent, policies } });
@@ -487,7 +487,7 @@ export async function drive(
     wake = () => {};
   }
 
-  /** S196 whoever lifts a halt looks for what it held back: what became durable after that look, but was decided on before it, is looked at here. */
+  /** S-15 whoever lifts a halt looks for what it held back: what became durable after that look, but was decided on before it, is looked at here. */
   async function isLifted(): Promise<boolean> {
     const halt = () =>
       s.turn !== null ? haltWaitedFor(s, p.orders.now()) : s.followUps.length > 0 ? haltOf(p.orders.now(), s.agent.name) : null;

@@ -79,7 +79,7 @@ describe("folds kept between turns", () => {
     return { w, read, cache: () => cache ?? fail() };
   };
 
-  test("L320 a session that is taken up again goes on from the fold that was left: nothing that was folded is read again", async () => {
+  test("L-23 a session that is taken up again goes on from the fold that was left: nothing that was folded is read again", async () => {
     const { w, read } = watched();
     await w.run("look");
     read();
@@ -89,7 +89,7 @@ describe("folds kept between turns", () => {
     expect(alone.turns).toBe(2);
   });
 
-  test("L320 what others have appended meanwhile is read and folded on, and no more than that", async () => {
+  test("L-23 what others have appended meanwhile is read and folded on, and no more than that", async () => {
     const { w, read } = watched();
     await w.run("look");
     const p = { ...w.outside(), folds: foldCache({ journal: w.outside().journal, elapsed: () => 0 }) }; // another process
@@ -115,7 +115,7 @@ describe("folds kept between turns", () => {
     expect(decided?.read["labels"]).toContain("pii"); // what somebody else has added is seen by the gate
   });
 
-  test("L321 a fold that ends with another entry than the journal has is not used", async () => {
+  test("L-23 a fold that ends with another entry than the journal has is not used", async () => {
     const { w, read, cache } = watched();
     await w.run("look");
     const kept = cache().take(w.session()) ?? fail();
@@ -127,7 +127,7 @@ describe("folds kept between turns", () => {
     expect(w.events("gate.decided").some(({ read: seen }) => canonical(seen).includes("forged"))).toBe(false);
   });
 
-  test("L321 after an erasure anywhere in the project every fold is made again", async () => {
+  test("L-23 after an erasure anywhere in the project every fold is made again", async () => {
     const { w, read } = watched();
     await w.run("look");
     const { journal } = w.outside();
@@ -139,7 +139,7 @@ describe("folds kept between turns", () => {
     expect(read()).toBeGreaterThan(5);
   });
 
-  test("L322 folds are bounded in sessions and in characters, the oldest goes first, and the newest is kept whatever its size", async () => {
+  test("L-23 folds are bounded in sessions and in characters, the oldest goes first, and the newest is kept whatever its size", async () => {
     const { w, cache } = watched({ sessions: 2, chars: 400, idleMs: 1_000 });
     const sessions: SessionId[] = [];
     for (const words of ["one", "two", "three"]) {
@@ -152,7 +152,7 @@ describe("folds kept between turns", () => {
     expect(cache().size()).toEqual({ sessions: 1, chars: 1_000 + "done 0".length });
   });
 
-  test("L322 a fold that nobody took for a while is dropped; a closed session leaves none", async () => {
+  test("L-23 a fold that nobody took for a while is dropped; a closed session leaves none", async () => {
     const { w, cache } = watched();
     await w.run("one");
     w.clock.advance(999);
@@ -275,7 +275,7 @@ async function done(w: World, deed: Deed): Promise<void> {
   }
 }
 
-test("L323 a conversation driven on kept folds and one folded anew at every turn have the same entries and the same state, whoever else acts, dies or forks", async () => {
+test("L-23 a conversation driven on kept folds and one folded anew at every turn have the same entries and the same state, whoever else acts, dies or forks", async () => {
   let reused = 0;
   await fc.assert(
     fc.asyncProperty(stories, async (story) => {
@@ -294,7 +294,7 @@ test("L323 a conversation driven on kept folds and one folded anew at every turn
 type Cost = { entries: number; folded: number; found: number; counted: number; hashed: number };
 const COST = (): Cost => ({ entries: 0, folded: 0, found: 0, counted: 0, hashed: 0 });
 
-test("L324 turn 2,000 reads, counts, hashes and looks up what turn 100 does, under a window", async () => {
+test("L-23 turn 2,000 reads, counts, hashes and looks up what turn 100 does, under a window", async () => {
   let cost = COST();
   let cache: FoldCache | null = null;
   const watched = (p: Ports): Ports => ({

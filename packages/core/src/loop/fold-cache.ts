@@ -1,7 +1,7 @@
 /**
  * Folds kept between turns: a process that takes a session up again goes on from the state it left, so that a turn costs the same however many came
  * before it (rule 8). A cache and never the truth: a fold counts only while the journal still has the entry that it ends with, and nothing was erased.
- * L321 whatever does not fit is dropped, and the session is folded from its entries. L322 what is kept is bounded in sessions, in characters and in time.
+ * L-23 whatever does not fit is dropped, and the session is folded from its entries. L-23 what is kept is bounded in sessions, in characters and in time.
  */
 import type { Journal } from "../journal/port.ts";
 import type { Message } from "../reason/port.ts";

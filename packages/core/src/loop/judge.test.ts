@@ -5,7 +5,7 @@ import { defineTool } from "../agents/define-tool.ts";
 import { reply, scriptedModel, world } from "../testing/index.ts";
 import { digest } from "../vocab/index.ts";
 
-test("L60 a call that was lost is not counted against itself when it is decided again", async () => {
+test("L-24 a call that was lost is not counted against itself when it is decided again", async () => {
   const once = defineTool({
     name: "restart",
     description: "restart",

@@ -1,7 +1,7 @@
 /**
  * One action, decided: its contract first, then the gate, then what the runtime itself insists on.
- * G3 any error denies. G4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
- * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
+ * G-3 any error denies. G-4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
+ * Rule: Q-1.
  */
 import { covers, coversCall, type GrantQuery, newLabels } from "../gate/approvals.ts";
 import { shownTargets } from "../gate/arguments/targets.ts";
@@ -108,7 +108,7 @@ export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge
   return Object.assign(decide, { factsFor: factsOf });
 }
 
-/** G5 a modified action is checked and gated again, once: what would change nothing is an allow, what would change it again is refused. */
+/** G-5 a modified action is checked and gated again, once: what would change nothing is an allow, what would change it again is refused. */
 function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verdict {
   if (verdict.kind !== "modify") return verdict;
   const refuse = (reason: string): Verdict => ({ kind: "deny", by: "policy", because: verdict.because, faults: [], reason });
@@ -223,7 +223,7 @@ function once<T>(work: () => T): () => T {
 
 const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orAwaited(() => p.gate.decide(action, facts));
 
-/** Q9 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
+/** Q-12 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
 function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number): Verdict {
   if (verdict.kind !== "defer") return verdict;
   const refuse = (reason: string): Verdict => ({ kind: "deny", by: "expiry", because: verdict.because, faults: [], reason });
@@ -233,7 +233,7 @@ function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number)
 }
 export const MAX_DEFERRED = 8;
 
-/** Q10 while work or a tool is halted its calls are refused, whatever the policy permits. */
+/** Q-13 while work or a tool is halted its calls are refused, whatever the policy permits. */
 function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orders): Verdict {
   const doing = doingOf(action);
   if (doing === null || verdict.kind === "deny") return verdict;
@@ -244,7 +244,7 @@ function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orde
   return { kind: "deny", by: "halt", because: verdict.because, faults: [], reason: `${what}: ${halt.reason}` };
 }
 
-/** F20 what keeps failing is left alone, whatever the policy permits; no person is asked about it meanwhile, unless it is about that very failure. */
+/** F-7 what keeps failing is left alone, whatever the policy permits; no person is asked about it meanwhile, unless it is about that very failure. */
 function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): Verdict {
   if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
   if (verdict.kind === "ask" && verdict.asks.some(({ policy }) => policy.startsWith(`${ESCALATED}/`))) return verdict; // by the time of the answer it may be tried again
@@ -311,7 +311,7 @@ export function targetsOf(p: Pick<Ports, "tools">, action: Action): Targets | nu
   return action.kind === "delegate" ? {} : shownTargets(p.tools.find(doing.tool), doing.args);
 }
 
-/** Q364 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
+/** Q-10 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
 export function lapsedGrant(p: Needs, s: State, t: Turn, { action, digest, slice, verdict }: Decided, now: Millis): string | null {
   const doing = doingOf(action);
   if (verdict.kind !== "ask" || doing === null) return null;
@@ -358,7 +358,7 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
   return withAsks(verdict, questions);
 }
 
-/** T44 its definition wants a person asked, and no policy can say otherwise. To ask a tool what became of a call is no call. */
+/** T-8 its definition wants a person asked, and no policy can say otherwise. To ask a tool what became of a call is no call. */
 function withHumanApproval(verdict: Verdict, p: Pick<Ports, "tools">, id: ActionId, action: Action): Verdict {
   if (action.kind !== "call" || id.kind === "reconcile" || p.tools.find(action.tool)?.humanApproval !== true) return verdict;
   const question = `${action.tool} is run only when a person says so: run it?`;

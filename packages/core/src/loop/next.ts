@@ -4,8 +4,8 @@
  *   reason ──▶ gate ──▶ (ask a person) ──▶ act ──▶ observe ──▶ reason …                 `drive.ts` performs these moves,
  *   model.replied  gate.decided  approval.asked  act.started, act.ended                   `evolve.ts` folds what came of them
  *
- * L1 every call of a reply is decided before any of them runs. L2 no more than `toolsAtOnce` run at once.
- * L3 a limit of N iterations is N model calls; the calls of the Nth still run. L4 every turn ends exactly once, whatever happens.
+ * L-1 every call of a reply is decided before any of them runs. L-2 no more than `toolsAtOnce` run at once.
+ * L-3 a limit of N iterations is N model calls; the calls of the Nth still run. L-4 every turn ends exactly once, whatever happens.
  * No clock, no I/O, no tools in here: resume, the cluster, the tests and the what-if tools all ask this same function.
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */

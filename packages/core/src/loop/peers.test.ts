@@ -15,7 +15,7 @@ function expectAnswered(messages: readonly Message[]): void {
   expect(messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : []))).toEqual(calls);
 }
 
-test("H51 mastra#19056: a deploy that kills runs in flight strands none of them: the next process takes each up and ends it", async () => {
+test("H-14 mastra#19056: a deploy that kills runs in flight strands none of them: the next process takes each up and ends it", async () => {
   for (const point of [
     killed("append", 0),
     killed("model", 0),
@@ -42,7 +42,7 @@ function askAt(steps: readonly ReturnType<typeof reply.calls>[], answer: string)
   };
 }
 
-test("H51 mastra#22636: nothing that taking up needs is pruned: the fold of the journal is the state that the process had", async () => {
+test("H-14 mastra#22636: nothing that taking up needs is pruned: the fold of the journal is the state that the process had", async () => {
   const { w } = stage([reply.calls([pay("1"), call("nothing", "x")]), reply.text("done")], REST);
   const had = await w.run("go");
   expect(plain(w.state())).toEqual(plain(had));
@@ -51,7 +51,7 @@ test("H51 mastra#22636: nothing that taking up needs is pruned: the fold of the 
 const plain = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, v: unknown) => (v instanceof Map ? [...v] : v instanceof Set ? [...v] : v)));
 
-test("H51 mastra PR #23239: a take-up that fails deletes no evidence: what was there before is there still, and the next one goes on", async () => {
+test("H-14 mastra PR #23239: a take-up that fails deletes no evidence: what was there before is there still, and the next one goes on", async () => {
   const { w, ran } = stage([reply.calls([pay("1")]), reply.text("done")], asks());
   await w.run("go");
   const before = w.entries();
@@ -66,7 +66,7 @@ test("H51 mastra PR #23239: a take-up that fails deletes no evidence: what was t
   expect(w.entries().slice(0, before.length)).toEqual(before);
 });
 
-test("H51 mastra#24749: a call that waits for a person in the third iteration is taken up there, by a process of its own", async () => {
+test("H-14 mastra#24749: a call that waits for a person in the third iteration is taken up there, by a process of its own", async () => {
   const look = toolOf("look", () => "seen", { repeat: "read" });
   const steps = [reply.calls([call("look", "1")]), reply.calls([call("look", "2")]), reply.calls([pay("1")]), reply.text("done")];
   const { w, ran, model } = stage(steps, asks(), { tools: [look] });
@@ -78,7 +78,7 @@ test("H51 mastra#24749: a call that waits for a person in the third iteration is
   model.done();
 });
 
-test("H51 openai-agents-js#441: a run is on record while it runs, in the middle of a call too", async () => {
+test("H-14 openai-agents-js#441: a run is on record while it runs, in the middle of a call too", async () => {
   let seen: Json = null;
   const peek = toolOf("peek", () => {
     const { turn } = w.state();
@@ -90,7 +90,7 @@ test("H51 openai-agents-js#441: a run is on record while it runs, in the middle 
   expect(seen).toEqual({ iterations: 1, run: "running" });
 });
 
-test("H51 vercel/eve#2866: an upgrade fails no session that waits: another agent, other tools, the same events, and the change is on record", async () => {
+test("H-14 vercel/eve#2866: an upgrade fails no session that waits: another agent, other tools, the same events, and the change is on record", async () => {
   const { w, ran } = stage([reply.calls([pay("1")]), reply.text("done")], asks());
   await w.run("go");
   await say(w, { kind: "approve" });
@@ -110,7 +110,7 @@ test("H51 vercel/eve#2866: an upgrade fails no session that waits: another agent
   expect(ran.every((x) => x.startsWith("new"))).toBe(true);
 });
 
-test("H51 vercel/eve#1152: no callback need be there in a fresh process: the question is data, and so is its answer", async () => {
+test("H-14 vercel/eve#1152: no callback need be there in a fresh process: the question is data, and so is its answer", async () => {
   const { w, ran } = stage([reply.calls([pay("1")]), reply.text("done")], asks());
   await w.run("go");
   await w.go();
@@ -121,7 +121,7 @@ test("H51 vercel/eve#1152: no callback need be there in a fresh process: the que
   expect(ran).toEqual(["1"]);
 });
 
-test("H51 strands sdk-typescript#956: there is one way to save, and a question is durable before anybody sees it", async () => {
+test("H-14 strands sdk-typescript#956: there is one way to save, and a question is durable before anybody sees it", async () => {
   const { w } = stage([reply.calls([pay("1")])], asks(), {
     spoil: (p) => ({
       ...p,
@@ -136,7 +136,7 @@ test("H51 strands sdk-typescript#956: there is one way to save, and a question i
   expect(w.live.some((l) => l.kind === "entry" && l.entry.event.kind === "approval.asked")).toBe(true);
 });
 
-test("H51 google/adk-python#1484, adk-web#306: a turn that is stopped leaves no call unanswered, and the session goes on", async () => {
+test("H-14 google/adk-python#1484, adk-web#306: a turn that is stopped leaves no call unanswered, and the session goes on", async () => {
   const stop = new AbortController();
   const slow = toolOf("slow", (_, { signal }) => {
     stop.abort("the page was closed");
@@ -152,7 +152,7 @@ test("H51 google/adk-python#1484, adk-web#306: a turn that is stopped leaves no 
   expectAnswered(model.asked.at(-1)?.messages ?? []);
 });
 
-test("H51 langgraph#7417: a tool that was running when its process was lost is not run again in silence: its outcome is unknown, and listed", async () => {
+test("H-14 langgraph#7417: a tool that was running when its process was lost is not run again in silence: its outcome is unknown, and listed", async () => {
   const { w, ran } = stage([reply.calls([pay("1")]), reply.text("done")], REST, { crashes: [killed("effect", 0)] });
   const s = await w.run("go");
   expect(ran).toEqual(["1"]);
@@ -160,7 +160,7 @@ test("H51 langgraph#7417: a tool that was running when its process was lost is n
   expect(w.disk.sessions.get(w.session())).toMatchObject({ openUnknowns: 1 });
 });
 
-test("H51 deepagents#420: a question about one call does not run its siblings again", async () => {
+test("H-14 deepagents#420: a question about one call does not run its siblings again", async () => {
   const ran: string[] = [];
   const look = toolOf("look", ({ x }) => String(ran.push(x)));
   const stage1 = stage([reply.calls([call("look", "a"), pay("1"), call("look", "b")]), reply.text("done")], asks(), { tools: [look] });
@@ -171,7 +171,7 @@ test("H51 deepagents#420: a question about one call does not run its siblings ag
   expect([ran, stage1.ran]).toEqual([["a", "b"], ["1"]]);
 });
 
-test("H51 langgraph PR #6603, #6577: taking up begins where it stood, not at the top: nothing that was done is done again", async () => {
+test("H-14 langgraph PR #6603, #6577: taking up begins where it stood, not at the top: nothing that was done is done again", async () => {
   const ran: string[] = [];
   const step = toolOf("step", ({ x }) => String(ran.push(x)));
   const { w, model } = stage(
@@ -187,7 +187,7 @@ test("H51 langgraph PR #6603, #6577: taking up begins where it stood, not at the
   model.done(); // no reply was asked for twice
 });
 
-test("H51 inngest/agent-kit#196, PR #206: three turns with a question each are three replies and one each, however often they are taken up", async () => {
+test("H-14 inngest/agent-kit#196, PR #206: three turns with a question each are three replies and one each, however often they are taken up", async () => {
   const steps = ["1", "2", "3"].flatMap((x) => [reply.calls([pay(x)]), reply.text(`done ${x}`)]);
   const { w, ran, model } = stage(steps, asks());
   for (const x of ["1", "2", "3"]) {
@@ -202,7 +202,7 @@ test("H51 inngest/agent-kit#196, PR #206: three turns with a question each are t
   model.done();
 });
 
-test("H51 microsoft/agent-framework#3938: a refund that may be repeated is repeated with the same key, so that it happens once", async () => {
+test("H-14 microsoft/agent-framework#3938: a refund that may be repeated is repeated with the same key, so that it happens once", async () => {
   const refunds = new Map<string, number>();
   const refund = toolOf(
     "refund",
@@ -220,7 +220,7 @@ test("H51 microsoft/agent-framework#3938: a refund that may be repeated is repea
   expect([...refunds.values()]).toEqual([3]);
 });
 
-test("H51 strands harness-sdk#2884: every call has a key of its own, the same at every start, also when two calls are alike", async () => {
+test("H-14 strands harness-sdk#2884: every call has a key of its own, the same at every start, also when two calls are alike", async () => {
   const keys: string[] = [];
   const note = toolOf("note", (_, { key }) => String(keys.push(key)));
   const { w } = stage([reply.calls([call("note", "1", "a"), call("note", "1", "b")]), reply.text("done")], REST, { tools: [note] });
@@ -229,7 +229,7 @@ test("H51 strands harness-sdk#2884: every call has a key of its own, the same at
   expect(w.events("act.started").map((e) => e.key)).toEqual(keys);
 });
 
-test("H51 vertz#2835: at most once, with the start on record before it and the outcome with what follows from it", async () => {
+test("H-14 vertz#2835: at most once, with the start on record before it and the outcome with what follows from it", async () => {
   for (const when of ["before", "after"] as const) {
     const { w, ran } = stage([reply.calls([pay("1")]), reply.text("done")], REST, { crashes: [killed("effect", 0, when)] });
     await w.run("go");
@@ -239,7 +239,7 @@ test("H51 vertz#2835: at most once, with the start on record before it and the o
   }
 });
 
-test("H51 crewAI#5802: a payment whose outcome is unknown is not made again without a person, whatever the policies permit", async () => {
+test("H-14 crewAI#5802: a payment whose outcome is unknown is not made again without a person, whatever the policies permit", async () => {
   const { w, ran } = stage([reply.calls([pay("1")]), reply.calls([pay("1", "again")])], REST, { crashes: [killed("effect", 0)] });
   await w.run("go");
   expect(ran).toEqual(["1"]);

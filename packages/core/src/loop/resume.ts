@@ -43,7 +43,7 @@ async function factsFor(p: Taking, state: State, given: AgentFacts | FactsFor): 
   }
 }
 
-/** L320 where this process left it, with what others have appended since; else from its first entry on. */
+/** L-23 where this process left it, with what others have appended since; else from its first entry on. */
 async function heldState(p: Taking, session: SessionId, fold: Fold | null): Promise<State> {
   return fold === null || !(await p.folds.fits(fold)) ? readState(p, session, p) : foldOn(p, fold.state, ALL);
 }

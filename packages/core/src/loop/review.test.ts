@@ -41,7 +41,7 @@ async function byHand(options: Partial<WorldOptions> & Pick<WorldOptions, "model
   return { w, p, held: await takeSession(p, w.session(), w.state().agent) };
 }
 
-test("S196 words that become entries at the very moment in which their halt is lifted begin", async () => {
+test("S-15 words that become entries at the very moment in which their halt is lifted begin", async () => {
   let lift: (() => Promise<void>) | null = null;
   const spoil = (p: Ports): Ports => ({
     ...p,
@@ -63,7 +63,7 @@ test("S196 words that become entries at the very moment in which their halt is l
 });
 
 describe("holds and tools", () => {
-  test("L70 a tool whose code outlives its call is counted until it ends: so long the hold is not to be given back", async () => {
+  test("L-26 a tool whose code outlives its call is counted until it ends: so long the hold is not to be given back", async () => {
     const stuck = Promise.withResolvers<string>();
     const tools = [toolOf("stuck", () => stuck.promise)];
     const model = scriptedModel([reply.text("hi"), reply.calls([call("stuck")]), reply.text("on")]);
@@ -80,7 +80,7 @@ describe("holds and tools", () => {
     expect(held.left.running).toBe(0);
   });
 
-  test("L70 a drive that fails has waited for what it started: nobody takes the session while a tool runs", async () => {
+  test("L-26 a drive that fails has waited for what it started: nobody takes the session while a tool runs", async () => {
     const order: string[] = [];
     const careful = toolOf("careful", async (_, { signal, note }) => {
       note("began", 1);
@@ -102,7 +102,7 @@ describe("holds and tools", () => {
   });
 
   test.each(["act.started", "model.asked"] as const)(
-    "L80 the hold is looked at right before an effect: lost after %s, nothing runs",
+    "L-5 the hold is looked at right before an effect: lost after %s, nothing runs",
     async (kind) => {
       let lost = false;
       let asked = 0;
@@ -127,7 +127,7 @@ describe("holds and tools", () => {
     },
   );
 
-  test("L82 a session that does not come to rest fails; it does not spin", async () => {
+  test("L-4 a session that does not come to rest fails; it does not spin", async () => {
     const spoil = (p: Ports): Ports => ({
       ...p,
       journal: {
@@ -141,7 +141,7 @@ describe("holds and tools", () => {
     expect(ran).toEqual([]);
   });
 
-  test("L75 a session that is taken up with an edited agent, other policies or other tools says so once, and goes on", async () => {
+  test("L-27 a session that is taken up with an edited agent, other policies or other tools says so once, and goes on", async () => {
     const { w, p, held } = await byHand({ model: scriptedModel([reply.text("hi"), reply.text("on")]) });
     await p.journal.release(held.hold);
     const { agent } = w.state();
@@ -153,7 +153,7 @@ describe("holds and tools", () => {
     }
   });
 
-  test("L75 a session is not taken up by another agent, and its hold is free again", async () => {
+  test("L-27 a session is not taken up by another agent, and its hold is free again", async () => {
     const { w, p, held } = await byHand({ model: scriptedModel([reply.text("hi")]) });
     await p.journal.release(held.hold);
     await expect(takeSession(p, w.session(), { ...w.state().agent, name: "other" })).rejects.toMatchObject({
@@ -175,7 +175,7 @@ function fromThird(rows: readonly Row[]): (p: Ports) => Ports {
 describe("limits and lost calls", () => {
   const look = (ran: string[], more: { repeat: Repeat } = { repeat: "read" }) => toolOf("look", ({ x }) => String(ran.push(x)), more);
 
-  test("L22 a call that has started and was lost is run again, whatever the limit; fresh ones are not", async () => {
+  test("L-16 a call that has started and was lost is run again, whatever the limit; fresh ones are not", async () => {
     const ran: string[] = [];
     const { w } = stage([reply.calls([call("look", "a"), call("look", "b")])], PERMIT_ALL, {
       tools: [look(ran)],
@@ -187,7 +187,7 @@ describe("limits and lost calls", () => {
     expect(results(w)).toEqual(["2", expect.stringContaining("[not run]")]);
   });
 
-  test("L22 a lost call that waits for a person is told as unknown before the turn ends out of calls", async () => {
+  test("L-16 a lost call that waits for a person is told as unknown before the turn ends out of calls", async () => {
     const ran: string[] = [];
     const rows: readonly Row[] = [{ id: "ask-put", action: "tool:put", verdict: "ask" }, ...REST];
     const put = toolOf("put", ({ x }) => String(ran.push(x)), { repeat: "idempotent" });
@@ -223,7 +223,7 @@ describe("limits and lost calls", () => {
     [1, 2],
     [2, 1],
     [5, 3],
-  ])("L22 with %i at once and a limit of %i no call too many starts, and the turn ends", async (toolsAtOnce, calls) => {
+  ])("L-16 with %i at once and a limit of %i no call too many starts, and the turn ends", async (toolsAtOnce, calls) => {
     const ran: string[] = [];
     const { w } = stage([reply.calls(["a", "b", "c", "d"].map((x) => call("look", x)))], PERMIT_ALL, {
       tools: [look(ran)],
@@ -234,7 +234,7 @@ describe("limits and lost calls", () => {
     expect(results(w)).toHaveLength(4);
   });
 
-  test("L22 the limit is the turn's, over all of its replies", async () => {
+  test("L-16 the limit is the turn's, over all of its replies", async () => {
     const ran: string[] = [];
     const steps = [reply.calls([call("look", "a"), call("look", "b")]), reply.calls([call("look", "c"), call("look", "d")])];
     const { w } = stage(steps, PERMIT_ALL, { tools: [look(ran)], limits: { calls: 3 } });
@@ -242,7 +242,7 @@ describe("limits and lost calls", () => {
     expect(ran).toEqual(["a", "b", "c"]);
   });
 
-  test("T43 a call that brings its process down is not started for ever: after three starts nobody can tell", async () => {
+  test("T-7 a call that brings its process down is not started for ever: after three starts nobody can tell", async () => {
     const ran: string[] = [];
     const crash = { of: "effect", when: "after", nth: 0 } as const;
     const { w } = stage([reply.calls([call("look", "a")]), reply.text("ok")], PERMIT_ALL, {
@@ -255,7 +255,7 @@ describe("limits and lost calls", () => {
     expect(w.events("act.ended")).toMatchObject([{ outcome: { kind: "unknown", cause: "hold-lost" }, evidence: { starts: 3 } }]);
   });
 
-  test("L13 a call whose tool says it did not happen is told as not run, should its turn end before it runs again", async () => {
+  test("L-10 a call whose tool says it did not happen is told as not run, should its turn end before it runs again", async () => {
     const send = toolOf("send", () => "sent", { repeat: "reconcile", reconcile: (async () => ({ kind: "did-not-happen" })) as never });
     const { w } = stage([reply.calls([call("send")]), reply.text("ok")], REST, {
       tools: [send],
@@ -284,7 +284,7 @@ const changed = <T extends object>(tool: T | null, fields: Partial<T>): T | null
 describe("tools that were edited meanwhile", () => {
   const crashes = [{ of: "effect", when: "after", nth: 0 }] as const;
 
-  test("T42 a tool edited to be repeatable does not make a call repeatable that had started before", async () => {
+  test("T-7 a tool edited to be repeatable does not make a call repeatable that had started before", async () => {
     const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], PERMIT_ALL, { crashes, spoil: repeats("once", "idempotent") });
     await w.run("go");
     expect(ran).toEqual(["a"]);
@@ -294,14 +294,14 @@ describe("tools that were edited meanwhile", () => {
   test.each([
     ["read", "failed"],
     ["idempotent", "unknown"],
-  ] as const)("T42 a `%s` tool that must not be repeated any more is not: its call has %s", async (before, kind) => {
+  ] as const)("T-7 a `%s` tool that must not be repeated any more is not: its call has %s", async (before, kind) => {
     const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], PERMIT_ALL, { crashes, spoil: repeats(before, "once") });
     await w.run("go");
     expect(ran).toEqual(["a"]);
     expect(w.events("act.ended")).toMatchObject([{ outcome: { kind } }]);
   });
 
-  test("T42 a tool that is gone cannot tell what became of its call", async () => {
+  test("T-7 a tool that is gone cannot tell what became of its call", async () => {
     const gone = (p: Ports): Ports => (p.journal.writer === "w1" ? p : { ...p, tools: { ...p.tools, find: () => null } });
     const { w } = stage([reply.calls([pay("a")]), reply.text("ok")], PERMIT_ALL, {
       crashes,
@@ -311,7 +311,7 @@ describe("tools that were edited meanwhile", () => {
     expect(w.events("act.ended")).toMatchObject([{ outcome: { kind: "unknown", cause: "hold-lost" } }]);
   });
 
-  test("T42 the second start counts as strictly as the first: an idempotent call that is a read by now is still unknown when it hangs", async () => {
+  test("T-7 the second start counts as strictly as the first: an idempotent call that is a read by now is still unknown when it hangs", async () => {
     let starts = 0;
     const put = toolOf("put", () => (++starts === 1 ? "done" : forever()), { repeat: "idempotent", timeoutMs: 50 });
     const { w } = stage([reply.calls([call("put")]), reply.text("ok")], PERMIT_ALL, {
@@ -331,7 +331,7 @@ describe("tools that were edited meanwhile", () => {
     expect(w.events("act.ended")).toMatchObject([{ outcome: { kind: "unknown", cause: "timed-out" } }]);
   });
 
-  test("L8 a lost call that may not go on is given up, not left out: its effect may be there", async () => {
+  test("L-7 a lost call that may not go on is given up, not left out: its effect may be there", async () => {
     let rows: readonly Row[] = REST;
     const spoil = (p: Ports): Ports => {
       const gate = tableGate(rows, sha256);
@@ -351,7 +351,7 @@ describe("decisions that are overtaken", () => {
   const secret: readonly Row[] = [{ id: "no-secrets", action: "tool:pay", labels: ["secret"], verdict: "deny" }, ...REST];
   const reveal = toolOf("reveal", () => "the secret", { repeat: "read", labels: ["secret"] });
 
-  test("L2 a queued call is decided again when a label it reads has come: what was allowed is refused", async () => {
+  test("L-2 a queued call is decided again when a label it reads has come: what was allowed is refused", async () => {
     const { w, ran } = stage([reply.calls([call("reveal"), pay("a")]), reply.text("ok")], secret, { tools: [reveal], limits: queue });
     await w.run("go");
     expect(ran).toEqual([]);
@@ -361,7 +361,7 @@ describe("decisions that are overtaken", () => {
     ]);
   });
 
-  test("L2 a queued call is decided again when the policies have changed", async () => {
+  test("L-2 a queued call is decided again when the policies have changed", async () => {
     let gate = tableGate(REST, sha256);
     const swap = toolOf(
       "swap",
@@ -392,7 +392,7 @@ describe("decisions that are overtaken", () => {
     expect(ran).toEqual([]);
   });
 
-  test("L2 what a queued call was allowed on stays true on record: other labels or other policies, and it is decided again though the verdict is the same", async () => {
+  test("L-2 what a queued call was allowed on stays true on record: other labels or other policies, and it is decided again though the verdict is the same", async () => {
     const decisions = (w: World) => w.events("gate.decided").filter((e) => e.id === "1.1");
     const labelled = stage([reply.calls([call("reveal"), pay("a")]), reply.text("ok")], REST, { tools: [reveal], limits: queue });
     await labelled.w.run("go");
@@ -416,7 +416,7 @@ describe("decisions that are overtaken", () => {
     expect(new Set(decisions(swapped.w).map((e) => e.slice)).size).toBe(2);
   });
 
-  test("L2 what has not changed is not decided again", async () => {
+  test("L-2 what has not changed is not decided again", async () => {
     const tools = ["one", "two", "three"].map((name) => toolOf(name, () => name, { repeat: "read" }));
     const { w } = stage([reply.calls(tools.map((t) => call(t.name))), reply.text("ok")], REST, { tools, limits: queue });
     await w.run("go");
@@ -424,7 +424,7 @@ describe("decisions that are overtaken", () => {
     expect(w.events("gate.decided").filter((e) => e.action.kind === "call")).toHaveLength(3);
   });
 
-  test("Q3 an approved call that waits for a place is not asked about again, whatever lands meanwhile", async () => {
+  test("Q-3 an approved call that waits for a place is not asked about again, whatever lands meanwhile", async () => {
     const rows: readonly Row[] = [{ id: "ask-reveal", action: "tool:reveal", verdict: "ask" }, ...asks()];
     const { w, ran } = stage([reply.calls([call("reveal"), pay("a")]), reply.text("ok")], rows, { tools: [reveal], limits: queue });
     await w.run("go");
@@ -436,7 +436,7 @@ describe("decisions that are overtaken", () => {
     expect(w.events("approval.consumed").map((e) => e.action)).toEqual(["1.0", "1.1"]);
   });
 
-  test("Q8 a grant that is revoked while its call waits for a place covers nothing any more", async () => {
+  test("Q-9 a grant that is revoked while its call waits for a place covers nothing any more", async () => {
     let revoke = async (): Promise<void> => {};
     const wait = toolOf("wait", () => revoke().then(() => "waited"), { repeat: "read" });
     const steps = [reply.calls([pay("a")]), reply.text("first"), reply.calls([call("wait"), pay("a", "two")])];
@@ -492,7 +492,7 @@ describe("decisions that are overtaken", () => {
     });
   }
 
-  test("Q10 a tool that is halted between a call's decision and its start: the call is refused, not tried", async () => {
+  test("Q-13 a tool that is halted between a call's decision and its start: the call is refused, not tried", async () => {
     let halts = 0;
     const spoil = between(async () => (halts++ === 0 ? w.order(halt("tool:pay")) : undefined));
     const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], PERMIT_ALL, { spoil });
@@ -506,7 +506,7 @@ describe("decisions that are overtaken", () => {
     ).toEqual(["allow", "deny"]);
   });
 
-  test("Q8 a grant that is revoked between a call's decision and its start covers it no more", async () => {
+  test("Q-9 a grant that is revoked between a call's decision and its start covers it no more", async () => {
     const revoke = async () => {
       const [grant] = await w.grants();
       if (grant !== undefined && w.events("turn.started").length > 1)
@@ -523,7 +523,7 @@ describe("decisions that are overtaken", () => {
     expect(open(w)).toHaveLength(1);
   });
 
-  test("L2 policies that change between a call's decision and its start decide it", async () => {
+  test("L-2 policies that change between a call's decision and its start decide it", async () => {
     let gate = tableGate(REST, sha256);
     const spoil = (p: Ports): Ports => {
       const live = between(async () => {
@@ -548,7 +548,7 @@ describe("decisions that are overtaken", () => {
     expect(ran).toEqual([]);
   });
 
-  test("Q10 a halt of a tool that commits first: its queued and its starting calls are refused, other tools go on, and the turn ends", async () => {
+  test("Q-13 a halt of a tool that commits first: its queued and its starting calls are refused, other tools go on, and the turn ends", async () => {
     let w: World | null = null;
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -574,7 +574,7 @@ describe("decisions that are overtaken", () => {
     ["agent:tester", "act.started"],
     ["all", "model.asked"],
     ["agent:tester", "model.asked"],
-  ] as const)("Q10 a halt of %s that commits right before %s: it does not commit, and the turn ends halted", async (scope, kind) => {
+  ] as const)("Q-13 a halt of %s that commits right before %s: it does not commit, and the turn ends halted", async (scope, kind) => {
     let w: World | null = null;
     let asked = 0;
     const spoil = (p: Ports): Ports => ({
@@ -609,7 +609,7 @@ describe("decisions that are overtaken", () => {
       },
     });
 
-  test("Q10 a halt that commits first leaves the answer unused, and the intent that brought it is taken once", async () => {
+  test("Q-13 a halt that commits first leaves the answer unused, and the intent that brought it is taken once", async () => {
     const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], asks(), { spoil: haltBefore(1, () => w) });
     await w.run("go");
     await say(w, APPROVE);
@@ -618,7 +618,7 @@ describe("decisions that are overtaken", () => {
     expect([...w.disk.inbox.values()].filter((row) => row.intent !== null)).toEqual([]);
   });
 
-  test("Q10 a halt that commits first leaves the grant unused", async () => {
+  test("Q-13 a halt that commits first leaves the grant unused", async () => {
     const steps = [reply.calls([pay("a")]), reply.calls([pay("a", "two")]), reply.text("ok")];
     const { w, ran } = stage(steps, asks({ grant: "session" }), { spoil: haltBefore(2, () => w) });
     await w.run("go");
@@ -627,7 +627,7 @@ describe("decisions that are overtaken", () => {
     expect([ran, w.events("grant.used")]).toEqual([["a"], []]);
   });
 
-  test("Q10 a halt is written into a turn once, however long its calls take to stop", async () => {
+  test("Q-13 a halt is written into a turn once, however long its calls take to stop", async () => {
     const stuck = toolOf("stuck", onAbort, { repeat: "read" });
     const { w } = stage([reply.calls([call("stuck", "1"), call("stuck", "2")])], PERMIT_ALL, { tools: [stuck] });
     const running = w.run("go");
@@ -639,7 +639,7 @@ describe("decisions that are overtaken", () => {
     expect(w.events("turn.halted")).toMatchObject([{ scope: "all", by: ANN, reason: "stop it" }]);
   });
 
-  test("Q10 a tool whose halt was lifted within the turn runs again, unstopped", async () => {
+  test("Q-13 a tool whose halt was lifted within the turn runs again, unstopped", async () => {
     const job = toolOf(
       "job",
       async ({ x }, context) => {
@@ -669,16 +669,19 @@ describe("decisions that are overtaken", () => {
     expect(w.events("turn.halted")).toEqual([]);
   });
 
-  test.each(["all", "agent:tester", "tool:send"])("Q10 while %s is halted, a tool is not asked about an old call either", async (scope) => {
-    const { w, asked } = await withUnknown();
-    await w.order(halt(scope));
-    await w.wish({ kind: "resolve", call: callId("1.0"), as: "reconcile", note: "" });
-    await w.go();
-    expect([asked(), w.state().unknowns.size]).toEqual([0, 1]);
-    expect(w.events("gate.decided").findLast((e) => e.id === "reconcile:1.0")?.verdict).toMatchObject({ kind: "deny", by: "halt" });
-  });
+  test.each(["all", "agent:tester", "tool:send"])(
+    "Q-13 while %s is halted, a tool is not asked about an old call either",
+    async (scope) => {
+      const { w, asked } = await withUnknown();
+      await w.order(halt(scope));
+      await w.wish({ kind: "resolve", call: callId("1.0"), as: "reconcile", note: "" });
+      await w.go();
+      expect([asked(), w.state().unknowns.size]).toEqual([0, 1]);
+      expect(w.events("gate.decided").findLast((e) => e.id === "reconcile:1.0")?.verdict).toMatchObject({ kind: "deny", by: "halt" });
+    },
+  );
 
-  test("Q10 a halt that commits before the tool is asked about an old call: it is not asked", async () => {
+  test("Q-13 a halt that commits before the tool is asked about an old call: it is not asked", async () => {
     let armed = false;
     const { w, asked } = await withUnknown((p) => ({
       ...p,
@@ -721,7 +724,7 @@ describe("decisions that are overtaken", () => {
     return { w, asked: () => asked };
   }
 
-  test("Q14 a cancelled turn does not stop the question to a tool that is asked right after it", async () => {
+  test("Q-20 a cancelled turn does not stop the question to a tool that is asked right after it", async () => {
     const { w, asked } = await withUnknown();
     await w.wish({ kind: "say", text: "more" });
     const running = w.go();
@@ -733,7 +736,7 @@ describe("decisions that are overtaken", () => {
     expect([asked(), w.state().unknowns.size]).toEqual([1, 0]);
   });
 
-  test("Q14 what stopped a turn does not stop a tool that is asked once it has ended", async () => {
+  test("Q-20 what stopped a turn does not stop a tool that is asked once it has ended", async () => {
     let asked = 0;
     const send = toolOf("send", onAbort, {
       repeat: "reconcile",
@@ -762,7 +765,7 @@ describe("decisions that are overtaken", () => {
     expect([asked, w.state().unknowns.size, w.processes()]).toEqual([1, 0, 1]);
   });
 
-  test("Q14 a tool is asked once, whatever else arrives while it thinks", async () => {
+  test("Q-20 a tool is asked once, whatever else arrives while it thinks", async () => {
     const said = Promise.withResolvers<unknown>();
     let asked = 0;
     const { w } = await withUnknown(undefined, () => {
@@ -779,7 +782,7 @@ describe("decisions that are overtaken", () => {
     expect([asked, w.state().unknowns.size, w.events("recovery.applied").length]).toEqual([1, 0, 1]);
   });
 
-  test("Q14 an old call may be asked about in somebody else's turn, and across its end", async () => {
+  test("Q-20 an old call may be asked about in somebody else's turn, and across its end", async () => {
     const { w, asked } = await withUnknown();
     await w.wish({ kind: "say", text: "more" }, BOB);
     await w.wish({ kind: "cancel", reason: "enough" });
@@ -792,7 +795,7 @@ describe("decisions that are overtaken", () => {
 describe("unknowns", () => {
   const crash = { crashes: [{ of: "effect", when: "after", nth: 0 } as const] };
 
-  test("Q1 an answer about one unknown says nothing about the next: the question is asked again, and says why", async () => {
+  test("Q-1 an answer about one unknown says nothing about the next: the question is asked again, and says why", async () => {
     const slow = toolOf("slow", forever, { timeoutMs: 50, resource: () => ({ type: "Account", id: "a" }) });
     const twice = [call("slow", "1", "x"), call("slow", "1", "y")];
     const { w } = stage([reply.calls([call("slow")]), reply.calls(twice)], REST, { tools: [slow], limits: { toolsAtOnce: 1 } });
@@ -813,7 +816,7 @@ describe("unknowns", () => {
     expect(w.events("approval.asked").at(-1)?.again).toContain("orgate:unknown-open/2.0 asks too");
   });
 
-  test("G4 the same tool on another resource, another tool on the same resource, and a resource of another type do not ask; the same digest does", async () => {
+  test("G-4 the same tool on another resource, another tool on the same resource, and a resource of another type do not ask; the same digest does", async () => {
     const at = (type: string, id: string) => ({ resource: () => ({ type, id }) });
     const tools = [
       toolOf("other", () => "fine", at("Account", "a")),
@@ -829,7 +832,7 @@ describe("unknowns", () => {
     expect(open(w).map((q) => q.action)).toEqual(["2.3"]);
   });
 
-  test("G4 other arguments on the same resource ask too", async () => {
+  test("G-4 other arguments on the same resource ask too", async () => {
     const wire = toolOf("wire", ({ x }) => x, { resource: () => ({ type: "Account", id: "a" }) });
     const { w } = stage([reply.calls([call("wire", "10 euros")]), reply.calls([call("wire", "20 euros")])], REST, {
       tools: [wire],
@@ -839,7 +842,7 @@ describe("unknowns", () => {
     expect(open(w)).toMatchObject([{ action: "2.0", asks: [{ policy: "orgate:unknown-open/1.0" }] }]);
   });
 
-  test("Q7 with two questions about one call each wants those who count for it: one person's yes is not another's", async () => {
+  test("Q-7 with two questions about one call each wants those who count for it: one person's yes is not another's", async () => {
     const { w, ran } = stage(
       [reply.calls([pay("a")]), reply.calls([pay("a", "two")]), reply.text("ok")],
       asks({ approvers: ["finance"] }),
@@ -860,7 +863,7 @@ describe("unknowns", () => {
     expect(ran).toEqual(["a", "a"]);
   });
 
-  test("Q1 a policy that was loosened meanwhile: the answer is used up all the same", async () => {
+  test("Q-1 a policy that was loosened meanwhile: the answer is used up all the same", async () => {
     let rows: readonly Row[] = asks();
     const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], rows, {
       spoil: (p) => ({ ...p, gate: tableGate(rows, sha256) }),
@@ -872,7 +875,7 @@ describe("unknowns", () => {
     expect([ran, w.events("approval.consumed").length]).toEqual([["a"], 1]);
   });
 
-  test("Q1 an answer was given for these policies: when one of them changed, it is asked afresh", async () => {
+  test("Q-1 an answer was given for these policies: when one of them changed, it is asked afresh", async () => {
     let rows: readonly Row[] = asks();
     const spoil = (p: Ports): Ports => ({ ...p, gate: tableGate(rows, sha256) });
     const { w, ran } = stage([reply.calls([pay("a")])], rows, { spoil });
@@ -884,7 +887,7 @@ describe("unknowns", () => {
     expect(w.events("approval.asked").map((e) => e.again)).toEqual([null, expect.stringContaining("changed")]);
   });
 
-  test("Q1 an answer was given for this action: a tool that was edited meanwhile makes it another", async () => {
+  test("Q-1 an answer was given for this action: a tool that was edited meanwhile makes it another", async () => {
     const spoil = (p: Ports): Ports =>
       p.journal.writer === "w1" ? p : { ...p, tools: { ...p.tools, find: (n) => changed(p.tools.find(n), { description: "pays twice" }) } };
     const { w, ran } = stage([reply.calls([pay("a")])], asks(), { spoil });
@@ -904,13 +907,13 @@ describe("what others hand in", () => {
     ["half a token", { parts: [], finish: "stop", usage: { input: 0.5, output: 1 }, model: "m", meta: null }],
     ["a promise as meta", { parts: [], finish: "stop", usage: { input: 1, output: 1 }, model: "m", meta: Promise.resolve() }],
     ["an unknown finish", { parts: [], finish: "maybe", usage: { input: 1, output: 1 }, model: "m", meta: null }],
-  ])("L77 a model's adapter that returns %s fails the turn, and not the drive", async (_, given) => {
+  ])("L-28 a model's adapter that returns %s fails the turn, and not the drive", async (_, given) => {
     const model: Model = { id: "odd/model", ask: async () => given as never };
     const s = await world({ hash: sha256, model }).run("go");
     expect(s.last).toMatchObject({ ending: "failed", detail: expect.stringContaining("no reply") });
   });
 
-  test("L77 a model that throws at once, or something odd, fails the turn with a text", async () => {
+  test("L-28 a model that throws at once, or something odd, fails the turn with a text", async () => {
     const odd = {
       toString: () =>
         ((): never => {
@@ -926,7 +929,7 @@ describe("what others hand in", () => {
     }
   });
 
-  test("L77 what a reply holds is the journal's own: its adapter cannot change it afterwards", async () => {
+  test("L-28 what a reply holds is the journal's own: its adapter cannot change it afterwards", async () => {
     const part = { kind: "text" as const, text: "as said \ud800", meta: null };
     const model: Model = {
       id: "odd/model",
@@ -942,7 +945,7 @@ describe("what others hand in", () => {
     expect(w.state().messages).toEqual(s.messages);
   });
 
-  test("T40 a tool's notes never stop the drive: what is no JSON or too long is left out with a word", async () => {
+  test("T-6 a tool's notes never stop the drive: what is no JSON or too long is left out with a word", async () => {
     const circle: Record<string, unknown> = {};
     circle["self"] = circle;
     const noting = toolOf("noting", (_, { note }) => {
@@ -969,7 +972,7 @@ describe("what others hand in", () => {
     expect(Math.max(...w.events("note").map((e) => e.name.length))).toBe(64);
   });
 
-  test("T40 whatever a tool throws is told as a text", async () => {
+  test("T-6 whatever a tool throws is told as a text", async () => {
     const odd = { toString: () => 5 };
     for (const thrown of [Symbol("odd"), odd, Object.create(null), undefined, "\ud800"]) {
       const tool = toolOf("odd", () => {
@@ -981,7 +984,7 @@ describe("what others hand in", () => {
     }
   });
 
-  test("L72 a watcher that throws changes nothing", async () => {
+  test("L-26 a watcher that throws changes nothing", async () => {
     const spoil = (p: Ports): Ports => ({
       ...p,
       watch: () => {
@@ -1017,7 +1020,7 @@ describe("what others hand in", () => {
     { kind: "unreadable", detail: "not JSON" },
   ];
 
-  test("L71 rows that nobody can understand are refused and journalled, and block nothing", async () => {
+  test("L-19 rows that nobody can understand are refused and journalled, and block nothing", async () => {
     const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], asks());
     await w.run("go");
     for (const [i, wish] of poison.entries())
@@ -1031,7 +1034,7 @@ describe("what others hand in", () => {
     expect([...w.disk.inbox.values()].filter((row) => row.intent !== null)).toEqual([]);
   });
 
-  test("L71 an authentication that throws, or says no, refuses the row", async () => {
+  test("L-19 an authentication that throws, or says no, refuses the row", async () => {
     const spoil = (p: Ports): Ports => ({
       ...p,
       authenticate: (intent) => {
@@ -1049,7 +1052,7 @@ describe("what others hand in", () => {
     expect(w.state().turn).not.toBeNull();
   });
 
-  test("T21 only the runtime reports a late outcome, and only of a call that is unknown", async () => {
+  test("T-6 only the runtime reports a late outcome, and only of a call that is unknown", async () => {
     const { w } = stage([reply.calls([pay("a")]), reply.text("ok")], REST, { crashes: [{ of: "effect", when: "after", nth: 0 }] });
     await w.run("go");
     const outcome = { kind: "done", output: "1" } as const;
@@ -1077,7 +1080,7 @@ function put(w: World, id: string, given: Pick<Intent, "by" | "wish">): void {
 }
 
 describe("time, people, answers", () => {
-  test("L73 a clock that is set back neither turns the stream's time around nor gives a turn time it does not have", async () => {
+  test("L-25 a clock that is set back neither turns the stream's time around nor gives a turn time it does not have", async () => {
     const { w } = stage([hang()], PERMIT_ALL, { limits: { turnMs: 100 } });
     const running = w.run("go");
     await setImmediate();
@@ -1089,7 +1092,7 @@ describe("time, people, answers", () => {
     expect(at).toEqual([...at].sort((a, b) => a - b));
   });
 
-  test("L73 a clock that was set back does not hold up what is due: it is denied, once", async () => {
+  test("L-25 a clock that was set back does not hold up what is due: it is denied, once", async () => {
     const rows: readonly Row[] = [{ id: "later", action: "tool:pay", verdict: "defer", deferMs: 1_000 }, ...REST];
     const slow = toolOf(
       "slow",
@@ -1106,7 +1109,7 @@ describe("time, people, answers", () => {
     expect(results(w)).toEqual([expect.stringContaining("could not be decided in time"), "slow"]);
   });
 
-  test("L76 a turn is decided, answered and asked about on behalf of whoever started it", async () => {
+  test("L-27 a turn is decided, answered and asked about on behalf of whoever started it", async () => {
     const seen: Facts["onBehalfOf"][] = [];
     const acts: UserAct[] = [];
     const spoil = (p: Ports): Ports => ({
@@ -1139,7 +1142,7 @@ describe("time, people, answers", () => {
     ]);
   });
 
-  test("Q665 whoever holds a session decides who speaks in it, steers and cancels, whichever way the intent came", async () => {
+  test("Q-22 whoever holds a session decides who speaks in it, steers and cancels, whichever way the intent came", async () => {
     const decided: string[] = [];
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -1177,7 +1180,7 @@ describe("time, people, answers", () => {
     expect(w.events("turn.started")).toHaveLength(2);
   });
 
-  test("Q8 a grant given in one person's turn covers no other person's", async () => {
+  test("Q-9 a grant given in one person's turn covers no other person's", async () => {
     const steps = [reply.calls([pay("a")]), reply.text("first"), reply.calls([pay("a", "two")])];
     const { w, ran } = stage(steps, asks({ grant: "session" }));
     await w.run("go");
@@ -1190,7 +1193,7 @@ describe("time, people, answers", () => {
   });
 
   const check: readonly Row[] = [{ id: "check", action: "respond", verdict: "ask" }, ...allowRest];
-  test("Q6 an answer that was overtaken by a person's word takes its question with it", async () => {
+  test("Q-6 an answer that was overtaken by a person's word takes its question with it", async () => {
     const { w } = stage([reply.text("old answer"), reply.text("new answer")], check);
     await w.run("go");
     const [old] = open(w);
@@ -1205,7 +1208,7 @@ describe("time, people, answers", () => {
     expect(w.events("approval.consumed").map((e) => e.approval)).toEqual([w.events("approval.asked")[1]?.approval]);
   });
 
-  test("Q6 the question about an answer is bound to its text", async () => {
+  test("Q-6 the question about an answer is bound to its text", async () => {
     const { w } = stage([reply.text("one"), reply.text("two")], check);
     await w.run("go");
     await w.wish({ kind: "steer", text: "again" });
@@ -1214,7 +1217,7 @@ describe("time, people, answers", () => {
     expect(one?.digest).not.toBe(two?.digest);
   });
 
-  test("Q3 leave to ask the model is used up by asking it: the next request is asked about again", async () => {
+  test("Q-3 leave to ask the model is used up by asking it: the next request is asked about again", async () => {
     const rows: readonly Row[] = [{ id: "ask-model", action: "model", verdict: "ask" }, ...REST];
     const { w } = stage([reply.calls([pay("a")]), reply.text("ok")], rows);
     await w.run("go");
@@ -1228,7 +1231,7 @@ describe("time, people, answers", () => {
     expect(w.events("approval.consumed").map((e) => e.action)).toEqual(["model:1", "model:2"]);
   });
 
-  test("Q32 a model call or an answer that is put off comes due like a call: denied when its time is up, decided when a label has come", async () => {
+  test("Q-12 a model call or an answer that is put off comes due like a call: denied when its time is up, decided when a label has come", async () => {
     for (const action of ["model", "respond"]) {
       const rows: readonly Row[] = [{ id: "later", action, verdict: "defer", deferMs: 1_000 }, ...allowRest];
       const { w } = stage(action === "model" ? [] : [reply.text("one"), reply.text("two"), reply.text("three")], rows, {
@@ -1242,7 +1245,7 @@ describe("time, people, answers", () => {
     }
   });
 
-  test("Q32 only so many calls are put off at a time; the others are denied at once", async () => {
+  test("Q-12 only so many calls are put off at a time; the others are denied at once", async () => {
     const rows: readonly Row[] = [{ id: "later", action: "tool:pay", verdict: "defer", deferMs: 1_000 }, ...REST];
     const calls = Array.from({ length: 10 }, (_, i) => pay(String(i)));
     const { w } = stage([reply.calls(calls), reply.text("ok")], rows);
@@ -1252,7 +1255,7 @@ describe("time, people, answers", () => {
     expect((await w.go()).last).toMatchObject({ ending: "completed" });
   });
 
-  test("Q9 what is put off again for another reason keeps its due time", async () => {
+  test("Q-12 what is put off again for another reason keeps its due time", async () => {
     const rows: readonly Row[] = [{ id: "later", action: "tool:pay", verdict: "defer", deferMs: 1_000 }, ...REST];
     const slow = toolOf(
       "slow",
@@ -1271,7 +1274,7 @@ describe("time, people, answers", () => {
     expect((await w.go()).last).toMatchObject({ ending: "completed" });
   });
 
-  test("Q6 an answer to deliver has no arguments to edit, and leave to deliver it is not remembered", async () => {
+  test("Q-6 an answer to deliver has no arguments to edit, and leave to deliver it is not remembered", async () => {
     const { w } = stage(
       [reply.text("the answer")],
       [{ id: "check", action: "respond", verdict: "ask", terms: { grant: "tool session" } }, ...allowRest],
@@ -1284,7 +1287,7 @@ describe("time, people, answers", () => {
     expect(open(w)).toHaveLength(1);
   });
 
-  test("Q6 an answer that a person keeps back goes to the model with the reason, and it may try another", async () => {
+  test("Q-6 an answer that a person keeps back goes to the model with the reason, and it may try another", async () => {
     const { w, model } = stage([reply.text("too blunt"), reply.text("kinder")], check);
     await w.run("go");
     await say(w, { kind: "deny", reason: "be kind" });
@@ -1294,7 +1297,7 @@ describe("time, people, answers", () => {
     expect((await w.go()).last).toMatchObject({ ending: "completed", output: "kinder" });
   });
 
-  test("G2 the gate is told what was spent, of the turn and of the session, lost replies included", async () => {
+  test("G-2 the gate is told what was spent, of the turn and of the session, lost replies included", async () => {
     const seen: (readonly [string, Facts["spent"]])[] = [];
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -1322,7 +1325,7 @@ describe("time, people, answers", () => {
     ]);
   });
 
-  test("L60 a call is counted once, however often it is decided", async () => {
+  test("L-24 a call is counted once, however often it is decided", async () => {
     const rows: readonly Row[] = [
       { id: "two", action: "tool:put", callsBelow: 2, verdict: "allow" },
       { id: "no-more", action: "tool:put", verdict: "deny" },
@@ -1350,7 +1353,7 @@ describe("time, people, answers", () => {
     expect(results(waiting.w)).toEqual(["a", "b", "c", expect.stringContaining("no-more")]);
   });
 
-  test("L78 a long session shows the model its task and what fits beside it, turn after turn", async () => {
+  test("C-1 a long session shows the model its task and what fits beside it, turn after turn", async () => {
     const long = toolOf("long", ({ x }) => x.padEnd(200, "."), { repeat: "read" });
     const looks = ["1", "2", "3", "4"].map((x) => reply.calls([call("long", x)]));
     const { w, model } = stage([...looks, reply.text("first"), reply.calls([call("long", "5")]), reply.text("second")], PERMIT_ALL, {
@@ -1375,19 +1378,19 @@ describe("time, people, answers", () => {
     expect(model.asked[4]?.messages.length).toBeLessThan(w.state().messages.length);
   });
 
-  test("L24 what was cut off belongs to its own continuation, and to nothing later", async () => {
+  test("L-17 what was cut off belongs to its own continuation, and to nothing later", async () => {
     const look = toolOf("look", () => "seen", { repeat: "read" });
     const steps = [reply.text("half of ", { finish: "length" }), reply.calls([call("look")]), reply.text("the whole")];
     const { w } = stage(steps, PERMIT_ALL, { tools: [look] });
     expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "the whole" });
   });
 
-  test("L24 three pieces are one answer", async () => {
+  test("L-17 three pieces are one answer", async () => {
     const steps = [reply.text("a", { finish: "length" }), reply.text("b", { finish: "length" }), reply.text("c")];
     expect((await stage(steps, PERMIT_ALL).w.run("go")).last).toMatchObject({ output: "abc", iterations: 3 });
   });
 
-  test.each(["refused", "filtered"] as const)("L23 what a %s reply asks for is not done, and is told as not run", async (finish) => {
+  test.each(["refused", "filtered"] as const)("L-17 what a %s reply asks for is not done, and is told as not run", async (finish) => {
     const { w, ran } = stage([reply.calls([pay("a")], { finish, text: "no" })], PERMIT_ALL);
     expect((await w.run("go")).last).toMatchObject({ ending: finish, output: "no" });
     expect(ran).toEqual([]);
@@ -1395,7 +1398,7 @@ describe("time, people, answers", () => {
     expect(results(w)).toEqual([expect.stringContaining("[not run]")]);
   });
 
-  test("L26 a cancel that comes with the question ends the turn: it does not wait for a person", async () => {
+  test("L-18 a cancel that comes with the question ends the turn: it does not wait for a person", async () => {
     const stop = new AbortController();
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -1412,7 +1415,7 @@ describe("time, people, answers", () => {
     expect((await w.run("go", stop.signal)).last).toMatchObject({ ending: "cancelled", detail: "now" });
   });
 
-  test("L26 cancelling does not wait for a tool that is asked what became of its call", async () => {
+  test("L-18 cancelling does not wait for a tool that is asked what became of its call", async () => {
     const send = toolOf("send", () => "sent", { repeat: "reconcile", reconcile: forever as never });
     const { w } = stage([reply.calls([call("send")])], PERMIT_ALL, { tools: [send], crashes: [{ of: "effect", when: "after", nth: 0 }] });
     const running = w.run("go");
@@ -1423,7 +1426,7 @@ describe("time, people, answers", () => {
     expect(w.events("act.ended")).toMatchObject([{ outcome: { kind: "unknown", cause: "not-reconciled" } }]);
   });
 
-  test("M10 a model call in flight at a crash is lost: its reservation counts as used, and it is repeated at most twice", async () => {
+  test("M-4 a model call in flight at a crash is lost: its reservation counts as used, and it is repeated at most twice", async () => {
     const crash = { of: "model", when: "after", nth: 0 } as const;
     const once = stage([reply.text("lost"), reply.text("found")], PERMIT_ALL, { crashes: [crash] });
     const s = await once.w.run("go");
@@ -1436,7 +1439,7 @@ describe("time, people, answers", () => {
     expect(thrice.w.events("model.asked").map((e) => e.attempt)).toEqual([1, 2, 3]);
   });
 
-  test("L21 what was lost is not promised again", async () => {
+  test("L-16 what was lost is not promised again", async () => {
     const { w } = stage([reply.text("lost")], PERMIT_ALL, {
       crashes: [{ of: "model", when: "after", nth: 0 }],
       limits: { tokens: 500, contextTokens: 100, outputTokens: 450 },
@@ -1444,7 +1447,7 @@ describe("time, people, answers", () => {
     expect((await w.run("go")).last).toMatchObject({ ending: "out-of-tokens" });
   });
 
-  test("J9 the list says `waiting` while a question is open and `running` once all are answered", async () => {
+  test("J-6 the list says `waiting` while a question is open and `running` once all are answered", async () => {
     const { w } = stage([reply.calls([pay("a"), pay("b")]), reply.text("ok")], asks());
     await w.run("go");
     const line = () => w.entries().reduce((before: ReturnType<typeof summariseSession>, e) => summariseSession(before, e), null);
@@ -1458,7 +1461,7 @@ describe("time, people, answers", () => {
   });
 });
 
-describe("G5 modified actions", () => {
+describe("G-5 modified actions", () => {
   const redacting =
     (edits: (n: number) => string) =>
     (p: Ports): Ports => {
@@ -1476,7 +1479,7 @@ describe("G5 modified actions", () => {
       };
     };
 
-  test("G5 a modified call runs with what it was modified to, gated again once", async () => {
+  test("G-5 a modified call runs with what it was modified to, gated again once", async () => {
     const { w, ran } = stage([reply.calls([pay("secret")]), reply.text("ok")], REST, { spoil: redacting(() => "[redacted]") });
     await w.run("go");
     expect(ran).toEqual(["[redacted]"]);
@@ -1488,7 +1491,7 @@ describe("G5 modified actions", () => {
     ).toEqual(["modify", "allow"]);
   });
 
-  test("G5 what would be modified a second time is refused", async () => {
+  test("G-5 what would be modified a second time is refused", async () => {
     const { w, ran } = stage([reply.calls([pay("secret")]), reply.text("ok")], REST, { spoil: redacting((n) => `version ${n}`) });
     await w.run("go");
     expect(ran).toEqual([]);
@@ -1500,7 +1503,7 @@ describe("quorums and grants", () => {
   const grant = { kind: "grant", grant: { scope: "digest", until: "session" } } as const;
   const steps = [reply.calls([pay("a")]), reply.calls([pay("a", "two")])];
 
-  test("Q30 with a quorum one person alone remembers nothing: whoever comes second can only approve it this once", async () => {
+  test("Q-8 with a quorum one person alone remembers nothing: whoever comes second can only approve it this once", async () => {
     const { w, ran } = stage(steps, asks({ quorum: 2, grant: "session" }));
     await w.run("go");
     await say(w, APPROVE, ANN);
@@ -1514,7 +1517,7 @@ describe("quorums and grants", () => {
     expect(await w.grants()).toEqual([]);
   });
 
-  test("Q30 a grant that the second person does not give is not given", async () => {
+  test("Q-8 a grant that the second person does not give is not given", async () => {
     const { w, ran } = stage(steps, asks({ quorum: 2, grant: "session" }));
     await w.run("go");
     await say(w, grant, ANN);
@@ -1524,7 +1527,7 @@ describe("quorums and grants", () => {
     expect([ran, await w.grants(), open(w).length]).toEqual([["a"], [], 1]);
   });
 
-  test("Q30 what all of them want remembered is", async () => {
+  test("Q-8 what all of them want remembered is", async () => {
     const { w, ran } = stage(steps, asks({ quorum: 2, grant: "session" }));
     await w.run("go");
     await say(w, grant, ANN);
@@ -1535,7 +1538,7 @@ describe("quorums and grants", () => {
     expect(await w.grants()).toHaveLength(1);
   });
 
-  test("Q30 a question whose arguments somebody edited is answered this once", async () => {
+  test("Q-8 a question whose arguments somebody edited is answered this once", async () => {
     const { w, ran } = stage(steps, asks({ quorum: 2, grant: "tool session" }));
     await w.run("go");
     await say(w, { kind: "edit", args: { x: "b" } }, ANN);
@@ -1545,7 +1548,7 @@ describe("quorums and grants", () => {
     expect([ran, refusals(w).length, await w.grants()]).toEqual([[], 1, []]);
   });
 
-  test("Q8 a grant says for whom, where and until when it is good", async () => {
+  test("Q-9 a grant says for whom, where and until when it is good", async () => {
     const hour = (w: World) => millis(w.clock.now() + 3_600_000);
     const given = async (terms: string, until: (w: World) => "turn" | "session" | ReturnType<typeof millis>) => {
       const { w } = stage([reply.text("hello"), reply.calls([pay("a")]), reply.text("ok")], asks({ grant: terms }));
@@ -1572,7 +1575,7 @@ describe("quorums and grants", () => {
     expect(await given("8h", hour)).toEqual([false, null, true]);
   });
 
-  test("Q8 a grant until a time is measured by the driver's time", async () => {
+  test("Q-9 a grant until a time is measured by the driver's time", async () => {
     const { w, ran } = stage([reply.calls([pay("a")]), reply.text("first"), reply.calls([pay("a", "two")])], asks({ grant: "1h" }));
     await w.run("go");
     await say(w, { kind: "grant", grant: { scope: "digest", until: millis(w.clock.now() + 1_000) } });

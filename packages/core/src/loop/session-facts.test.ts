@@ -101,7 +101,7 @@ function compared(entries: readonly Entry[]): readonly Readonly<{ id: string; be
   return found;
 }
 
-test("G349 the facts of every recorded decision come out of the entries before it, whatever died, was lost, labelled, unlabelled or said by others", async () => {
+test("G-20 the facts of every recorded decision come out of the entries before it, whatever died, was lost, labelled, unlabelled or said by others", async () => {
   const arb = arbitraries(fc);
   const seen = { decisions: 0, lost: 0, unlabelled: 0, byOthers: 0, delegated: 0, again: 0 };
   await fc.assert(

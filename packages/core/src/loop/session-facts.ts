@@ -1,6 +1,6 @@
 /**
  * What the gate is told of a session beside the action: the one builder, for the decision that is made now and for one that the journal has.
- * G349 a recorded decision is made again on the facts of then: the state folded up to it, read by the same code.
+ * Rule: G-20.
  */
 import { type Action, type Decided, type Facts, type Principal, parseActionId, totalTokens } from "../vocab/index.ts";
 import { centsSpent } from "./limits/budgets.ts";

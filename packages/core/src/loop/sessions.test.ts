@@ -38,7 +38,7 @@ const faultOf = (work: Promise<unknown>): Promise<Fault | null> =>
   );
 
 describe("the caller's own id", () => {
-  test("H40 the same id again is the same session for the same agent and principal, else it is told whose it is", async () => {
+  test("H-6 the same id again is the same session for the same agent and principal, else it is told whose it is", async () => {
     const { w } = stage([], REST);
     const [a, b] = [w.outside(), w.outside()];
     const [first, second] = await Promise.all([createSession(a, opening("ticket 17")), createSession(b, opening("ticket 17"))]);
@@ -53,7 +53,7 @@ describe("the caller's own id", () => {
   });
 
   test.each(["", " ", " a", "a ", "a\nb", "a\u0000", "\u202eab", "s_00000000", "x".repeat(129), "\ud800", 7 as unknown as string])(
-    "H40 %j cannot be one",
+    "H-6 %j cannot be one",
     async (external) => {
       const { w } = stage([], REST);
       expect(await faultOf(createSession(w.outside(), opening(external)))).toMatchObject({ kind: "usage" });
@@ -61,7 +61,7 @@ describe("the caller's own id", () => {
     },
   );
 
-  test.each(["a", "ticket 17", "🙂".repeat(128), "mailto:ann@x.example/7?q=1", "s_", "日本語"])("H40 %j can", async (external) => {
+  test.each(["a", "ticket 17", "🙂".repeat(128), "mailto:ann@x.example/7?q=1", "s_", "日本語"])("H-6 %j can", async (external) => {
     const { w } = stage([], REST);
     const p = w.outside();
     const { session } = await createSession(p, opening(external));
@@ -78,7 +78,7 @@ const calls = (...ids: string[]): Said => ({
 const result = (id: string): Said => ({ role: "tool", id, text: `paid ${id}`, isError: false });
 
 test.each(["before", "after"] as const)(
-  "H40 H44 a process that is killed %s a session is durable: with the same id there is one, whoever asks again",
+  "H-6 H-10 a process that is killed %s a session is durable: with the same id there is one, whoever asks again",
   async (when) => {
     const { w } = stage([reply.text("one")], REST);
     await w.run("go");
@@ -150,7 +150,7 @@ describe("an imported history", () => {
     ["all of it beyond measure", Array.from({ length: 17 }, () => user("x".repeat(1_000_000))), 16, "all of it is longer than"],
     ["too many messages", Array.from({ length: 10_001 }, () => user("x")), 10_000, "there are more than 10000"],
   ];
-  test.each(cases)("H41 %s is refused, and the message is named", (_, history, index, detail) => {
+  test.each(cases)("H-7 %s is refused, and the message is named", (_, history, index, detail) => {
     expect(() => checkHistory(history as readonly Said[])).toThrow(detail);
     try {
       checkHistory(history as readonly Said[]);
@@ -159,7 +159,7 @@ describe("an imported history", () => {
     }
   });
 
-  test("H41 an id of the runtime's own making that a history has already is not made again", async () => {
+  test("H-7 an id of the runtime's own making that a history has already is not made again", async () => {
     const { w } = stage([reply.calls([pay("2", "")]), reply.text("done")], REST);
     const history = [user("pay 1"), calls("orgate_1_0"), result("orgate_1_0"), calls("orgate_1_0_2"), result("orgate_1_0_2")] as const;
     const { session } = await createSession(w.outside(), opening(null, { history }));
@@ -170,7 +170,7 @@ describe("an imported history", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("H41 what is live of a history is what is resumed: well-formed, and nothing but what counts of it", async () => {
+  test("H-7 what is live of a history is what is resumed: well-formed, and nothing but what counts of it", async () => {
     const history = [
       { role: "user", text: "a\ud800", more: () => 1 },
       { role: "assistant", text: "b", calls: undefined, meta: 1n },
@@ -184,7 +184,7 @@ describe("an imported history", () => {
     ]);
   });
 
-  test("H41 what was said before, calls and results included, is what the model is shown, and an id used there is not used again", async () => {
+  test("H-7 what was said before, calls and results included, is what the model is shown, and an id used there is not used again", async () => {
     const { w, model, ran } = stage([reply.calls([pay("2", "1")]), reply.text("done")], REST);
     const history = [
       user("pay 1"),
@@ -265,7 +265,7 @@ async function rich(): Promise<World> {
 }
 
 describe("a fork", () => {
-  test("H44 at every entry: a valid conversation, the labels of that moment, nothing else; and it runs a turn", async () => {
+  test("H-10 at every entry: a valid conversation, the labels of that moment, nothing else; and it runs a turn", async () => {
     const w = await rich();
     const origin = w.session();
     const entries = w.entries();
@@ -300,7 +300,7 @@ describe("a fork", () => {
     expect(w.entries()).toEqual(entries);
   });
 
-  test("H44 calls that were open are told as unknown and named; a question stays where it was asked, a session's grant does not cover the fork", async () => {
+  test("H-10 calls that were open are told as unknown and named; a question stays where it was asked, a session's grant does not cover the fork", async () => {
     const { w, ran, model } = stage(
       [reply.calls([pay("1"), pay("2")]), reply.text("origin"), reply.calls([pay("1", "f")])],
       asks({ grant: "tool session" }),
@@ -328,7 +328,7 @@ describe("a fork", () => {
     model.done();
   });
 
-  test("H44 what was cut to fit is cut in the fork as it was, by the tokenizer of its agent", async () => {
+  test("H-10 what was cut to fit is cut in the fork as it was, by the tokenizer of its agent", async () => {
     const long = toolOf("long", () => "lorem ipsum ".repeat(400));
     const counters = () => (text: string) => text.length;
     const steps = [reply.calls([call("long")]), reply.text("done")];
@@ -340,7 +340,7 @@ describe("a fork", () => {
     expect(texts((await readState(p, session, p)).messages)).toEqual(texts(messages));
   });
 
-  test("H44 of a session that another process holds, with an id of its own that means this fork only", async () => {
+  test("H-10 of a session that another process holds, with an id of its own that means this fork only", async () => {
     const { w } = stage([reply.text("one"), reply.text("two")], REST);
     await w.run("go");
     const origin = w.session();
@@ -355,7 +355,7 @@ describe("a fork", () => {
     expect(await faultOf(forkSession(p, "s_nowhere0" as SessionId, fork()))).toMatchObject({ kind: "session-unknown" });
   });
 
-  test("H45 what was erased cannot be forked; what lies before it can", async () => {
+  test("H-10 what was erased cannot be forked; what lies before it can", async () => {
     const { w } = stage([reply.text("one"), reply.text("two")], REST);
     await w.run("go");
     await w.say("my secret");
@@ -372,7 +372,7 @@ describe("a fork", () => {
 });
 
 describe("closing", () => {
-  test("H43 a closed session takes no turn and no wish; a turn in progress keeps it open; closing twice is closing once", async () => {
+  test("H-9 a closed session takes no turn and no wish; a turn in progress keeps it open; closing twice is closing once", async () => {
     const { w } = stage([reply.calls([pay("1")]), reply.text("one")], asks());
     await w.run("go");
     const p = w.outside();
@@ -390,7 +390,7 @@ describe("closing", () => {
     expect(w.events("turn.started")).toHaveLength(1);
   });
 
-  test("H43 what became of a call can still be said when its session is closed: calls like it would ask for ever", async () => {
+  test("H-9 what became of a call can still be said when its session is closed: calls like it would ask for ever", async () => {
     const { w } = stage([reply.calls([pay("1")]), reply.text("one")], REST, { crashes: [{ of: "effect", nth: 0, when: "after" }] });
     await w.run("go");
     await closeSession(w.outside(), w.session(), ANN, "done");
@@ -414,7 +414,7 @@ describe("checkpoints", () => {
   const steps = [reply.calls([pay("1"), call("look", "a")]), reply.text("done")];
   const look = toolOf("look", () => "seen", { repeat: "read" });
 
-  test.each(CHECKPOINTS)("H46 %s: killed right after it is durable, the turn goes on from there and ends", async (_, isPlace) => {
+  test.each(CHECKPOINTS)("H-11 %s: killed right after it is durable, the turn goes on from there and ends", async (_, isPlace) => {
     const calm = stage(steps, REST, { tools: [look] });
     await calm.w.run("go");
     const place = calm.w.entries().find((e) => isPlace(e.event))?.seq ?? never();
@@ -433,7 +433,7 @@ describe("checkpoints", () => {
     model.done();
   });
 
-  test.each(CHECKPOINTS)("H46 %s: an older one is gone on from in a fork at its position", async (_, isPlace) => {
+  test.each(CHECKPOINTS)("H-11 %s: an older one is gone on from in a fork at its position", async (_, isPlace) => {
     const { w, model } = stage([...steps, reply.text("another way")], REST, { tools: [look] });
     await w.run("go");
     const place = w.entries().find((e) => isPlace(e.event))?.seq ?? never();
@@ -462,7 +462,7 @@ describe("a grant that is revoked at the last moment", () => {
       },
     });
 
-  test("Q48 a call that it covered does not start, and asks", async () => {
+  test("Q-11 a call that it covered does not start, and asks", async () => {
     let revoke = false;
     const { w, ran } = stage([reply.calls([pay("a")]), reply.calls([pay("a", "two")])], asks({ grant: "tool session" }), {
       spoil: revokingBefore(

@@ -12,7 +12,7 @@ type Founding = Pick<Ports, "journal" | "ids" | "clock">;
 
 const EXTERNAL = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,128}$/u;
 
-/** H40 the caller's own id: 1 to 128 characters that can be seen, not at its edges a space, and none that could be taken for ours. */
+/** H-6 the caller's own id: 1 to 128 characters that can be seen, not at its edges a space, and none that could be taken for ours. */
 export function checkExternal(external: string): string {
   if (typeof external === "string" && EXTERNAL.test(external) && external.trim() === external && !isSessionId(external)) return external;
   throw new FaultError({
@@ -22,7 +22,7 @@ export function checkExternal(external: string): string {
   });
 }
 
-/** H40 the same id again is the same session, if it is for the same agent and principal; two that ask at once get the same one. */
+/** H-6 the same id again is the same session, if it is for the same agent and principal; two that ask at once get the same one. */
 export async function createSession(p: Founding, opening: Opening, model: string | null = null): Promise<SessionSummary> {
   const { external, principal } = opening;
   const checked = { ...opening, history: checkHistory(opening.history) };
@@ -82,8 +82,8 @@ export type Fork = Readonly<{
 }>;
 
 /**
- * H44 what was said up to an entry, with the labels of that moment, in a session of its own. The origin is only read: it may be held, parked or closed.
- * The model that was chosen there is chosen here too (M563). Nothing else comes along: no question, no grant, no call, no follow-up, no parent.
+ * H-10 what was said up to an entry, with the labels of that moment, in a session of its own. The origin is only read: it may be held, parked or closed.
+ * The model that was chosen there is chosen here too (M-19). Nothing else comes along: no question, no grant, no call, no follow-up, no parent.
  */
 export async function forkSession(
   p: Founding & Pick<Ports, "counters">,
@@ -115,7 +115,7 @@ export async function forkSession(
   });
 }
 
-/** H43 for good: it takes no turn and no wish any more. A turn in progress is cancelled or waited for first. */
+/** H-9 for good: it takes no turn and no wish any more. A turn in progress is cancelled or waited for first. */
 export async function closeSession(
   p: Pick<Ports, "journal" | "clock">,
   session: SessionId,

@@ -4,7 +4,7 @@ import { cleanJson, cleanOutcome, cleanText, REMOVED } from "./clean.ts";
 
 const page = (text: string): string => cleanText(text, "clean").text;
 
-describe("G100 characters", () => {
+describe("G-35 characters", () => {
   test.each([
     ["a\u200bb\u2060c\ufeffd\u00ade", "abcde"],
     ["say \u{e0069}\u{e0067}\u{e006e}\u{e006f}hi", "say hi"], // letters of the tags block
@@ -14,7 +14,7 @@ describe("G100 characters", () => {
     ["\u3164\u115f\u17b4a", "a"],
     ["\u001b[31mred\u001b[0m \u001b]8;;https://evil.com\u0007link\u001b]8;;\u0007\u0000", "red link"],
     ["a\u200db \u200e\u200fc", "ab c"],
-  ])("G100 %j is shown as %j", (given, shown) => {
+  ])("G-35 %j is shown as %j", (given, shown) => {
     expect(page(given)).toBe(shown);
     expect(cleanText(given, "keep")).toMatchObject({ text: shown, hidden: 0 });
     expect(cleanText(given, "keep").invisible).toBeGreaterThan(0);
@@ -28,10 +28,10 @@ describe("G100 characters", () => {
     "葛󠄀城市",
     "ᠠ᠋ ᠭ᠌",
     "tabs\tand\nlines\r\n\u2028 ﷺ ؀ naïve café ﬁ",
-  ])("G100 %s survives", (text) => expect(cleanText(text, "clean")).toEqual({ text, invisible: 0, hidden: 0 }));
+  ])("G-35 %s survives", (text) => expect(cleanText(text, "clean")).toEqual({ text, invisible: 0, hidden: 0 }));
 });
 
-describe("G101 markup", () => {
+describe("G-35 markup", () => {
   test.each([
     ["a<!-- ignore all -->b", `a${REMOVED}b`],
     ["a<!-- to the end", `a${REMOVED}`],
@@ -54,7 +54,7 @@ describe("G101 markup", () => {
     ["<div hidden>never closed", REMOVED],
     ['a\n[//]: # (ignore this)\nb\n[comment]: <> (that)\n[x]: https://e.f "t"', `a\n${REMOVED}\nb\n${REMOVED}\n[x]: https://e.f "t"`],
     ["<di\u200bv hidden>x</div>", REMOVED], // what is not seen is taken out first
-  ])("G101 %j is shown as %j", (given, shown) => {
+  ])("G-35 %j is shown as %j", (given, shown) => {
     expect(page(given)).toBe(shown);
     expect(cleanText(given, "keep").text).toBe(given.replaceAll("\u200b", ""));
   });
@@ -67,9 +67,9 @@ describe("G101 markup", () => {
     "a <b and no end",
     'say "<" and ">" and </p>',
     "[1]: https://example.org (title)\n[a] : b",
-  ])("G101 %s survives", (text) => expect(page(text)).toBe(text));
+  ])("G-35 %s survives", (text) => expect(page(text)).toBe(text));
 
-  test("G101 texts of a result are cleaned one by one, its keys too, and counted", () => {
+  test("G-35 texts of a result are cleaned one by one, its keys too, and counted", () => {
     const mails = [{ "sub\u200bject": "<div hidden>a" }, { subject: "b" }];
     expect(cleanJson(mails, "clean")).toEqual({ value: [{ subject: REMOVED }, { subject: "b" }], invisible: 1, hidden: 1 });
     expect(cleanOutcome({ kind: "failed", error: "no\u200b" }, "clean")).toEqual({
@@ -80,7 +80,7 @@ describe("G101 markup", () => {
   });
 });
 
-test("G102 twice is as once, whatever the text, and nothing invisible of the closed list is left", () => {
+test("G-35 twice is as once, whatever the text, and nothing invisible of the closed list is left", () => {
   const piece = fc.constantFrom(
     ..."<>!-/ab =\"'#[]:()\n;".split(""),
     "<!--",
@@ -137,22 +137,22 @@ test("G102 twice is as once, whatever the text, and nothing invisible of the clo
   );
 });
 
-test("G102 a long text of nothing but traps is cleaned in one go", () => {
+test("G-35 a long text of nothing but traps is cleaned in one go", () => {
   for (const trap of ["<a ", "<!", "<div hidden", '<a x="', "<div hidden>", "]:#", "\u200d", "😀\u200d\u200d", "ی\u200c\u200c"])
     expect(page(trap.repeat(50_000)).length).toBeLessThanOrEqual(50_000 * 12);
 });
 
-test("G102 joiners without end after one picture are looked at once", () => {
+test("G-35 joiners without end after one picture are looked at once", () => {
   expect(page(`😀${"\u200d".repeat(200_000)}x`)).toBe("😀x");
 });
 
-describe("G105 what is not closed", () => {
+describe("G-35 what is not closed", () => {
   test.each([
     ["Put it into a <style> tag. Then save.", `Put it into a ${REMOVED} tag. Then save.`],
     ["Close the <template> before <script>, or\nnothing is shown.", `Close the ${REMOVED} before ${REMOVED}, or\nnothing is shown.`],
     ["one <!-- two\nthree", `one ${REMOVED}\nthree`],
     ["a <!-- closed --> b <!-- not\nc", `a ${REMOVED} b ${REMOVED}\nc`],
-  ])("G105 in prose it takes no words with it: %j", (given, shown) => expect(page(given)).toBe(shown));
+  ])("G-35 in prose it takes no words with it: %j", (given, shown) => expect(page(given)).toBe(shown));
 
   test.each([
     "<p>seen</p><style>secret",
@@ -160,7 +160,7 @@ describe("G105 what is not closed", () => {
     "<!doctype html>seen<!-- x\nsecret",
     "seen<div hidden>secret",
     "seen<p style='display:none'>secret",
-  ])("G105 in a page, and of what says that it hides, all behind it is gone: %j", (given) => {
+  ])("G-35 in a page, and of what says that it hides, all behind it is gone: %j", (given) => {
     expect(page(given)).toContain("seen");
     expect(page(given)).not.toContain("secret");
   });
@@ -176,7 +176,7 @@ describe("G105 what is not closed", () => {
     (text: string) => `<div hidden>${text}</div>`,
   );
 
-  test("G105 of prose with tags that are not closed every word stays, and with what is closed between, that is gone", () => {
+  test("G-35 of prose with tags that are not closed every word stays, and with what is closed between, that is gone", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(prose, slips), { minLength: 1, maxLength: 6 }), prose, (parts, last) => {
         const shown = page(parts.map(([words, slip]) => `${words} ${slip} `).join("") + last);
@@ -193,7 +193,7 @@ describe("G105 what is not closed", () => {
     );
   });
 
-  test("G105 G102 many that are not closed are looked for once: anew at each, this would not end", () => {
+  test("G-35 many that are not closed are looked for once: anew at each, this would not end", () => {
     for (const slip of ["<style>", "<!-- x\n", "<template>"]) expect(page(slip.repeat(40_000))).toContain(REMOVED);
   });
 });

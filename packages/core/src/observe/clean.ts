@@ -1,9 +1,9 @@
 /**
  * What a person who looks at a text would not see is taken out before a model does: characters without a shape, and markup that hides what it holds.
  * The list is closed and stands here; what is left out is left out on purpose (attributes of tags, text in the colour of an unnamed background).
- * G105 what is closed is gone whole. What is not closed hides all behind it in a page, as it does in a browser; in prose, which no browser
+ * G-35 what is closed is gone whole. What is not closed hides all behind it in a page, as it does in a browser; in prose, which no browser
  *      reads, it is a word about markup: the tag is taken, of a comment its line, and the words behind it stay.
- * G100 joiners of scripts and emoji that need them survive, one at a time. G101 what was taken out leaves a word in its place. G102 twice is as once.
+ * G-35 joiners of scripts and emoji that need them survive, one at a time. G-35 what was taken out leaves a word in its place. G-35 twice is as once.
  */
 import type { Json, JsonObject, Outcome, Tool } from "../vocab/index.ts";
 

@@ -15,20 +15,20 @@ declare const held: Held;
 declare const limits: Limits;
 declare const signal: ToolContext["signal"];
 
-// @ts-expect-error P1 an object of the same fields is no permit
+// @ts-expect-error P-1 an object of the same fields is no permit
 void act({ action, decidedAt: 1 as Seq }, redeem, run);
-// @ts-expect-error P1 no permit at all
+// @ts-expect-error P-1 no permit at all
 void act(null, redeem, run);
-// @ts-expect-error P1 an approval flag is no permit
+// @ts-expect-error P-1 an approval flag is no permit
 void act({ approved: true }, redeem, run);
-// @ts-expect-error P1 a receipt is no permit
+// @ts-expect-error P-1 a receipt is no permit
 void act({} as Receipt, redeem, run);
-// @ts-expect-error P1 a sequence number is no receipt
+// @ts-expect-error P-1 a sequence number is no receipt
 pass.issuePermit({ first: 1 as Seq }, action);
-// @ts-expect-error P1 a permit is no receipt
+// @ts-expect-error P-1 a permit is no receipt
 pass.issuePermit({} as Permit, action);
 const { gate: _, ...gateless } = ports;
-// @ts-expect-error L29 a session without a gate does not type-check
+// @ts-expect-error L-21 a session without a gate does not type-check
 void drive(gateless, held, limits, signal);
-// @ts-expect-error L29 nor with an undefined one
+// @ts-expect-error L-21 nor with an undefined one
 void drive({ ...ports, gate: undefined }, held, limits, signal);

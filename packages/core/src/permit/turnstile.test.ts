@@ -51,19 +51,19 @@ const refused = (detail: string) =>
   expect.objectContaining({ fault: expect.objectContaining({ kind: "permit-refused", detail: expect.stringContaining(detail) }) });
 
 describe("permits at run time", () => {
-  test("P1 a durable allow yields one permit, which is redeemed for exactly what was decided", async () => {
+  test("P-1 a durable allow yields one permit, which is redeemed for exactly what was decided", async () => {
     const pass = stile();
     const permit = pass.issuePermit(await pass.append([decided(0)]), id(0));
     expect(pass.redeem(permit)).toMatchObject({ kind: "call", call: "1.0", args: { path: "a" } });
   });
 
-  test("P1 no receipt when the append fails, and so no permit", async () => {
+  test("P-1 no receipt when the append fails, and so no permit", async () => {
     const pass = stile(() => Promise.reject(new Error("disk full")));
     await expect(pass.append([decided(0)])).rejects.toThrow("disk full");
     expect(() => pass.issuePermit({ first: seq(1) } as Receipt, id(0))).toThrow(refused("no durable allow"));
   });
 
-  test("P1 a denial yields none, and a later denial takes an earlier allow away", async () => {
+  test("P-1 a denial yields none, and a later denial takes an earlier allow away", async () => {
     const pass = stile();
     const receipt = await pass.append([decided(0, deny), decided(1)]);
     expect(() => pass.issuePermit(receipt, id(0))).toThrow(refused("no durable allow"));
@@ -71,7 +71,7 @@ describe("permits at run time", () => {
     expect(() => pass.issuePermit(receipt, id(1))).toThrow(refused("no durable allow"));
   });
 
-  test("P1 a forged receipt, a copied one, one of another append and one of another turnstile are worth nothing", async () => {
+  test("P-1 a forged receipt, a copied one, one of another append and one of another turnstile are worth nothing", async () => {
     const pass = stile();
     const receipt = await pass.append([decided(0)]);
     const other = await pass.append([decided(1)]);
@@ -81,14 +81,14 @@ describe("permits at run time", () => {
     expect(pass.issuePermit(receipt, id(0))).toBeDefined();
   });
 
-  test("P3 a second permit for one decision is refused", async () => {
+  test("P-3 a second permit for one decision is refused", async () => {
     const pass = stile();
     const receipt = await pass.append([decided(0)]);
     pass.issuePermit(receipt, id(0));
     expect(() => pass.issuePermit(receipt, id(0))).toThrow(refused("no durable allow"));
   });
 
-  test("P3 a permit is redeemed once; a cast, a copy and one of another turnstile are refused", async () => {
+  test("P-3 a permit is redeemed once; a cast, a copy and one of another turnstile are refused", async () => {
     const pass = stile();
     const permit = pass.issuePermit(await pass.append([decided(0)]), id(0));
     expect(() => pass.redeem({ action: id(0), decidedAt: seq(1) } as Permit)).toThrow(refused("not issued here"));
@@ -98,7 +98,7 @@ describe("permits at run time", () => {
     expect(() => pass.redeem(permit)).toThrow(refused("used before"));
   });
 
-  test("P2 arguments changed after the decision do not reach the tool: what runs is what was decided", async () => {
+  test("P-2 arguments changed after the decision do not reach the tool: what runs is what was decided", async () => {
     const pass = stile();
     const args = { path: "harmless" };
     const event = decided(0, allow, args);
@@ -107,7 +107,7 @@ describe("permits at run time", () => {
     expect(pass.redeem(permit)).toMatchObject({ args: { path: "harmless" } });
   });
 
-  test("P2 arguments changed between decision and append are found by the digest", async () => {
+  test("P-2 arguments changed between decision and append are found by the digest", async () => {
     const pass = stile();
     const args = { path: "harmless" };
     const event = decided(0, allow, args);
@@ -116,7 +116,7 @@ describe("permits at run time", () => {
     expect(() => pass.redeem(permit)).toThrow(refused("not what was decided"));
   });
 
-  test("P2 what is redeemed cannot be changed by whoever runs it", async () => {
+  test("P-2 what is redeemed cannot be changed by whoever runs it", async () => {
     const pass = stile();
     const action = pass.redeem(pass.issuePermit(await pass.append([decided(0)]), id(0)));
     expect(() => {

@@ -1,8 +1,7 @@
 /**
  * Between gate and act. The only place where receipts and permits are made.
- * P1 no permit without a durable `allow`: it takes the receipt of the append that made the decision durable.
- * P2 what runs is what was decided: the action is a frozen copy, and its digest is checked again when the permit is redeemed.
- * P3 once: a decision yields one permit, a permit is redeemed once; copies, casts and forgeries are refused at run time too.
+ * P-3 once: a decision yields one permit, a permit is redeemed once; copies, casts and forgeries are refused at run time too.
+ * Rules: P-1, P-2.
  */
 import {
   type Action,

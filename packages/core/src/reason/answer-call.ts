@@ -2,7 +2,7 @@
  * A structured answer from a model that has no other way to give one: a tool that is none of the agent's is offered beside its tools, and what the
  * model calls it with is its answer.
  *
- * M111 its call becomes the text of the reply before anybody sees it: it is decided as `respond` like any answer, no tool runs, and middleware
+ * M-25 its call becomes the text of the reply before anybody sees it: it is decided as `respond` like any answer, no tool runs, and middleware
  *      sees what it always sees. An answer beside other calls comes too early: those are run, and it is only something that was said.
  */
 import type { Json, ReplyPart, ToolSpec } from "../vocab/index.ts";

@@ -2,11 +2,11 @@
  * The conductor's model: which delegation comes next, from the conversation alone. It is no language model; what it says follows from the plan and from what
  * its delegates brought, so a process that takes the session up after a crash says what the one before it would have said.
  *
- * S141 the same conversation gets the same reply, always; every delegation has an id that says which step of which plan it is, so what has been done is seen
+ * S-16 the same conversation gets the same reply, always; every delegation has an id that says which step of which plan it is, so what has been done is seen
  *      from the last step alone.
- * S142 chain: the next member is given the task and what the one before it came to. Parallel: all at once. Race: all at once, and the first that completes
+ * S-17 chain: the next member is given the task and what the one before it came to. Parallel: all at once. Race: all at once, and the first that completes
  *      is enough. Debate: by turns, each with what the other said last.
- * S143 a member of a chain or a debate that does not complete ends the whole `failed`, naming it and why; a parallel or a race fails when nobody completes.
+ * S-17 a member of a chain or a debate that does not complete ends the whole `failed`, naming it and why; a parallel or a race fails when nobody completes.
  */
 import { CONDUCTOR_MODEL, DELEGATE, FaultError, type JsonObject, type Orchestration, readOrchestration, stepsOf } from "../vocab/index.ts";
 import type { Message, Model, ModelReply, ModelRequest } from "./port.ts";
@@ -120,7 +120,7 @@ function asking({ plan, of, step }: Standing, given: readonly Given[]): ModelRep
   );
 }
 
-/** S144 every step has the same part of the whole, so that no member can use what another is to have. */
+/** S-16 every step has the same part of the whole, so that no member can use what another is to have. */
 function shareOf(plan: Orchestration): JsonObject {
   const steps = stepsOf(plan);
   return Object.fromEntries(

@@ -38,7 +38,7 @@ test.each([
   ["webp", vp8(1024, 768)],
   ["webp, extended", vp8x(1024, 768)],
   ["webp, lossless", vp8l(1024, 768)],
-])("M95 the size of an image is read from its header: %s", (_, base64) => {
+])("M-22 the size of an image is read from its header: %s", (_, base64) => {
   expect(imageSize(base64)).toEqual({ width: 1024, height: 768 });
 });
 
@@ -54,7 +54,7 @@ test.each([
     ),
   ],
   ["an unknown webp", b64("RIFF\0\0\0\0WEBPVP9 ", "x".repeat(20))],
-])("M95 a size that cannot be read is none, and costs the most: %s", (_, base64) => {
+])("M-22 a size that cannot be read is none, and costs the most: %s", (_, base64) => {
   expect(imageSize(base64)).toBeNull();
   expect(fileTokens({ kind: "image", mediaType: "image/png", name: null, base64 }, estimateTokens)).toBe(IMAGE_TOKENS.most);
 });
@@ -66,7 +66,7 @@ test.each([
   [1000, 1000, 2560],
   [1920, 1080, 4784],
   [4000, 3000, 4784],
-])("M95 an image of %i × %i costs %i tokens", (w, h, tokens) => {
+])("M-22 an image of %i × %i costs %i tokens", (w, h, tokens) => {
   expect(fileTokens(image(png(w, h)), estimateTokens)).toBe(tokens);
 });
 
@@ -84,7 +84,7 @@ function tiles(w: number, h: number): number {
   const short = Math.min(1, 768 / Math.min(w * fit, h * fit));
   return Math.ceil(Math.round(w * fit * short) / 512) * Math.ceil(Math.round(h * fit * short) / 512);
 }
-test.each(BILLED)("M95 what is set aside for an image, with its margin, is no less than %s bills", (_, billed) => {
+test.each(BILLED)("M-22 what is set aside for an image, with its margin, is no less than %s bills", (_, billed) => {
   for (const w of [1, 32, 100, 333, 512, 640, 1000, 1280, 1568, 1920, 2576, 4000, 8000])
     for (const h of [1, 50, 256, 512, 768, 1024, 1080, 1568, 2160, 3000, 8000])
       expect(Math.ceil(1.05 * fileTokens(image(png(w, h)), estimateTokens)), `${w} × ${h}`).toBeGreaterThanOrEqual(billed(w, h));
@@ -96,7 +96,7 @@ const pdf = (body: string): Attachment => ({
   name: null,
   base64: b64(`%PDF-1.4\n${body}`),
 });
-test("M95 a document costs its pages, where they can be counted; a text what it says", () => {
+test("M-22 a document costs its pages, where they can be counted; a text what it says", () => {
   const pages = "<< /Type /Pages /Kids [] >>\n<</Type/Page /Parent 1 0 R>>\n<< /Type /Page>>\n";
   expect(fileTokens(pdf(pages), estimateTokens)).toBe(2 * PAGE_TOKENS);
   for (let at = 96 * 1024 - 50; at < 96 * 1024; at += 1) {

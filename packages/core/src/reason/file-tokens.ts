@@ -4,7 +4,7 @@
  * Anthropic a token for each patch of 28 × 28 pixels, scaled down to 4,784 of them from Claude 4.7 on (1,568 before); OpenAI one for each of 32 × 32, times
  * 2.46 for its smallest models, up to 3,779; Gemini 3 up to 1,120 for any image. Of a page Anthropic sends the text (up to 3,000) and a picture.
  *
- * M95 an image: 2.5 tokens for each patch of 32 × 32 pixels, at least 1,120 and at most 4,784; 4,784 where its size cannot be read. A PDF: 3,000 a page, pages as they can be
+ * M-22 an image: 2.5 tokens for each patch of 32 × 32 pixels, at least 1,120 and at most 4,784; 4,784 where its size cannot be read. A PDF: 3,000 a page, pages as they can be
  * counted, else one for each 64 KiB, up to 20. A text: as text.
  */
 import { type Attachment, base64Bytes, bytesIn } from "../vocab/index.ts";

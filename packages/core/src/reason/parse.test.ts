@@ -7,7 +7,7 @@ const whole = { parts: [{ kind: "text", text: "hi", meta: null }], finish: "stop
 const called = (id: string, text = "{}"): ReplyPart => ({ kind: "call", id, tool: "t", text, meta: null });
 
 describe("what an adapter returns", () => {
-  test("L77 a reply is taken as a frozen, well-formed copy", () => {
+  test("L-28 a reply is taken as a frozen, well-formed copy", () => {
     const parts = [{ kind: "text", text: "a\ud800", meta: { deep: ["\udfff"] } }];
     const checked = checkReply({ ...whole, parts, extra: () => {} });
     if (checked.kind !== "reply") throw new Error(checked.detail);
@@ -16,7 +16,7 @@ describe("what an adapter returns", () => {
     expect(Object.isFrozen(checked.reply.parts[0])).toBe(true);
   });
 
-  test("L77 a reply without meta has none", () => {
+  test("L-28 a reply without meta has none", () => {
     const { meta: _, ...rest } = whole;
     expect(checkReply(rest)).toMatchObject({ kind: "reply", reply: { meta: null } });
   });
@@ -39,13 +39,13 @@ describe("what an adapter returns", () => {
     ["endless tokens", { ...whole, usage: { input: 1, output: Number.POSITIVE_INFINITY } }],
     ["no model", { ...whole, model: null }],
     ["meta that is no JSON", { ...whole, meta: new Map() }],
-  ])("L77 %s is no reply, and it says why", (_, given) => {
+  ])("L-28 %s is no reply, and it says why", (_, given) => {
     expect(checkReply(given)).toEqual({ kind: "no-reply", detail: expect.stringMatching(/.+/) });
   });
 });
 
 describe("from a reply to proposals", () => {
-  test("L15 ids of ours count replies and places; a wire id that is empty or was used is replaced by one of ours", () => {
+  test("L-10 ids of ours count replies and places; a wire id that is empty or was used is replaced by one of ours", () => {
     const parts = parseReply(
       [called("a"), { kind: "text", text: "and", meta: null }, called("a"), called(""), called("old")],
       3,
@@ -60,7 +60,7 @@ describe("from a reply to proposals", () => {
     ]);
   });
 
-  test("M30 arguments are read as they stand: nothing is an empty object, what is not JSON says where", () => {
+  test("M-5 arguments are read as they stand: nothing is an empty object, what is not JSON says where", () => {
     const args = parseReply([called("a", " "), called("b", '{"x":1}'), called("c", '{"x":\n1,}')], 1, new Set()).map((p) =>
       p.kind === "call" ? p.args : null,
     );
@@ -71,7 +71,7 @@ describe("from a reply to proposals", () => {
     ]);
   });
 
-  test("L74 arguments are in memory what the journal reads back: well-formed, without a negative zero", () => {
+  test("L-22 arguments are in memory what the journal reads back: well-formed, without a negative zero", () => {
     const [part] = parseReply([called("a", '{"x":"a\\ud800","n":-0}')], 1, new Set());
     expect(part).toMatchObject({ args: { value: { x: "a\ufffd", n: 0 } } });
     expect(part?.kind === "call" && part.args.kind === "json" && Object.is((part.args.value as { n: number }).n, 0)).toBe(true);

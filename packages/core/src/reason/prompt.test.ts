@@ -22,7 +22,7 @@ const base: PromptParts = {
 };
 const digestOf = (parts: Partial<PromptParts>) => prompter(sha256)({ ...base, ...parts }).digest;
 
-test("L79 the digest of a request is the same for the same request, in whichever process", () => {
+test("L-28 the digest of a request is the same for the same request, in whichever process", () => {
   const rolling = prompter(sha256);
   const messages = [user("one")];
   rolling({ ...base, messages });
@@ -44,11 +44,11 @@ test.each<[string, Partial<PromptParts>]>([
   ["the model", { model: "n" }],
   ["the temperature", { temperature: 0.4 }],
   ["the room for the reply", { maxOutputTokens: 99 }],
-])("L79 the digest of a request covers %s", (_, change) => {
+])("L-28 the digest of a request covers %s", (_, change) => {
   expect(digestOf(change)).not.toBe(digestOf({}));
 });
 
-test("L79 the request holds what the window shows", () => {
+test("L-28 the request holds what the window shows", () => {
   const { request } = prompter(sha256)({
     ...base,
     messages: [user("task"), user("gone"), user("new")],

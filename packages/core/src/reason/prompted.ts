@@ -5,11 +5,11 @@
  *   { "its": "arguments" }
  *   ```
  *
- * M112 only what the model itself has just written in exactly this form is a call: the tool, and one JSON object, as it stands there. The mark is
+ * M-26 only what the model itself has just written in exactly this form is a call: the tool, and one JSON object, as it stands there. The mark is
  *      made anew by each process and told to nobody else, not by way of a call's arguments either, so that a text which the model repeats cannot hold
  *      a call.
- * M113 what only looks like a call is none, and then none of the reply's calls is: the model is told what is wrong, and nothing runs.
- * M114 results come back as one line of JSON each, in a block that bears the mark: whatever a tool says can neither end it nor begin another.
+ * M-26 what only looks like a call is none, and then none of the reply's calls is: the model is told what is wrong, and nothing runs.
+ * M-26 results come back as one line of JSON each, in a block that bears the mark: whatever a tool says can neither end it nor begin another.
  */
 import { type Part, type ReplyPart, readJson, type ToolSpec } from "../vocab/index.ts";
 import { identityOf, type Message, type Model, type ModelReply, type ModelRequest, type Preview } from "./port.ts";
@@ -202,7 +202,7 @@ export function readCalls(text: string, mark: string): ReadCalls {
   return { kind: "parts", parts };
 }
 
-/** M119 words are shown as they come, up to the first block: what follows may be calls, and those are shown when they are known. */
+/** M-26 words are shown as they come, up to the first block: what follows may be calls, and those are shown when they are known. */
 function withoutBlocks(preview: (preview: Preview) => unknown): (preview: Preview) => unknown {
   let shown = 0;
   let held = ""; // of the line in progress, while it may yet begin a block

@@ -1,7 +1,7 @@
 /**
  * What an exchange with a model used, where its provider does not say.
  *
- * M460 a count of zero for what was not empty is missing: limits and prices would never see that exchange. It is estimated, and said to be.
+ * M-12 a count of zero for what was not empty is missing: limits and prices would never see that exchange. It is estimated, and said to be.
  */
 import type { ReplyPart } from "../vocab/index.ts";
 import type { ModelReply, ModelRequest } from "./port.ts";

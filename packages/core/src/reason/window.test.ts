@@ -46,7 +46,7 @@ function session(budget: number) {
 }
 
 describe("the window", () => {
-  test("L78 what fits is shown whole", () => {
+  test("C-1 what fits is shown whole", () => {
     const s = session(1_000);
     s.task(user("do it"));
     s.say(says("a"), tool("a"), says("done"));
@@ -54,7 +54,7 @@ describe("the window", () => {
     expect(s.w.tokens).toBe(40);
   });
 
-  test("L78 the oldest goes first, the task stays, and a call leaves together with its results", () => {
+  test("C-1 the oldest goes first, the task stays, and a call leaves together with its results", () => {
     const s = session(70);
     s.task(user("the task"));
     s.say(says("one"), tool("1a"), tool("1b"), says("two"), tool("2a"));
@@ -64,14 +64,14 @@ describe("the window", () => {
     expect(s.w.tokens).toBe(50);
   });
 
-  test("L78 the newest call keeps its results, though they alone are more than the budget", () => {
+  test("C-1 the newest call keeps its results, though they alone are more than the budget", () => {
     const s = session(30);
     s.task(user("the task"));
     s.say(says("old"), tool("x"), says("new"), tool("a", 100), tool("b", 100));
     expect(s.texts()).toEqual(["the task", "new", "a", "b"]);
   });
 
-  test("L78 a new task takes the pin: the one before it is an ordinary message, and the window starts with a person's word", () => {
+  test("C-1 a new task takes the pin: the one before it is an ordinary message, and the window starts with a person's word", () => {
     const s = session(60);
     s.task(user("first task"));
     s.say(says("one"), tool("1"), says("two"), tool("2"), says("answered"));
@@ -81,7 +81,7 @@ describe("the window", () => {
     expect(s.w.tokens).toBe(10);
   });
 
-  test("L78 in a second turn with room the first one is still there, from a person's word on", () => {
+  test("C-1 in a second turn with room the first one is still there, from a person's word on", () => {
     const s = session(1_000);
     s.task(user("first"));
     s.say(says("one"), note("[late] …"));
@@ -100,7 +100,7 @@ describe("the window", () => {
     { maxLength: 40 },
   );
 
-  test("L78 however a session goes: the count is right, the task is there, nothing is torn apart, and only what must stay exceeds the budget", () =>
+  test("C-1 however a session goes: the count is right, the task is there, nothing is torn apart, and only what must stay exceeds the budget", () =>
     fc.assert(
       fc.property(moves, fc.integer({ min: 20, max: 200 }), (all, budget) => {
         const s = session(budget);

@@ -47,7 +47,7 @@ export function widen(messages: readonly Message[], w: Window, message: Message,
   w.tokens += message.tokens;
   if (w.tokens > budget) while (w.tokens > budget * STEP && dropOldest(messages, w)) {}
 }
-/** So far the oldest go at once: a window that moved with every message would cost a provider's cache of the prompt every time (M121). */
+/** So far the oldest go at once: a window that moved with every message would cost a provider's cache of the prompt every time. */
 export const STEP = 0.75;
 
 /** A new task is pinned; the one before it becomes an ordinary message. */

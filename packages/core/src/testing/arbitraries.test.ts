@@ -14,7 +14,7 @@ const tools = toolbox(
   (text) => digest(text),
 );
 
-test("M2 every JSON value drawn is JSON, and reads back as itself but for what was ill-formed", () => {
+test("every JSON value drawn is JSON, and reads back as itself but for what was ill-formed", () => {
   fc.assert(
     fc.property(draw.json, (value) => {
       let text: string;
@@ -34,7 +34,7 @@ test("M2 every JSON value drawn is JSON, and reads back as itself but for what w
 const among = <T>(drawn: fc.Arbitrary<T>, is: (one: T) => boolean): number =>
   fc.sample(drawn, { numRuns: 2000, seed: 7 }).filter(is).length;
 
-test("M2 the odd cases are drawn", () => {
+test("the odd cases are drawn", () => {
   const text = (value: Json) => JSON.stringify(value);
   expect(among(draw.json, (value) => /\\ud[89a-f]/.test(text(value)))).toBeGreaterThan(20);
   expect(among(draw.json, (value) => text(value).includes('"__proto__":'))).toBeGreaterThan(5);
@@ -42,7 +42,7 @@ test("M2 the odd cases are drawn", () => {
   expect(among(draw.json, (value) => /[[{]{1}("in":)?([[{]("in":)?){50}/.test(text(value)))).toBeGreaterThan(20);
 });
 
-test("M2 fitting calls fit and unfit ones are refused, by every kind of contract", () => {
+test("fitting calls fit and unfit ones are refused, by every kind of contract", () => {
   const verdict = (call: { tool: string; text: string }) => {
     const [part] = parseReply([{ kind: "call", id: "a", meta: null, ...call }], 1, new Set());
     const tool = tools.find(call.tool);
@@ -59,7 +59,7 @@ test("M2 fitting calls fit and unfit ones are refused, by every kind of contract
   expect(kinds).toEqual(new Set(["unknown tool", "not JSON", "schema"]));
 });
 
-test("M2 a script ends in text, calls in every reply before, and reaches every tool", () => {
+test("a script ends in text, calls in every reply before, and reaches every tool", () => {
   const called = new Set<string>();
   fc.assert(
     fc.property(draw.scripts, ({ steps }) => {
@@ -77,12 +77,12 @@ test("M2 a script ends in text, calls in every reply before, and reaches every t
   expect([...called]).toEqual(expect.arrayContaining(Object.values(SCRIPT_TOOLS)));
 });
 
-test("M2 crash points lie before and after appends, effects and model calls", () => {
+test("crash points lie before and after appends, effects and model calls", () => {
   const drawn = fc.sample(draw.crashPoints(3), { numRuns: 500, seed: 7 });
   expect(new Set(drawn.map(({ of, when, nth }) => `${when} ${of} ${nth}`)).size).toBe(24);
 });
 
-test("M2 the tools of scripts are one of each way to be repeated, and only the one that can be asked what happened is asked", async () => {
+test("the tools of scripts are one of each way to be repeated, and only the one that can be asked what happened is asked", async () => {
   const session = sessionId("s_00000001");
   const at = (call: string): ToolContext => ({
     session,

@@ -1,4 +1,4 @@
-/** What every inbox adapter promises, as tests. Consumption belongs to the journal's transaction and is in its contract (I2). */
+/** What every inbox adapter promises, as tests. Consumption belongs to the journal's transaction and is in its contract (I-2). */
 import { type Intent, intentId, millis, type SessionId } from "../vocab/index.ts";
 import { type MakeStore, type Runner, S1, S2, type StoreUnderTest } from "./journal-contract.ts";
 
@@ -23,7 +23,7 @@ export function inboxContract(name: string, make: MakeStore, { test, expect }: R
       }
     });
 
-  rule("I1 the same intent id twice is one intent: the first, whoever sent it", async (store) => {
+  rule("I-1 the same intent id twice is one intent: the first, whoever sent it", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     expect(await a.inbox.state(intentId("i1"))).toBe("absent");
     expect(await a.inbox.put(steer("i1", S1, "left"))).toBe("new");
@@ -34,7 +34,7 @@ export function inboxContract(name: string, make: MakeStore, { test, expect }: R
     expect(await b.inbox.state(intentId("i1"))).toBe("pending");
   });
 
-  rule("I3 intents are pending in order of arrival, session by session, for whoever opens the inbox next", async (store) => {
+  rule("I-1 intents are pending in order of arrival, session by session, for whoever opens the inbox next", async (store) => {
     const a = await store.open();
     for (const id of ["z", "a", "m"]) await a.inbox.put(steer(id, S1, id));
     await a.inbox.put(steer("other", S2, "other"));
@@ -44,7 +44,7 @@ export function inboxContract(name: string, make: MakeStore, { test, expect }: R
     expect((await b.inbox.pending(S2)).map((i) => i.intent.id)).toEqual(["other"]);
   });
 
-  rule("I4 a watcher hears of what its own process and others put for its session, until it stops", async (store) => {
+  rule("I-1 a watcher hears of what its own process and others put for its session, until it stops", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     let heard = 0;
     let wake: () => void = () => undefined;

@@ -254,7 +254,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       }
     });
 
-  rule("J1 what was appended is there for every process, in order, as it was", async (store) => {
+  rule("J-1 what was appended is there for every process, in order, as it was", async (store) => {
     const a = await store.open();
     const hold = await a.journal.take(S1);
     expect(await a.journal.append(append(hold, 0, [opened("echo"), note("one")]))).toBe(1);
@@ -268,23 +268,20 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await b.journal.read(S2, seq(0), 10)).toEqual([]);
   });
 
-  rule(
-    "J320 the hash of an entry is told by its place, the same to every process; where there is no entry there is none",
-    async (store) => {
-      const a = await store.open();
-      const hold = await a.journal.take(S1);
-      await a.journal.append(append(hold, 0, [opened("echo"), note("one")]));
-      const b = await store.open();
-      for (const { seq: at, entryHash } of b.records.entries(S1)) {
-        expect(await a.journal.hashAt(S1, at)).toBe(entryHash);
-        expect(await b.journal.hashAt(S1, at)).toBe(entryHash);
-      }
-      for (const at of [0, 3]) expect(await b.journal.hashAt(S1, seq(at))).toBe(null);
-      expect(await b.journal.hashAt(S2, seq(1))).toBe(null);
-    },
-  );
+  rule("J-1 the hash of an entry is told by its place, the same to every process; where there is no entry there is none", async (store) => {
+    const a = await store.open();
+    const hold = await a.journal.take(S1);
+    await a.journal.append(append(hold, 0, [opened("echo"), note("one")]));
+    const b = await store.open();
+    for (const { seq: at, entryHash } of b.records.entries(S1)) {
+      expect(await a.journal.hashAt(S1, at)).toBe(entryHash);
+      expect(await b.journal.hashAt(S1, at)).toBe(entryHash);
+    }
+    for (const at of [0, 3]) expect(await b.journal.hashAt(S1, seq(at))).toBe(null);
+    expect(await b.journal.hashAt(S2, seq(1))).toBe(null);
+  });
 
-  rule("J2 an append on another sequence number is refused and says where the stream is", async (store) => {
+  rule("J-4 an append on another sequence number is refused and says where the stream is", async (store) => {
     const { journal } = await store.open();
     await journal.append(append(NOTES, 0, [note(1), note(2)]));
     for (const after of [0, 1, 3])
@@ -297,7 +294,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(valuesOf(await all(journal, NOTES))).toEqual([1, 2]);
   });
 
-  rule("J2 two processes that append to one stream: one is first, the other is told", async (store) => {
+  rule("J-4 two processes that append to one stream: one is first, the other is told", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     await a.journal.append(append(NOTES, 0, [note("a1")]));
     await b.journal.append(append(NOTES, 1, [note("b2")]));
@@ -306,7 +303,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(valuesOf(await all(b.journal, NOTES))).toEqual(["a1", "b2", "a3"]);
   });
 
-  rule("J4 what is appended in one tick is one commit, whatever the streams, chained to the writer's last", async (store) => {
+  rule("J-1 what is appended in one tick is one commit, whatever the streams, chained to the writer's last", async (store) => {
     const { journal, records } = await store.open();
     const [h1, h2] = [await journal.take(S1), await journal.take(S2)];
     const firsts = await Promise.all([
@@ -329,7 +326,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(second).toMatchObject({ number: 2, previous: first?.hash });
   });
 
-  rule("J2 a conflict rejects only its own append of a group", async (store) => {
+  rule("J-4 a conflict rejects only its own append of a group", async (store) => {
     const { journal, records } = await store.open();
     const hold = await journal.take(S1);
     const outcomes = await Promise.allSettled([
@@ -348,7 +345,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
 
   const telling = (id: string): Intent => ({ ...say(id, S2, "told"), by: { kind: "system", id: "w" } });
 
-  rule("J70 what an append opens and tells is written with it, in one sealed commit, and nobody holds what it opened", async (store) => {
+  rule("J-1 what an append opens and tells is written with it, in one sealed commit, and nobody holds what it opened", async (store) => {
     const { journal, inbox, records } = await store.open();
     const hold = await journal.take(S1);
     const begun = { session: S2, events: [stamp(opened("reader")), stamp(note("task"))] };
@@ -382,7 +379,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await inbox.state(intentId("i_told"))).toBe("taken"); // known, and not put again
   });
 
-  rule("J70 an append that is refused opens nothing and tells nobody, whatever it was refused for", async (store) => {
+  rule("J-1 an append that is refused opens nothing and tells nobody, whatever it was refused for", async (store) => {
     const { journal, inbox, records } = await store.open();
     const hold = await journal.take(S1);
     await journal.append(append(hold, 0, [opened("echo")]));
@@ -414,7 +411,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     await journal.release(held);
   });
 
-  rule("J70 a process that dies has opened and told all of an append or nothing of it", async (store) => {
+  rule("J-1 a process that dies has opened and told all of an append or nothing of it", async (store) => {
     const a = await store.open();
     const hold = await a.journal.take(S1);
     const append1 = a.journal.append({
@@ -430,7 +427,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await b.inbox.state(intentId("i_told"))).toBe("pending");
   });
 
-  rule("J5 a commit error fails all who wait and everything after, and nothing of it is there", async (store) => {
+  rule("J-3 a commit error fails all who wait and everything after, and nothing of it is there", async (store) => {
     const { journal } = await store.open();
     const hold = await journal.take(S1);
     await journal.append(append(hold, 0, [opened("echo")]));
@@ -456,7 +453,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await all(journal, NOTES)).toEqual([]);
   });
 
-  rule("J7 a clock that jumps back does not turn the stream's time around", async (store) => {
+  rule("J-6 a clock that jumps back does not turn the stream's time around", async (store) => {
     const { journal, records } = await store.open();
     const events = [stamp(note(1), 500), stamp(note(2), 200), stamp(note(3), 700)];
     await journal.append({ ...append(NOTES, 0, []), events });
@@ -465,7 +462,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect([...records.commits(journal.writer)].map((c) => c.at)).toEqual([700, 700]);
   });
 
-  rule("J6 a session has one holder; each hold has an epoch of its own; release and death free it", async (store) => {
+  rule("J-4 a session has one holder; each hold has an epoch of its own; release and death free it", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const first = await a.journal.take(S1);
     expect(first).toEqual({ session: S1, epoch: 1 });
@@ -485,7 +482,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect((await a.journal.take(S1)).epoch).toBe(3);
   });
 
-  rule("J6 only the hold appends to a session: not none, not a lost one, not another session's, not another process's", async (store) => {
+  rule("J-4 only the hold appends to a session: not none, not a lost one, not another session's, not another process's", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const lost = await a.journal.take(S1);
     await a.journal.append(append(lost, 0, [opened("echo")]));
@@ -503,7 +500,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(valuesOf(await all(b.journal, S1))).toEqual(["session.opened", "mine"]);
   });
 
-  rule("J6 the next process in a slot is not taken for the one that died in it", async (store) => {
+  rule("J-4 the next process in a slot is not taken for the one that died in it", async (store) => {
     const a = await store.open();
     const hold = await a.journal.take(S1);
     await a.journal.append(append(hold, 0, [opened("echo")]));
@@ -515,7 +512,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
   });
 
   rule(
-    "Z3 one due time, and one delivery by its name and by what was signed, opens one session in however many processes",
+    "Z-3 one due time, and one delivery by its name and by what was signed, opens one session in however many processes",
     async (store) => {
       const [a, b] = [await store.open(), await store.open()];
       const by = (origin: Origin): SessionEvent => ({ ...opened("echo"), origin }) as SessionEvent;
@@ -541,7 +538,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
   );
 
   rule(
-    "J50 a session's own id means one session: two processes that open it at once, one wins, and the other is told which",
+    "J-29 a session's own id means one session: two processes that open it at once, one wins, and the other is told which",
     async (store) => {
       const [a, b] = [await store.open(), await store.open()];
       const [h1, h2] = [await a.journal.take(S1), await b.journal.take(S2)];
@@ -564,7 +561,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     },
   );
 
-  rule("J51 a grant that is revoked is not used, in the very transaction that would write it, in whichever process", async (store) => {
+  rule("Q-11 a grant that is revoked is not used, in the very transaction that would write it, in whichever process", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const hold = await a.journal.take(S1);
     const used: SessionEvent = { kind: "grant.used", grant: grantId("g_1"), action: actionText("1.0") };
@@ -582,7 +579,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
   });
 
   rule(
-    "J52 the journal as a whole is read in the order in which it became durable, without gaps, by every process alike",
+    "J-25 the journal as a whole is read in the order in which it became durable, without gaps, by every process alike",
     async (store) => {
       const [a, b] = [await store.open(), await store.open()];
       expect(await a.journal.position()).toBe(0);
@@ -616,7 +613,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     },
   );
 
-  rule("J52 what is bad is named in its place, and keeps nobody from reading the others", async (store) => {
+  rule("J-25 what is bad is named in its place, and keeps nobody from reading the others", async (store) => {
     const { journal } = await store.open();
     const hold = await journal.take(S1);
     await journal.append(append(hold, 0, [opened("echo"), note(1)]));
@@ -627,7 +624,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(whole[1]).toMatchObject({ stream: S1, seq: 2, detail: "its hash does not match its payload" });
   });
 
-  rule("J53 whoever watches is told of what any process appends, and no more once it has stopped", async (store) => {
+  rule("J-25 whoever watches is told of what any process appends, and no more once it has stopped", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const told: (StreamId | null)[] = [];
     let wake = (): void => {};
@@ -654,7 +651,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(told).toEqual([]);
   });
 
-  rule("F30 what was set aside is listed for every session, from then until a person has seen to it", async (store) => {
+  rule("F-6 what was set aside is listed for every session, from then until a person has seen to it", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const held = await a.journal.take(S1);
     const aside: SessionEvent = { ...reconciledEvent(callId("1.0"), "happened", "the disk is full"), strategy: "dead-letter", found: null };
@@ -674,7 +671,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await b.journal.deadLetters({ after: 0, most: 10 })).toEqual([]);
   });
 
-  rule("F23 streams are found by how their names begin, with where they end", async (store) => {
+  rule("F-9 streams are found by how their names begin, with where they end", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     for (const name of ["breaker:tool.b", "breaker:tool.a", "breakerx", "other"])
       await a.journal.append(append(streamId(name), 0, [note(1)]));
@@ -686,7 +683,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await b.journal.streams("nothing:")).toEqual([]);
   });
 
-  rule("J3 a bad entry is named, wherever it stands", async (store) => {
+  rule("J-2 a bad entry is named, wherever it stands", async (store) => {
     const { journal } = await store.open();
     await journal.append(append(NOTES, 0, [note(1), note(2), note(3)]));
     await store.spoil(NOTES, seq(2));
@@ -696,7 +693,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await faultOf(journal.read(NOTES, seq(2), 10))).toMatchObject({ kind: "entry-bad", stream: NOTES, seq: 3 });
   });
 
-  rule("J3 a missing entry is named, the last one too, and is never taken for the end", async (store) => {
+  rule("J-2 a missing entry is named, the last one too, and is never taken for the end", async (store) => {
     const { journal } = await store.open();
     await journal.append(append(NOTES, 0, [note(1), note(2), note(3)]));
     await store.remove(NOTES, seq(3));
@@ -705,7 +702,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await faultOf(all(journal, NOTES))).toMatchObject({ kind: "entry-bad", stream: NOTES, seq: 1 });
   });
 
-  rule("J8 a long string comes back whole, from a row or from a file, and a changed one is refused", async (store) => {
+  rule("J-5 a long string comes back whole, from a row or from a file, and a changed one is refused", async (store) => {
     const { journal, records } = await store.open();
     const texts = ["a".repeat(16_385), "ü".repeat(140_000), `${"b".repeat(300_000)}\u{1f600}`, "short"];
     await journal.append(append(NOTES, 0, [note(texts), note(texts[0] ?? null)]));
@@ -719,7 +716,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await faultOf(all(journal, NOTES))).toMatchObject({ kind: "entry-bad", stream: NOTES, seq: 1 });
   });
 
-  rule("J8 a key that looks like a blob's survives, and names no blob", async (store) => {
+  rule("J-5 a key that looks like a blob's survives, and names no blob", async (store) => {
     const { journal, records } = await store.open();
     await journal.append(append(NOTES, 0, [note("secret ".repeat(3_000))]));
     const [stored] = [...records.entries(NOTES)];
@@ -729,7 +726,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(valuesOf(await journal.read(NOTES, seq(1), 10))).toEqual(values);
   });
 
-  rule("J9 lists of sessions follow their events, newest first, by state and agent, page by page", async (store) => {
+  rule("J-6 lists of sessions follow their events, newest first, by state and agent, page by page", async (store) => {
     const { journal } = await store.open();
     const ids = ["a", "b", "c", "d", "e"].map((c) => sessionId(`s_${c.repeat(10)}`));
     for (const [i, id] of ids.entries()) {
@@ -751,7 +748,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await journal.session(S2)).toBe(null);
   });
 
-  rule("J580 a list gives each session the title of its first input, whatever is said later", async (store) => {
+  rule("J-8 a list gives each session the title of its first input, whatever is said later", async (store) => {
     const { journal } = await store.open();
     const titleOf = async (id: SessionId, ...events: readonly SessionEvent[]): Promise<string | null | undefined> => {
       const hold = await journal.take(id);
@@ -768,7 +765,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
   });
 
   rule(
-    "Q40 the list of what waits follows the events: asked, half answered, answered, expired, overtaken, its turn over",
+    "Q-25 the list of what waits follows the events: asked, half answered, answered, expired, overtaken, its turn over",
     async (store) => {
       const [a, b] = [await store.open(), await store.open()];
       const [one, two] = [await a.journal.take(S1), await b.journal.take(S2)];
@@ -808,7 +805,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     },
   );
 
-  rule("G4 open unknowns are listed for every session, from the outcome until it is known, resolved or told", async (store) => {
+  rule("G-4 open unknowns are listed for every session, from the outcome until it is known, resolved or told", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const [one, two] = [await a.journal.take(S1), await b.journal.take(S2)];
     const [send, other] = [
@@ -852,7 +849,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(like()).toEqual([]);
   });
 
-  rule("G94 what is known is known in every process as soon as it is durable, whoever said so, until it is taken out", async (store) => {
+  rule("G-30 what is known is known in every process as soon as it is durable, whoever said so, until it is taken out", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const hold = await a.journal.take(S1);
     const by = { kind: "user", id: "ann" } as const;
@@ -880,7 +877,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     ]);
   });
 
-  rule("G83 what rests on a count is refused once another has counted, and nothing of it is there", async (store) => {
+  rule("G-25 what rests on a count is refused once another has counted, and nothing of it is there", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const [one, two] = [await a.journal.take(S1), await b.journal.take(S2)];
     const at = millis(1_800_000_000_000);
@@ -906,7 +903,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(a.journal.counted(sought("a"))).toEqual({ hour: 1, day: 1 });
   });
 
-  rule("G80 what nobody keeps is not counted, and is made from the entries of the last day when somebody does", async (store) => {
+  rule("G-24 what nobody keeps is not counted, and is made from the entries of the last day when somebody does", async (store) => {
     const { journal } = await store.open();
     const hold = await journal.take(S1);
     const at = 1_800_000_000_000;
@@ -929,7 +926,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(journal.counted({ ...unlike, agent: "another" })).toEqual({ hour: 0, day: 0 });
   });
 
-  rule("I2 an intent leaves the inbox with the event that it became, exactly once, or not at all", async (store) => {
+  rule("I-2 an intent leaves the inbox with the event that it became, exactly once, or not at all", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const hold = await a.journal.take(S1);
     await a.journal.append(append(hold, 0, [opened("echo")]));
@@ -952,7 +949,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await b.inbox.state(intentId("i1"))).toBe("taken");
   });
 
-  rule("J1 a closed journal has written what it was given, and takes no more", async (store) => {
+  rule("J-1 a closed journal has written what it was given, and takes no more", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const given = a.journal.append(append(NOTES, 0, [note(1)]));
     await a.journal.close();

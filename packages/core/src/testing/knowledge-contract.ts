@@ -74,7 +74,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   const texts = (store: KnowledgeStore, query: string, more: Partial<Search> = {}): readonly string[] =>
     store.search(asking(query, more), null).hits.map(({ item: { body } }) => itemText(body));
 
-  rule("N3 what was put is found by its words, in any capitals and close forms, and in scripts without spaces", (store) => {
+  rule("N-2 what was put is found by its words, in any capitals and close forms, and in scripts without spaces", (store) => {
     store.put(factOf("Billing", "uses", "PostgreSQL for ledgers"));
     store.put(factOf("天気", "は", "東京で晴れです"));
     store.put(factOf("Café", "liegt in der", "Straße"));
@@ -86,7 +86,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(texts(store, "")).toEqual([]);
   });
 
-  rule("N3 an item comes back as it was put, with what it carries", (store, under) => {
+  rule("N-2 an item comes back as it was put, with what it carries", (store, under) => {
     const one = factOf("a", "b", "c", {
       labels: [label("untrusted")],
       directory: "src",
@@ -102,7 +102,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(under.open().get(one.id)).toMatchObject({ uses: 2, usedAt: 9 });
   });
 
-  rule("N13 the same id twice is one item, and the first stays as it is", (store) => {
+  rule("N-9 the same id twice is one item, and the first stays as it is", (store) => {
     const one = factOf("a", "is", "b");
     store.put(one);
     expect(store.put({ ...one, body: { kind: "fact", subject: "a", predicate: "is", object: "other" } })).toEqual({ kind: "known" });
@@ -110,7 +110,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(store.stats().items).toBe(1);
   });
 
-  rule("N13 a newer fact about the same subject and predicate supersedes the older one, and never overwrites it", (store) => {
+  rule("N-9 a newer fact about the same subject and predicate supersedes the older one, and never overwrites it", (store) => {
     const old = factOf("Billing", "runs on", "one machine");
     const now = factOf("billing ", "RUNS  on", "three machines", { created: millis(2) });
     store.put(old);
@@ -121,7 +121,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(texts(store, "billing machine")).toEqual([itemText(now.body)]);
   });
 
-  rule("N14 what a person stands for, or what is another's, is not superseded by what an agent has learnt", (store) => {
+  rule("N-9 what a person stands for, or what is another's, is not superseded by what an agent has learnt", (store) => {
     const sure = factOf("port", "is", "4680", { verified: true, scope: "project", agent: null });
     store.put(sure);
     expect(store.put(factOf("port", "is", "666", { scope: "project" }))).toEqual({ kind: "stored", superseded: null });
@@ -133,7 +133,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   });
 
   rule(
-    "N15 of a working memory there is one per key, the newest; written late it changes nothing, and the one before it is gone",
+    "N-10 of a working memory there is one per key, the newest; written late it changes nothing, and the one before it is gone",
     (store) => {
       const kept = (text: string, created: number, agent = "alice") =>
         item({ kind: "working", key: "last", text }, { created: millis(created), agent });
@@ -148,13 +148,13 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     },
   );
 
-  rule("N17 what does not hold yet, or not any more, is not found", (store) => {
+  rule("N-9 what does not hold yet, or not any more, is not found", (store) => {
     store.put(factOf("sale", "is", "on", { validFrom: millis(10), validTo: millis(20) }));
     const at = (now: number) => texts(store, "sale", { now: millis(now) }).length;
     expect([at(9), at(10), at(19), at(20)]).toEqual([0, 1, 1, 0]);
   });
 
-  rule("N20 nobody gets back what another agent keeps for itself, whatever they ask for, and how wide", (store) => {
+  rule("N-11 nobody gets back what another agent keeps for itself, whatever they ask for, and how wide", (store) => {
     store.put(factOf("secret", "is", "alices"));
     store.put(factOf("secret", "is", "bobs", { agent: "bob" }));
     store.put(factOf("secret", "is", "shared", { agent: "bob", scope: "shared" }));
@@ -167,7 +167,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
       expect(seen(stranger, "shared")).toEqual(["secret is everybodys", "secret is shared"]);
   });
 
-  rule("N20 no word of a question can reach beyond it: no query language is understood", (store) => {
+  rule("N-11 no word of a question can reach beyond it: no query language is understood", (store) => {
     store.put(factOf("canary", "is", "bobs", { agent: "bob" }));
     store.put(factOf("near", "is", "alices"));
     for (const terms of [
@@ -187,7 +187,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(texts(store, "near")).toEqual(["near is alices"]);
   });
 
-  rule("N11 a folder is itself, or it and what is below; names that begin alike are others", (store) => {
+  rule("N-7 a folder is itself, or it and what is below; names that begin alike are others", (store) => {
     for (const directory of ["src", "src/loop", "srcs", "", null])
       store.put(item({ kind: "pattern", title: "", text: `rule of ${directory ?? "nowhere"}` }, { directory }));
     const found = (path: string, how: "at" | "below") => [...texts(store, "rule", { directory: { path, how } })].sort();
@@ -199,7 +199,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(found("sr_", "below")).toEqual([]);
   });
 
-  rule("N21 what is forgotten is found nowhere, and does not come back under its id", (store, under) => {
+  rule("N-12 what is forgotten is found nowhere, and does not come back under its id", (store, under) => {
     const one = factOf("canary", "sings", "loudly");
     store.put(one);
     store.embed(new Map([[one.id, new Float32Array([1, 0])]]), "test/two");
@@ -213,7 +213,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(store.list({ after: null, most: 10 })).toEqual([]);
   });
 
-  rule("N22 what is near in meaning is found without a word of it; vectors of two models or lengths are never mixed", (store) => {
+  rule("N-3 what is near in meaning is found without a word of it; vectors of two models or lengths are never mixed", (store) => {
     const [car, fish] = [factOf("automobile", "has", "wheels"), factOf("salmon", "has", "fins", { agent: "bob" })];
     store.put(car);
     store.put(fish);
@@ -242,7 +242,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(store.unembedded("test/other", 10).map(({ id }) => id)).toEqual([fish.id]);
   });
 
-  rule("N30 a document's pieces are replaced all at once: the same stay, others are superseded, what comes back is back", (store) => {
+  rule("N-14 a document's pieces are replaced all at once: the same stay, others are superseded, what comes back is back", (store) => {
     const piece = (text: string) =>
       item({ kind: "chunk", document: "a.md", title: "A", text }, { scope: "project", agent: null, source: "document" });
     const [one, two, three] = [piece("first part"), piece("second part"), piece("third part")];
@@ -260,7 +260,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(store.replace({ ...key, digest: ZERO }, [one, two], millis(4))).toEqual({ added: 0, kept: 0, gone: 0 });
   });
 
-  rule("N31 everything is listed by id, and restored as it was", (store, under) => {
+  rule("N-2 everything is listed by id, and restored as it was", (store, under) => {
     const all = ["a", "b", "c", "d", "e"].map((subject) => factOf(subject, "is", "x", { labels: [label("pii")] }));
     for (const one of all) store.put(one);
     store.put(factOf("a", "is", "y", { created: millis(2) }));
@@ -282,29 +282,26 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     }
   });
 
-  rule(
-    "N75 N13 what is restored takes its place among what is there by its time: one is current, and nothing that was is lost",
-    (store) => {
-      const past = (one: KnowledgeItem): StoredItem => ({ ...one, usedAt: null, uses: 0, supersededBy: null });
-      const port = (object: string, created: number, more: Partial<KnowledgeItem> = {}) =>
-        factOf("port", "is", object, { created: millis(created), ...more });
-      const here = port("two", 2);
-      store.put(here);
-      const [older, newer, same] = [port("one", 1), port("three", 3), port("also three", 3)];
-      expect(store.restore(past(older))).toBe("stored");
-      expect(store.get(older.id)?.supersededBy).toBe(here.id);
-      expect(store.restore(past(newer))).toBe("stored");
-      expect(store.get(here.id)?.supersededBy).toBe(newer.id);
-      store.restore(past(same));
-      expect(texts(store, "port")).toEqual([itemText(newer.body)]);
-      store.restore(past(port("sure", 2, { verified: true }))); // N14 a newer one that nobody stands for does not push it out
-      expect([...texts(store, "port")].sort()).toEqual(["port is sure", itemText(newer.body)]);
-      store.restore(past(port("surer", 9, { verified: true })));
-      expect(texts(store, "port")).toEqual(["port is surer"]);
-    },
-  );
+  rule("N-9 what is restored takes its place among what is there by its time: one is current, and nothing that was is lost", (store) => {
+    const past = (one: KnowledgeItem): StoredItem => ({ ...one, usedAt: null, uses: 0, supersededBy: null });
+    const port = (object: string, created: number, more: Partial<KnowledgeItem> = {}) =>
+      factOf("port", "is", object, { created: millis(created), ...more });
+    const here = port("two", 2);
+    store.put(here);
+    const [older, newer, same] = [port("one", 1), port("three", 3), port("also three", 3)];
+    expect(store.restore(past(older))).toBe("stored");
+    expect(store.get(older.id)?.supersededBy).toBe(here.id);
+    expect(store.restore(past(newer))).toBe("stored");
+    expect(store.get(here.id)?.supersededBy).toBe(newer.id);
+    store.restore(past(same));
+    expect(texts(store, "port")).toEqual([itemText(newer.body)]);
+    store.restore(past(port("sure", 2, { verified: true }))); // N-9 a newer one that nobody stands for does not push it out
+    expect([...texts(store, "port")].sort()).toEqual(["port is sure", itemText(newer.body)]);
+    store.restore(past(port("surer", 9, { verified: true })));
+    expect(texts(store, "port")).toEqual(["port is surer"]);
+  });
 
-  rule("N75 N15 of a working memory that is restored the newest stays, whichever came first", (store) => {
+  rule("N-9 N-10 of a working memory that is restored the newest stays, whichever came first", (store) => {
     const kept = (text: string, created: number): StoredItem => ({
       ...item({ kind: "working", key: "last", text }, { created: millis(created) }),
       usedAt: null,
@@ -318,7 +315,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     expect(store.stats().items).toBe(1);
   });
 
-  rule("N77 N17 however many that no longer hold would fit better, what holds is found", (store) => {
+  rule("N-9 however many that no longer hold would fit better, what holds is found", (store) => {
     const rule = (text: string, created: number, more: Partial<KnowledgeItem> = {}) =>
       store.put(item({ kind: "pattern", title: "", text }, { created: millis(created), ...more }));
     rule("the ferry leaves at nine, from the pier behind the old harbour office", 1);

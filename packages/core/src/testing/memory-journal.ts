@@ -73,7 +73,7 @@ import {
 import { memoryInbox } from "./memory-inbox.ts";
 
 export type HoldRow = { epoch: Epoch; owner: object | null; writer: WriterId };
-/** A taken intent keeps its id, so that the same one sent again is still known (I1). */
+/** A taken intent keeps its id, so that the same one sent again is still known (I-1). */
 export type InboxRow = { readonly id: IntentId; readonly session: SessionId; intent: Intent | null; readonly arrivedAt: Millis };
 
 /** What outlives a process. Open for tests to look into and to tamper with. */

@@ -17,7 +17,7 @@ const request = (messages: readonly Message[] = []): ModelRequest => ({
 const ignore = () => {};
 const never = new AbortController().signal;
 
-test("M1 a scripted model says what its script says, in order, and streams it first", async () => {
+test("M-1 a scripted model says what its script says, in order, and streams it first", async () => {
   const model = scriptedModel([
     reply.calls(
       [
@@ -51,20 +51,20 @@ test("M1 a scripted model says what its script says, in order, and streams it fi
   model.done();
 });
 
-test("M1 a call the script does not expect fails, and so does `done` when that was swallowed", async () => {
+test("M-1 a call the script does not expect fails, and so does `done` when that was swallowed", async () => {
   const model = scriptedModel([reply.text("a")]);
   await model.ask(request(), ignore, never);
   await model.ask(request(), ignore, never).catch(ignore);
   expect(() => model.done()).toThrow("asked 2 times, but the script has 1 steps");
 });
 
-test("M1 a step that was not used fails `done`", async () => {
+test("M-1 a step that was not used fails `done`", async () => {
   const model = scriptedModel([reply.text("a"), reply.text("b")]);
   await model.ask(request(), ignore, never);
   expect(() => model.done()).toThrow("1 of 2 steps of the script were not used");
 });
 
-test("M1 a step may look at its request; what it throws fails the call and `done`", async () => {
+test("M-1 a step may look at its request; what it throws fails the call and `done`", async () => {
   const refusing = (asked: ModelRequest) => {
     if (asked.messages.length !== 1) throw new Error("one message was expected");
   };
@@ -73,7 +73,7 @@ test("M1 a step may look at its request; what it throws fails the call and `done
   expect(() => model.done()).toThrow("one message was expected");
 });
 
-test("M1 what was asked is kept as it was then", async () => {
+test("M-1 what was asked is kept as it was then", async () => {
   const messages: Message[] = [{ role: "user", text: "hi", tokens: 1, entry: seq(1) }];
   const model = scriptedModel([reply.text("a")]);
   await model.ask(request(messages), ignore, never);
@@ -81,7 +81,7 @@ test("M1 what was asked is kept as it was then", async () => {
   expect(model.asked[0]?.messages).toHaveLength(1);
 });
 
-test("M1 failures come as scripted: before a word, or in the middle of the stream", async () => {
+test("M-1 failures come as scripted: before a word, or in the middle of the stream", async () => {
   const model = scriptedModel([failure("busy"), failure("no such model", { again: false }), broken("half a sen")]);
   const seen: Preview[] = [];
   const ask = () => model.ask(request(), (p) => seen.push(p), never);
@@ -93,7 +93,7 @@ test("M1 failures come as scripted: before a word, or in the middle of the strea
   model.done();
 });
 
-test("M1 a hanging step answers when the signal fires, and a delay waits on the clock it was given", async () => {
+test("M-1 a hanging step answers when the signal fires, and a delay waits on the clock it was given", async () => {
   const slept: number[] = [];
   const clock: Clock = { now: () => millis(0), elapsed: () => 0, sleep: async (ms) => void slept.push(ms) };
   const model = scriptedModel([hang(), reply.text("a", { delayMs: 10_000 }), hang()], { clock });

@@ -18,7 +18,7 @@ const refusal = (...given: readonly unknown[]) => {
 };
 
 describe("base64", () => {
-  test("M91 bytes are read from base64 as they are, wherever one begins", () =>
+  test("M-21 bytes are read from base64 as they are, wherever one begins", () =>
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat(60), fc.nat(60), (bytes, a, b) => {
         const text = b64(bytes);
@@ -29,13 +29,13 @@ describe("base64", () => {
       }),
     ));
 
-  test.each(["abc", "ab=c", "a===", "====", "ab c", "abc\n", "YQ", "YR==", "YWJ=", "ab-_", "é==="])("M91 `%s` is not base64", (text) => {
+  test.each(["abc", "ab=c", "a===", "====", "ab c", "abc\n", "YQ", "YR==", "YWJ=", "ab-_", "é==="])("M-21 `%s` is not base64", (text) => {
     expect(isBase64(text)).toBe(false);
   });
 });
 
 describe("files", () => {
-  test.each(Object.entries(STARTS))("M91 %s is known by its first bytes, and only by these", (mediaType, base64) => {
+  test.each(Object.entries(STARTS))("M-21 %s is known by its first bytes, and only by these", (mediaType, base64) => {
     expect(sniff(base64)).toBe(mediaType);
     expect(refusal({ mediaType, name: "x", base64 })).toBeNull();
     for (const [other, bytes] of Object.entries(STARTS))
@@ -46,7 +46,7 @@ describe("files", () => {
     expect(refusal({ mediaType, base64: b64("hello, there") })?.detail).toContain("and its first bytes are not");
   });
 
-  test("M91 a file is one of three kinds, and has nothing but what it needs", () => {
+  test("M-21 a file is one of three kinds, and has nothing but what it needs", () => {
     expect(
       checkAttachments([
         { mediaType: "image/png", name: "a.png", base64: PNG, kind: "text", more: 1 },
@@ -74,13 +74,13 @@ describe("files", () => {
     ["a name with a slash", [{ mediaType: "image/png", name: "../x", base64: PNG }], "its name is not"],
     ["a name that turns the line around", [{ mediaType: "image/png", name: "x\u202egnp", base64: PNG }], "its name is not"],
     ["too many", Array(MAX_FILES + 1).fill({ mediaType: "image/png", base64: PNG }), `a message may have ${MAX_FILES}`],
-  ])("M91 %s: refused with what is wrong", (_, given, detail) => {
+  ])("M-21 %s: refused with what is wrong", (_, given, detail) => {
     const read = readAttachments(given);
     expect(read).toMatchObject({ kind: "refused", fault: { kind: "file-refused", detail: expect.stringContaining(detail) } });
     expect(() => checkAttachments(given)).toThrow(detail);
   });
 
-  test("M91 all files of a message together have a size, and the one that is too much is named", () => {
+  test("M-21 all files of a message together have a size, and the one that is too much is named", () => {
     const half = { mediaType: "image/png", name: "half.png", base64: PNG.slice(0, 92) + "AAAA".repeat(MAX_FILE_BYTES / 6) };
     expect(
       refusal({ ...half, base64: half.base64.slice(0, -400) }, { ...half, name: "b.png", base64: half.base64.slice(0, -400) }),
@@ -91,7 +91,7 @@ describe("files", () => {
     });
   });
 
-  test("M91 a file is told in one line, with the size that it has on disk", () => {
+  test("M-21 a file is told in one line, with the size that it has on disk", () => {
     const [text, image] = checkAttachments([
       { mediaType: "text/plain", name: "ä.txt", text: "ä€🪙a" },
       { mediaType: "image/png", base64: PNG },

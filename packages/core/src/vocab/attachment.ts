@@ -2,7 +2,7 @@
  * A file that is part of what a person says. Untrusted until it was read here: its type is one of those that are known, and its first bytes are what
  * its type says. Bytes are text (base64), so that the journal keeps them like any long text: in a blob, once, however often it is referred to.
  *
- * M91 what is accepted, and how much of it.
+ * M-21 what is accepted, and how much of it.
  */
 
 import { type Fault, FaultError } from "./fault.ts";

@@ -5,7 +5,7 @@ const own = { name: "rewrite", edits: true, server: null };
 const plain = { name: "write_file", edits: false, server: null };
 const served = (name: string) => ({ name, edits: false, server: "files" });
 
-test("T120 a tool that says so is an edit, and one over MCP by its name or an old_string; nobody else", () => {
+test("T-13 a tool that says so is an edit, and one over MCP by its name or an old_string; nobody else", () => {
   expect(isEdit(own, {})).toBe(true);
   expect(isEdit(plain, { old_string: "a" })).toBe(false);
   for (const name of ["save_artifact", "write_file", "edit_file", "apply_edit"]) {
@@ -18,7 +18,7 @@ test("T120 a tool that says so is an edit, and one over MCP by its name or an ol
   expect(isEdit(served("files__patch"), null)).toBe(false);
 });
 
-test("T120 what changed is what the evidence shows, else what the arguments say, else nothing", () => {
+test("T-13 what changed is what the evidence shows, else what the arguments say, else nothing", () => {
   const edit = { path: "a", before: null, after: "x", whole: true, beforeDigest: null, afterDigest: "d" };
   expect(editOf(own, { path: "b", content: "c" }, { edit })).toEqual(edit);
   expect(editOf(plain, null, { edit })).toEqual(edit);

@@ -1,7 +1,6 @@
 /**
  * Changes of files that surfaces can show as a diff.
- * T120 a tool that `edits` shows before and after in its evidence (`proof.edit`); of a tool over MCP, which cannot, an edit is known by its name
- * or by an `old_string` among its arguments, and what it says there is what is shown.
+ * Rule: T-13.
  */
 import type { Json, JsonObject } from "./text/canonical.ts";
 import type { Tool } from "./tool.ts";

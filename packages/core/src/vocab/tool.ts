@@ -10,11 +10,11 @@ import type { Json, JsonObject } from "./text/canonical.ts";
  */
 export type Repeat = "read" | "idempotent" | "reconcile" | "once";
 /**
- * `unsandboxed`: a program that runs without a sandbox. It needs a second leave, of its own (T94).
+ * `unsandboxed`: a program that runs without a sandbox. It needs a second leave, of its own (T-29).
  * `govern`: it changes what decides or what is run (agents, policies, tools); no leave to write is leave for that.
  */
 export type Effect = "read" | "write" | "execute" | "network" | "spend" | "unsandboxed" | "govern";
-/** Q366 It changes what decides or what is run: each time is a person's own yes, and no grant covers it, whatever the policy says. */
+/** Q-10 It changes what decides or what is run: each time is a person's own yes, and no grant covers it, whatever the policy says. */
 export const isGoverning = (tool: Readonly<{ effects: readonly Effect[] }> | null): boolean => tool?.effects.includes("govern") ?? false;
 /** How much harm it can do, by its own definition; what does not say is taken to be `high`. */
 export type RiskTier = "low" | "medium" | "high";

@@ -19,7 +19,7 @@ function answering(status: number, body: unknown, mediaType = "application/json"
 }
 const session = "s_aaaaaaaaaa";
 
-test("W40 a call is written by its route: path, query, body; and its answer is read by it", async () => {
+test("W-4 a call is written by its route: path, query, body; and its answer is read by it", async () => {
   const { client, asked } = answering(200, { entries: [], next: null });
   const got = await client.call("events", { params: { session: session as never }, query: { after: 3, limit: 10 } });
   expect(asked).toMatchObject([{ method: "GET", path: `/api/v1/sessions/${session}/events?after=3&limit=10`, body: null }]);
@@ -30,7 +30,7 @@ test("W40 a call is written by its route: path, query, body; and its answer is r
   expect(odd.asked[0]?.path).toBe("/api/v1/agents/a%2Fb%20c/history");
 });
 
-test("W40 what the server refuses is a value, and so is what is no answer of this API", async () => {
+test("W-4 what the server refuses is a value, and so is what is no answer of this API", async () => {
   const problem = wireProblem("forbidden", "not yours", "ask");
   expect(await answering(403, problem, "application/problem+json").client.call("whoami", {})).toEqual({ kind: "problem", problem });
   for (const strange of [
@@ -41,7 +41,7 @@ test("W40 what the server refuses is a value, and so is what is no answer of thi
     expect(await strange.client.call("whoami", {})).toMatchObject({ kind: "problem", problem: { kind: "internal" } });
 });
 
-test("W40 what its own decoders do not take is not sent", async () => {
+test("W-4 what its own decoders do not take is not sent", async () => {
   const { client, asked } = answering(200, {});
   expect(await client.call("say", { params: { session: session as never }, body: { text: "" } })).toMatchObject({
     kind: "problem",
@@ -50,7 +50,7 @@ test("W40 what its own decoders do not take is not sent", async () => {
   expect(asked).toEqual([]);
 });
 
-test("W41 what changes something is sent with a key, the caller's own or a fresh one; what only reads is not", async () => {
+test("W-5 what changes something is sent with a key, the caller's own or a fresh one; what only reads is not", async () => {
   const { client, asked } = answering(202, { session, entry: null, halted: null });
   const input = { params: { session: session as never }, body: { reason: "enough" } };
   await client.call("cancel", input);

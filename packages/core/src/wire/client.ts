@@ -1,8 +1,8 @@
 /**
  * The typed client of `/api/v1`: calls by the table of operations, over a transport that is passed in (`fetch` in a browser or in Node, a function in a test).
  *
- * W40 a call is written and read by its operation's own schemas; what the server refuses is a value (`problem`), and what is no answer of this API is one too.
- * W41 whatever changes something is sent with an idempotency key: the caller's own, or one made for the call, so that trying it again does it once.
+ * W-4 a call is written and read by its operation's own schemas; what the server refuses is a value (`problem`), and what is no answer of this API is one too.
+ * W-5 whatever changes something is sent with an idempotency key: the caller's own, or one made for the call, so that trying it again does it once.
  */
 import type * as z from "zod";
 import { API, IDEMPOTENCY_KEY, type Operation } from "./operation.ts";

@@ -2,10 +2,10 @@
  * A live link to `/ws/v1` that outlives its sockets. Whoever follows something is told every entry once, in order, from where they began: whatever the
  * sockets in between drop, delay, double or mix up. Requests are sent until they are answered; their ids make them once.
  *
- * W42 what a follower is told is the journal: no entry is missing, none comes twice, none out of order. A gap is seen and mended, by following anew from the
+ * W-24 what a follower is told is the journal: no entry is missing, none comes twice, none out of order. A gap is seen and mended, by following anew from the
  *     last place; the end is checked at every heartbeat.
- * W43 a lost connection is dialled again, each time a little later, and everything that was followed or asked goes on from where it was.
- * W44 a request is answered once; it is sent again, under the same id, over every new connection, and when no answer comes.
+ * W-24 a lost connection is dialled again, each time a little later, and everything that was followed or asked goes on from where it was.
+ * W-5 a request is answered once; it is sent again, under the same id, over every new connection, and when no answer comes.
  */
 import type { Problem } from "./problem.ts";
 import {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { openApi } from "./openapi.ts";
 import { OPERATION_NAMES, OPERATIONS } from "./operations.ts";
 
-test("W39 the description is valid OpenAPI 3.1", async () => {
+test("W-4 the description is valid OpenAPI 3.1", async () => {
   const validator = new Validator();
   const result = await validator.validate(JSON.parse(JSON.stringify(openApi("0.0.0"))));
   expect(result.errors ?? []).toEqual([]);
@@ -11,7 +11,7 @@ test("W39 the description is valid OpenAPI 3.1", async () => {
   expect(validator.version).toBe("3.1");
 });
 
-test("W39 every route of the table is in it, with its sentence, its key where it needs one, and its problems", () => {
+test("W-4 every route of the table is in it, with its sentence, its key where it needs one, and its problems", () => {
   const { paths } = openApi("0.0.0") as Readonly<{
     paths: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>;
   }>;
@@ -30,7 +30,7 @@ test("W39 every route of the table is in it, with its sentence, its key where it
   }
 });
 
-test("W39 no schema in it points outside of itself", () => {
+test("W-4 no schema in it points outside of itself", () => {
   const text = JSON.stringify(openApi("0.0.0"));
   expect([...new Set(text.match(/"\$ref":"[^"]+"/g))].toSorted()).toEqual([
     '"$ref":"#/components/responses/Problem"',

@@ -1,6 +1,6 @@
 /**
  * The description of `/api/v1`, OpenAPI 3.1, made from the table of operations: it cannot say anything else than what the server decodes.
- * W39 the description is valid OpenAPI 3.1, has every operation of the table, and each one's sentence, schemas and problems.
+ * W-4 the description is valid OpenAPI 3.1, has every operation of the table, and each one's sentence, schemas and problems.
  */
 import * as z from "zod";
 import type { Json, JsonObject } from "../vocab/index.ts";

@@ -5,7 +5,7 @@ import { OPERATION_NAMES, OPERATIONS } from "./operations.ts";
 
 const all: readonly (readonly [string, Operation])[] = OPERATION_NAMES.map((name) => [name, OPERATIONS[name]]);
 
-test("W25 each route's path names exactly the parameters that its decoder takes, and no two routes are the same", () => {
+test("W-4 each route's path names exactly the parameters that its decoder takes, and no two routes are the same", () => {
   for (const [name, { path, params }] of all) {
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => key);
     const { properties = {} } = z.toJSONSchema(params, { io: "input" });
@@ -15,7 +15,7 @@ test("W25 each route's path names exactly the parameters that its decoder takes,
   expect(new Set(places).size).toBe(places.length);
 });
 
-test("W25 what a route's decoders do not know is refused", () => {
+test("W-4 what a route's decoders do not know is refused", () => {
   expect(OPERATIONS.say.body.safeParse({ text: "hi", more: 1 }).success).toBe(false);
   expect(OPERATIONS.session.params.safeParse({ session: "../etc" }).success).toBe(false);
   expect(OPERATIONS.sessions.query.parse({ limit: "5" })).toEqual({ limit: 5 });
@@ -25,7 +25,7 @@ test("W25 what a route's decoders do not know is refused", () => {
   expect(OPERATIONS.follow.query.parse({ after: "12" })).toEqual({ after: 12 });
 });
 
-test("W26 what changes something needs an idempotency key; what only asks does not", () => {
+test("W-5 what changes something needs an idempotency key; what only asks does not", () => {
   const asks = ["ticket", "uiChat", "checkPolicies", "evaluatePolicies"];
   for (const [name, { method, idempotencyKey }] of all) expect(idempotencyKey, name).toBe(method === "POST" && !asks.includes(name));
 });

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { count, type Fault, FaultError, seq, sessionId } from "../vocab/index.ts";
 import { problemFrom, problemOf, problemSchema, unreadable, wireProblem } from "./problem.ts";
 
-test("W20 a fault is a problem of RFC 9457, with its kind, its hint and a status of its own", () => {
+test("W-3 a fault is a problem of RFC 9457, with its kind, its hint and a status of its own", () => {
   const problem = problemOf({ kind: "session-unknown", session: "s_aaaaaaaa" });
   expect(problem).toEqual({
     type: "urn:orgate:problem:session-unknown",
@@ -18,7 +18,7 @@ test("W20 a fault is a problem of RFC 9457, with its kind, its hint and a status
   expect(wireProblem("too-many", "one too many", "wait")).toMatchObject({ status: 429, kind: "too-many", issues: [] });
 });
 
-test("W21 a problem names no file of the machine, and no error that is not ours", () => {
+test("W-3 a problem names no file of the machine, and no error that is not ours", () => {
   const faults: readonly Fault[] = [
     { kind: "journal-unreadable", file: "/srv/somebody/.orgate/journal.db", detail: "at /srv/somebody" },
     { kind: "journal-unwritable", detail: "/srv/somebody is full" },
@@ -35,13 +35,13 @@ test("W21 a problem names no file of the machine, and no error that is not ours"
   });
 });
 
-test("W382 what a value was expected to be is told as it is spelled", () => {
+test("W-3 what a value was expected to be is told as it is spelled", () => {
   const read = z.strictObject({ kind: z.literal("ChatSend") }).safeParse({ kind: "chatsend" });
   if (read.success) throw new Error("it is read");
   expect(unreadable("the frame", read.error).detail).toBe('the frame: `kind` invalid input: expected "ChatSend"');
 });
 
-test("V381 one of a thing is told in the singular", () => {
+test("V-6 one of a thing is told in the singular", () => {
   expect([count(1, "writer"), count(2, "writer"), count(1, "entry", "entries"), count(0, "entry", "entries")]).toEqual([
     "1 writer",
     "2 writers",

@@ -1,8 +1,6 @@
 /**
  * What went wrong, as every way in tells it: RFC 9457, made from a fault or from one of the few things that only a wire can get wrong.
- *
- * W20 every error of HTTP, of a socket and of a stream is one problem: `type`, `title`, `status`, `detail`, and beside them `kind`, `hint`, `issues`.
- * W21 a problem names no file of the machine it comes from, and no error that is not a fault of ours says more than that there was one.
+ * Rule: W-3.
  */
 import * as z from "zod";
 import { describe, type Fault, isFault, lowerFirst } from "../vocab/index.ts";

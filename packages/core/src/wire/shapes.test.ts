@@ -6,7 +6,7 @@ import type { Preview } from "../reason/port.ts";
 import { type Entry, millis, seq, streamId } from "../vocab/index.ts";
 import * as s from "./shapes.ts";
 
-test("W25 what routes answer with are the journal's own views", () => {
+test("W-4 what routes answer with are the journal's own views", () => {
   expectTypeOf<SessionSummary>().toEqualTypeOf<z.infer<typeof s.sessionSummary>>();
   expectTypeOf<ListedQuestion>().toExtend<z.infer<typeof s.listedQuestion>>();
   expectTypeOf<StandingGrant & Readonly<{ says: string }>>().toExtend<z.infer<typeof s.standingGrant>>();
@@ -15,7 +15,7 @@ test("W25 what routes answer with are the journal's own views", () => {
   expectTypeOf<Preview>().toExtend<z.infer<typeof s.preview>>();
 });
 
-test("W22 an entry of a kind that is not known here is read, and known not to be known", () => {
+test("W-4 an entry of a kind that is not known here is read, and known not to be known", () => {
   const known: Entry = {
     stream: streamId("s_aaaaaaaaaa"),
     seq: seq(1),

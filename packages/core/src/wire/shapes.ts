@@ -38,7 +38,7 @@ const branded = <T>(schema: z.ZodType): z.ZodType<T> => schema as unknown as z.Z
 export const MOST_TEXT = 1_000_000;
 export const text = z.string().min(1).max(MOST_TEXT);
 export const reason = z.string().max(2_000);
-/** Where one has to be given (W480): not empty, not blank. */
+/** Where one has to be given (W-18): not empty, not blank. */
 export const requiredReason = reason.regex(/\S/, "say why: the journal keeps it, and whom it concerns is told");
 export const name = z.string().min(1).max(200);
 export const countSchema = z.int().min(0);

@@ -110,7 +110,7 @@ const ended = (ending: Ending, output: string | null = null, turn = 1): JournalE
 const signsOf = (lives: readonly LiveSign[]) => lives.flatMap(followTurn(mine));
 const kinds = (lives: readonly LiveSign[]) => signsOf(lives).map(({ kind }) => kind);
 
-test("W30 a call that is started again is told once, and settled once, by the last word about it", () => {
+test("W-26 a call that is started again is told once, and settled once, by the last word about it", () => {
   const twice = live([
     started(),
     replied([call("1.0")]),
@@ -144,12 +144,12 @@ test("W30 a call that is started again is told once, and settled once, by the la
   expect(signsOf(cached).filter(({ kind }) => kind === "settled")).toMatchObject([{ isError: false, text: "old" }]);
 });
 
-test("W30 a call that the turn's end overtook is settled before it", () => {
+test("W-26 a call that the turn's end overtook is settled before it", () => {
   const cut = live([started(), replied([call("1.0")]), acted("1.0"), ended("cancelled")]);
   expect(kinds(cut).slice(-2)).toEqual(["settled", "ended"]);
 });
 
-test("W31 only its own turn is told, and nothing after its last sign", () => {
+test("W-26 only its own turn is told, and nothing after its last sign", () => {
   const others = live([started(intentId("i-other"), 1), replied([text("not mine")]), ended("completed", "not mine", 1)]);
   expect(kinds(others)).toEqual([]);
   expect(
@@ -157,7 +157,7 @@ test("W31 only its own turn is told, and nothing after its last sign", () => {
   ).toEqual(["began", "ended"]);
 });
 
-test("W31 a wish that never becomes a turn is told as dropped: refused, cancelled with all the rest, or its session closed", () => {
+test("W-26 a wish that never becomes a turn is told as dropped: refused, cancelled with all the rest, or its session closed", () => {
   const refused: JournalEvent = { kind: "intent.refused", intent: mine, by, wish: "follow-up", reason: "no" };
   const all: JournalEvent = { kind: "turn.cancel-asked", by, reason: "", all: true, intent: null };
   const closed: JournalEvent = { kind: "session.closed", by, reason: "" };
@@ -167,7 +167,7 @@ test("W31 a wish that never becomes a turn is told as dropped: refused, cancelle
   expect(kinds(live([{ ...all, all: false }, started()]))).toEqual(["began"]);
 });
 
-test("W32 words that were withheld are in no sign; those that were shown are told, and the rest of them with the reply", () => {
+test("W-26 words that were withheld are in no sign; those that were shown are told, and the rest of them with the reply", () => {
   const secret = [...live([started(), asked(), replied([text("the secret")]), ended("denied")])];
   expect(JSON.stringify(signsOf(secret))).not.toContain("secret");
   expect(JSON.stringify(secret.flatMap(uiTurn(mine).hear))).not.toContain("secret");
@@ -176,7 +176,7 @@ test("W32 words that were withheld are in no sign; those that were shown are tol
   expect(signsOf(shown)).toContainEqual({ kind: "replied", iteration: 1, attempt: 1, text: "good morning", shown: true });
 });
 
-test("W36 on every ending there is exactly one last chunk, after everything else, with what the turn delivered", () => {
+test("W-26 on every ending there is exactly one last chunk, after everything else, with what the turn delivered", () => {
   for (const ending of Object.keys(ENDINGS) as readonly Ending[]) {
     const turn = chatTurn(mine, "r");
     const messages = live([started(), replied([call("1.0")]), acted("1.0"), ended(ending, "so far")]).flatMap(turn.hear);
@@ -197,7 +197,7 @@ test("W36 on every ending there is exactly one last chunk, after everything else
   }
 });
 
-test("W35 each decision is told in the gate's own word, with the policies by name", () => {
+test("W-26 each decision is told in the gate's own word, with the policies by name", () => {
   const because = [policyId("p1"), policyId("p2")];
   const verdicts: readonly (readonly [Verdict, string])[] = [
     [{ kind: "allow", because, approval: null }, "permitted by p1, p2"],
@@ -234,7 +234,7 @@ const anyEvent: fc.Arbitrary<JournalEvent> = fc.oneof(
   fc.constantFrom(asked(), replied([text("a"), call("1.0"), call("1.1")]), replied([call("2.0")], 2), asked(2)),
 );
 
-test("W31 whatever lies between its start and its end: one last sign, each start settled once, in chat and in the UI stream alike", () =>
+test("W-26 whatever lies between its start and its end: one last sign, each start settled once, in chat and in the UI stream alike", () =>
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 30 }), fc.constantFrom(...(Object.keys(ENDINGS) as Ending[])), (between, ending) => {
       const lives = live([started(), ...between, ended(ending, "x"), ...between]);

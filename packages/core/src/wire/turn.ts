@@ -2,9 +2,8 @@
  * One turn, told by signs: what a chat shows of it, whatever form the chat has. A pure fold of the session's entries and previews, from the entry that
  * the wish became (or before it) on; entries of other turns are passed over.
  *
- * W30 every start of a call is told once, and followed by exactly one settling of it; a call that never starts has neither.
- * W31 a turn has exactly one last sign, `ended` or `dropped`, on every path, and nothing follows it.
- * W32 words are told only as they were shown (previews) or as the turn delivered them (`output`): what the gate withheld is in no sign.
+ * W-26 a turn has exactly one last sign, `ended` or `dropped`, on every path, and nothing follows it.
+ * W-26 words are told only as they were shown (previews) or as the turn delivered them (`output`): what the gate withheld is in no sign.
  */
 import {
   type ApprovalId,

@@ -1,9 +1,9 @@
 /**
  * One turn as an AI SDK UI message stream, so that `useChat` works against an agent. Pure: signs in, parts out; `uiStreamText` is how a part is sent.
  *
- * W56 the parts are such that the AI SDK's own reader makes one message of them: steps, words while they come, calls with their input and what became of them.
- * W360 a call that a person refused, or about which nobody answered in time, is told as the AI SDK's own `output-denied`.
- * W38 the stream ends with one `finish` on every ending; what is shown in the end is what the turn delivered, also where words were taken back or withheld.
+ * W-26 the parts are such that the AI SDK's own reader makes one message of them: steps, words while they come, calls with their input and what became of them.
+ * W-27 a call that a person refused, or about which nobody answered in time, is told as the AI SDK's own `output-denied`.
+ * W-26 the stream ends with one `finish` on every ending; what is shown in the end is what the turn delivered, also where words were taken back or withheld.
  */
 import {
   type ApprovalId,
@@ -175,7 +175,7 @@ export function uiTurn(intent: IntentId): UiTurn {
         return ended(sign);
       case "dropped":
         return [{ type: "error", errorText: sign.reason }, finish("failed")];
-      case "answered": // W360
+      case "answered": // W-27
         return sign.approved || sign.call === null || !named.has(sign.call) ? [] : [{ type: "tool-output-denied", toolCallId: sign.call }];
     }
   }

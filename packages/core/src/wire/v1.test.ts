@@ -3,7 +3,7 @@ import { type ClientFrameInput, frameText, readClientFrame, readServerFrame, typ
 
 const session = "s_aaaaaaaaaa";
 
-test("W22 a frame with an unknown kind, an unknown field or a wrong type is refused whole, under its id where it has one", () => {
+test("W-4 a frame with an unknown kind, an unknown field or a wrong type is refused whole, under its id where it has one", () => {
   const refusals: readonly [unknown, string | null][] = [
     ["{", null],
     [[], null],
@@ -23,7 +23,7 @@ test("W22 a frame with an unknown kind, an unknown field or a wrong type is refu
   }
 });
 
-test("W22 what one side writes the other reads as it was written", () => {
+test("W-4 what one side writes the other reads as it was written", () => {
   const mine: readonly ClientFrameInput[] = [
     { kind: "hello", version: 1, client: "test", resume: [{ id: "s", to: { kind: "all" }, after: 7, previews: false }] },
     { kind: "chat", id: "1", agent: "helper", session: null, text: "hi" },

@@ -5,9 +5,9 @@
  * What it follows is a *subscription*, named by the client. Each batch of entries says which stretch of the journal it covers (`after`, `to`), also where
  * entries in between are not for this reader: so a client sees by itself whether anything is missing, and goes on from the last place that it has.
  *
- * W22 a frame is decoded strictly by one decoder on each side: an unknown kind, an unknown field or a wrong type is a problem, and nothing is done.
- * W45 a subscription's batches lie end to end: `after` of each is `to` of the one before, and `seq` or `position` rises within it.
- * W24 a request carries an id of the client's; the same id of the same person is one request, also over another connection.
+ * W-4 a frame is decoded strictly by one decoder on each side: an unknown kind, an unknown field or a wrong type is a problem, and nothing is done.
+ * W-24 a subscription's batches lie end to end: `after` of each is `to` of the one before, and `seq` or `position` rises within it.
+ * W-5 a request carries an id of the client's; the same id of the same person is one request, also over another connection.
  */
 import * as z from "zod";
 import { type Entry, type Millis, readJson, type Seq, type StreamId } from "../vocab/index.ts";

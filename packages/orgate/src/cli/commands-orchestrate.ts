@@ -2,7 +2,7 @@
 import type { CommandSpec, OptionSpec } from "../terminal/command.ts";
 
 const AGENTS = { name: "AGENT", required: true, help: "who works on it, in this order; at least two", many: true } as const;
-const INPUT: OptionSpec = { type: "string", value: "TEXT", help: "the task; `-` reads it from stdin" };
+const INPUT: OptionSpec = { type: "string", required: true, value: "TEXT", help: "the task; `-` reads it from stdin" };
 const BUDGET: OptionSpec = {
   type: "string",
   value: "BUDGET",
@@ -16,7 +16,7 @@ const NOTES = [
 export const orchestrations = (as: OptionSpec): readonly CommandSpec[] => [
   {
     name: "chain",
-    summary: "agents one after the other, each with what the one before it came to",
+    summary: "Run agents one after the other, each with the result of the one before",
     args: [AGENTS],
     options: { input: INPUT, budget: BUDGET, as },
     notes: [...NOTES, "A member that does not complete ends the whole `failed`, and the next is not asked."],
@@ -25,7 +25,7 @@ export const orchestrations = (as: OptionSpec): readonly CommandSpec[] => [
   },
   {
     name: "parallel",
-    summary: "agents at the same task, all at once",
+    summary: "Run agents on the same task, all at once",
     args: [AGENTS],
     options: { input: INPUT, budget: BUDGET, as },
     notes: [...NOTES, "Who did not complete is named beside the answers of those who did; the exit code is 1 then."],
@@ -34,7 +34,7 @@ export const orchestrations = (as: OptionSpec): readonly CommandSpec[] => [
   },
   {
     name: "race",
-    summary: "agents at the same task, all at once; the first that completes is enough",
+    summary: "Run agents on the same task, all at once; the first that completes wins",
     args: [AGENTS],
     options: { input: INPUT, budget: BUDGET, as },
     notes: [...NOTES, "The others are cancelled, their tools included."],
@@ -43,7 +43,7 @@ export const orchestrations = (as: OptionSpec): readonly CommandSpec[] => [
   },
   {
     name: "debate",
-    summary: "two agents by turns, each with what the other said last",
+    summary: "Run two agents in turns, each with the other's last answer",
     args: [AGENTS],
     options: {
       input: { ...INPUT, help: "the topic; `-` reads it from stdin" },

@@ -11,7 +11,7 @@ function completed(...words: string[]): readonly string[] {
   return stdout.split("\n").filter((word) => word !== "");
 }
 
-test("A18 completion offers commands, verbs, options and fixed values", () => {
+test("A-9 completion offers commands, verbs, options and fixed values", () => {
   expect(completed("ses")).toEqual(["sessions"]);
   expect(completed("sessions", "s")).toEqual(["show", "say", "steer"]);
   expect(completed("journal", "verify", "--h")).toEqual(["--head", "--help"]);
@@ -19,7 +19,7 @@ test("A18 completion offers commands, verbs, options and fixed values", () => {
   expect(completed("run", "ops", "--in")).toEqual(["--input"]);
 });
 
-test("A18 every command is in every script", () => {
+test("A-9 every command is in every script", () => {
   for (const { name, options } of COMMANDS) {
     const [group = "", verb = group] = name.split(" ");
     for (const option of Object.keys(options)) {

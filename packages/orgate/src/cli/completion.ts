@@ -1,6 +1,7 @@
 /** Completion scripts, generated from the table of commands: they cannot fall behind it. */
 import { EXIT, type RunCommand } from "../terminal/command.ts";
-import { COMMANDS, COMMON, commandsOf, groups } from "./commands.ts";
+import { COMMANDS, commandsOf, groups } from "./commands.ts";
+import { COMMON } from "./table/options.ts";
 
 export const completion: RunCommand = async (given, screen) => {
   const [shell] = given.args;

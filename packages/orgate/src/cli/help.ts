@@ -1,8 +1,9 @@
 /** Help, from the table of commands alone. */
 import type { CommandSpec } from "../terminal/command.ts";
 import type { Paint } from "../terminal/paint.ts";
-import { COMMANDS, COMMON, commandsOf } from "./commands.ts";
+import { COMMANDS, commandsOf } from "./commands.ts";
 import { usageLine } from "./parse.ts";
+import { COMMON } from "./table/options.ts";
 
 export function helpText(group: string | null, command: CommandSpec | null, paint: Paint): string {
   if (command !== null) return commandHelp(command, paint);
@@ -16,7 +17,7 @@ export function helpText(group: string | null, command: CommandSpec | null, pain
     "",
     ...lines,
     "",
-    "`orgate COMMAND --help` tells more; every command takes --json and --project DIR.",
+    "`orgate COMMAND --help` shows more; every command takes --json and --project DIR.",
     ...(group === null ? ["Start with `orgate demo`."] : []),
   ].join("\n");
 }

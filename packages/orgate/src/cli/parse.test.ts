@@ -4,9 +4,10 @@ import { FaultError, describe as say } from "@orgate/core";
 import { nearestWord } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../terminal/paint.ts";
-import { COMMANDS, COMMON } from "./commands.ts";
+import { COMMANDS } from "./commands.ts";
 import { helpText } from "./help.ts";
-import { parse } from "./parse.ts";
+import { parse, usageLine } from "./parse.ts";
+import { COMMON } from "./table/options.ts";
 
 const around = { cwd: "/", env: {} };
 const parsed = (...argv: string[]) => parse(argv, around);
@@ -25,7 +26,7 @@ function given(...argv: string[]) {
   return { name: found.command.name, ...found.given };
 }
 
-test("A18 a command is found by its words, options before, between and after them", () => {
+test("A-9 a command is found by its words, options before, between and after them", () => {
   const run = given("--project", "p", "--json", "run", "ops", "--input", "hi there");
   expect(run).toMatchObject({ name: "run", args: ["ops"], json: true, project: "p" });
   expect([run.text("input"), run.text("session"), run.flag("json")]).toEqual(["hi there", null, true]);
@@ -50,17 +51,17 @@ test.each<[string[], string]>([
   [["--jsno"], "there is no option `--jsno`"],
   [["--json"], "no command was given"],
   [["help", "rnu"], "there is no command `rnu` | did you mean `run`?"],
-])("A18 %j is refused, and nothing is run", (argv, message) => {
+])("A-9 %j is refused, and nothing is run", (argv, message) => {
   expect(refused(...argv)).toContain(message);
 });
 
-test("A18 only what is near is proposed", () => {
+test("A-9 only what is near is proposed", () => {
   expect(nearestWord("verfiy", ["show", "verify", "export"])).toBe("verify");
   expect(nearestWord("xyz", ["show", "verify"])).toBeNull();
   expect(nearestWord("rot", ["rotate-key", "head"])).toBe("rotate-key");
 });
 
-test("A18 the guide's table has every command, and no other", () => {
+test("A-9 the guide's table has every command, and no other", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../../docs/guide/cli.md"), "utf8").replaceAll(/^[^|].*$/gm, "");
   const told = [...page.matchAll(/`orgate ([a-z|\\-]+)(?: ([a-z|\\-]+))?/g)].flatMap(([, first = "", verbs = ""]) =>
     first.split("\\|").flatMap((word) => verbs.split("\\|").map((verb) => `${word} ${verb}`.trim())),
@@ -70,7 +71,7 @@ test("A18 the guide's table has every command, and no other", () => {
   expect(told.filter((name) => name !== "help" && !there.includes(name))).toEqual([]);
 });
 
-test("A18 every command has help with its options and an example that parses", () => {
+test("A-9 every command has help with its options and an example that parses", () => {
   expect(parsed()).toEqual({ kind: "help", group: null, command: null });
   expect(parsed("--version")).toEqual({ kind: "version" });
   expect(parsed("journal", "--help")).toMatchObject({ kind: "help", group: "journal" });
@@ -86,4 +87,12 @@ test("A18 every command has help with its options and an example that parses", (
   }
   expect(helpText(null, null, plain)).toContain("sessions resume");
   expect(helpText("keys", null, plain)).not.toContain("sessions");
+});
+
+test("every help line begins with a verb, and a usage line shows what is required without brackets", () => {
+  for (const { name, summary } of COMMANDS)
+    expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z][a-z]+ (?!is\b|are\b).*[^.]$/)]);
+  const usageOf = (name: string): string => COMMANDS.filter((one) => one.name === name).map(usageLine)[0] ?? "";
+  expect(usageOf("keys revoke")).toBe("orgate keys revoke ACCESS --reason TEXT [--as NAME]");
+  expect(usageOf("schedules next")).toBe("orgate schedules next SCHEDULE [--limit N] [--as NAME]");
 });

@@ -1,13 +1,13 @@
 /**
  * From words to a command.
- *
- * A18 a command, option or argument that is not known is refused with the nearest that is; nothing is guessed and nothing is run.
+ * Rule: A-9.
  */
 
 import { parseArgs } from "node:util";
 import { FaultError, nearestWord } from "@orgate/core/vocab";
 import type { CommandSpec, Given } from "../terminal/command.ts";
-import { COMMANDS, COMMON, commandsOf, groups } from "./commands.ts";
+import { COMMANDS, commandsOf, groups } from "./commands.ts";
+import { COMMON } from "./table/options.ts";
 
 export type Parsed =
   | Readonly<{ kind: "version" }>
@@ -123,12 +123,15 @@ function checkChoice(name: string, value: string, choices: readonly string[] | u
   throw usage(`${name} is \`${value}\``, `use ${listed(choices)}`);
 }
 
+/** Required options stand without brackets, before the others. */
 export function usageLine({ name, args, options }: CommandSpec): string {
   const words = args.map((arg) => `${arg.required ? arg.name : `[${arg.name}]`}${arg.many === true ? "…" : ""}`);
-  const flags = Object.entries(options).map(
-    ([option, spec]) =>
-      `[--${option}${spec.type === "string" ? ` ${spec.value}` : ""}]${spec.type === "string" && spec.many === true ? "…" : ""}`,
-  );
+  const all = Object.entries(options).map(([option, spec]) => {
+    const isRequired = spec.type === "string" && spec.required === true;
+    const flag = `--${option}${spec.type === "string" ? ` ${spec.value}` : ""}`;
+    return { isRequired, text: `${isRequired ? flag : `[${flag}]`}${spec.type === "string" && spec.many === true ? "…" : ""}` };
+  });
+  const flags = [...all.filter(({ isRequired }) => isRequired), ...all.filter(({ isRequired }) => !isRequired)].map(({ text }) => text);
   return ["orgate", name, ...words, ...flags].join(" ");
 }
 

@@ -27,6 +27,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "groups.agents.*": [{ groups: { agents: { g: ["a"] } } }, "groups.agents.g", ["a"]],
   "groups.users.*": [{ groups: { users: { g: ["u"] } } }, "groups.users.g", ["u"]],
   "models.default": [{ models: { default: "offline/echo" } }, "models.default", "offline/echo"],
+  "ports.module": [{ ports: { module: "ports.ts" } }, "ports", "ports.ts"],
   "prices.*.input": [price({ input: 3 }), "prices.p/m.input", 3],
   "prices.*.output": [price({ output: 4 }), "prices.p/m.output", 4],
   "prices.*.cachedInput": [price({ cachedInput: 0.5 }), "prices.p/m.cachedInput", 0.5],
@@ -81,18 +82,18 @@ const configOf = (written: object): unknown => {
 const at = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((v, key) => (typeof v === "object" && v !== null ? Reflect.get(v, key) : undefined), value);
 
-test("A50 every setting has a row, and no row is left over", () => {
+test("A-4 every setting has a row, and no row is left over", () => {
   expect(Object.keys(ROWS).sort()).toEqual([...configKeys()].sort());
 });
 
 describe("every setting is read", () => {
-  test.each(Object.entries(ROWS))("A50 %s", (_, [written, path, becomes]) => {
+  test.each(Object.entries(ROWS))("A-4 %s", (_, [written, path, becomes]) => {
     expect(at(configOf(written), path)).toEqual(becomes);
     expect(at(configOf({}), path)).not.toEqual(becomes);
   });
 });
 
-test("A50 every setting is on a page of the guide, and the page of projects is itself one that loads", () => {
+test("A-4 every setting is on a page of the guide, and the page of projects is itself one that loads", () => {
   const page = (name: string): string => readFileSync(new URL(`../../../../docs/guide/${name}.md`, import.meta.url), "utf8");
   const [project, schedules, webhooks] = [page("project"), page("schedules"), page("webhooks")];
   const pageOf = (key: string): string => (key.startsWith("schedules.") ? schedules : key.startsWith("webhooks.") ? webhooks : project);
@@ -105,7 +106,7 @@ test("A50 every setting is on a page of the guide, and the page of projects is i
   expect(toConfig(parse(written), "/p", "/p/orgate.toml").kind).toBe("config");
 });
 
-test("A51 a setting that is not there is refused, with the one that was meant", () => {
+test("A-4 a setting that is not there is refused, with the one that was meant", () => {
   const detail = (value: object): string => {
     const read = toConfig({ project: { name: "p" }, ...value }, "/p", "/p/orgate.toml");
     return read.kind === "invalid" ? read.issue.detail : "taken";

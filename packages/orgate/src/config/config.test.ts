@@ -4,7 +4,7 @@ import { toConfig } from "./config.ts";
 
 const read = (value: unknown) => toConfig(value, "/p", "/p/orgate.toml");
 
-test("A4 a name is enough; the rest has a default, and every path is absolute", () => {
+test("A-4 a name is enough; the rest has a default, and every path is absolute", () => {
   expect(read({ project: { name: "shop" } })).toEqual({
     kind: "config",
     config: {
@@ -16,6 +16,7 @@ test("A4 a name is enough; the rest has a default, and every path is absolute", 
       agents: ["agents/*.ts", "agents/*.toml", "agents/*.symbi", "agents/*.dsl"],
       tools: ["tools/*.ts", "tools/*.clad.toml"],
       policies: "/p/policies",
+      ports: null,
       models: { default: null },
       prices: {},
       coordinator: {},
@@ -30,7 +31,7 @@ test("A4 a name is enough; the rest has a default, and every path is absolute", 
   });
 });
 
-test("A4 every setting is taken over", () => {
+test("A-4 every setting is taken over", () => {
   const value = {
     project: { name: "shop", agents: ["a.ts", "more/*.ts"] },
     journal: { directory: "/var/journal", synchronous: "normal" },
@@ -69,7 +70,7 @@ test.each<[unknown, string, string]>([
   [{ project: { name: "a" }, notify: { webhook: "http://me:pw@x/", secret_env: "S" } }, "notify.webhook", "without a name or password"],
   [{ project: { name: "a" }, notify: { webhook: "http://x/", secret_env: "not a name" } }, "notify.secret_env", "environment variable"],
   [{ project: { name: "a" }, groups: { people: {} } }, "groups.people", "there is no setting `groups.people`"],
-])("A4 %j is refused at `%s`", (value, path, detail) => {
+])("A-4 %j is refused at `%s`", (value, path, detail) => {
   const found = read(value);
   if (found.kind !== "invalid") throw new Error("it was accepted");
   expect(found.issue.path.join(".")).toBe(path);

@@ -24,7 +24,7 @@ function fault(act: () => unknown): FaultError["fault"] {
   throw new Error("nothing was refused");
 }
 
-test("A3 the nearest project upward is found", () => {
+test("A-2 the nearest project upward is found", () => {
   const inner = join(root, "a", "b");
   mkdirSync(inner, { recursive: true });
   write(GOOD);
@@ -34,11 +34,11 @@ test("A3 the nearest project upward is found", () => {
   expect(openProject(null, inner)).toMatchObject({ root: join(root, "a"), name: "shop" });
 });
 
-test("A3 without a project the folder that was looked from is named", () => {
+test("A-2 without a project the folder that was looked from is named", () => {
   expect(fault(() => findProject(parse(root).root))).toEqual({ kind: "project-missing", from: parse(root).root });
 });
 
-test("A3 --project names a folder and looks nowhere else", () => {
+test("A-2 --project names a folder and looks nowhere else", () => {
   const inner = join(root, "inner");
   mkdirSync(inner);
   write(GOOD);
@@ -52,7 +52,7 @@ test("A3 --project names a folder and looks nowhere else", () => {
   expect(fault(() => openProject(join(root, "none"), root))).toMatchObject({ kind: "file-bad" });
 });
 
-test("A3 a project reached through a link is the same project", () => {
+test("A-2 a project reached through a link is the same project", () => {
   const real = join(root, "real");
   mkdirSync(real);
   write(GOOD, real);
@@ -78,7 +78,7 @@ test.each<[string, string, number, number, string]>([
     1,
     "there is no setting `project.speed`",
   ],
-])("A4 %s is refused with file, line and column", (_, text, line, column, detail) => {
+])("A-4 %s is refused with file, line and column", (_, text, line, column, detail) => {
   write(text);
   const found = fault(() => readProject(root));
   expect(found).toMatchObject({ kind: "file-bad", file: join(root, "orgate.toml"), line, column });
@@ -86,12 +86,12 @@ test.each<[string, string, number, number, string]>([
   expect("detail" in found && found.detail).not.toContain("\n");
 });
 
-test("A4 a key that would reach a prototype is refused", () => {
+test("A-4 a key that would reach a prototype is refused", () => {
   write(`${GOOD}[__proto__]\nx = 1\n`);
   expect(fault(() => readProject(root))).toMatchObject({ kind: "file-bad", line: 3 });
 });
 
-test("A4 a folder, bytes that are no text and a file too large are refused by name", () => {
+test("A-4 a folder, bytes that are no text and a file too large are refused by name", () => {
   write(new Uint8Array([0x5b, 0xff, 0xfe]));
   expect(fault(() => readProject(root))).toMatchObject({ kind: "file-bad", detail: "is not UTF-8" });
   write(`# ${"x".repeat(300_000)}\n${GOOD}`);
@@ -101,11 +101,11 @@ test("A4 a folder, bytes that are no text and a file too large are refused by na
   expect(fault(() => readProject(root))).toMatchObject({ kind: "file-bad", detail: "is a folder" });
 });
 
-test("A4 a file with a byte order mark and Windows line ends is read", () => {
+test("A-4 a file with a byte order mark and Windows line ends is read", () => {
   write(`\ufeff${GOOD.replaceAll("\n", "\r\n")}`);
   expect(readProject(root).name).toBe("shop");
 });
 
-test("A4 a place inside an inline table is its statement", () => {
+test("A-4 a place inside an inline table is its statement", () => {
   expect(placeOf('a = 1\njournal = { path = "x", bad = 2 }\n', ["journal", "bad"])).toEqual({ line: 2, column: 25 });
 });

@@ -1,8 +1,8 @@
 /**
  * `orgate.toml`: where a project is, and what it says.
  *
- * A3 The nearest one upward is the project; `--project` names a folder and looks nowhere else.
- * A4 A file that cannot be read, is not TOML, or holds an unknown or wrong setting is refused with file, line and column.
+ * A-2 The nearest one upward is the project; `--project` names a folder and looks nowhere else.
+ * Rule: A-4.
  */
 
 import { realpathSync, statSync } from "node:fs";

@@ -2,8 +2,8 @@
  * The coordinator among a project's agents: a file like any other's (`agents/coordinator.toml`), with limits that the project may change and, unless it names
  * some, all the others to delegate to.
  *
- * S147 the conductor, an agent on the model `conductor/plan`, has all others to delegate to unless it names some: not the coordinator nor the shell, which act for whoever speaks to them.
- * W148 an agent named `coordinator` has 10 iterations, 50,000 tokens and 120 s for a turn unless its file says otherwise, and what `[coordinator]` in
+ * S-18 the conductor, an agent on the model `conductor/plan`, has all others to delegate to unless it names some: not the coordinator nor the shell, which act for whoever speaks to them.
+ * W-37 an agent named `coordinator` has 10 iterations, 50,000 tokens and 120 s for a turn unless its file says otherwise, and what `[coordinator]` in
  *      `orgate.toml` says before both. It delegates to the others only as far as its operators may run them.
  */
 import { type Agent, CONDUCTOR, CONDUCTOR_MODEL, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";

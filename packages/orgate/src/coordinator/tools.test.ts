@@ -63,7 +63,7 @@ async function ended(desk: DeskStand, session: SessionId, turns: number): Promis
   throw new Error("it did not end");
 }
 
-test("W150 the answer changes with the fleet, and each of its figures stands in what the tools said in this turn", async () => {
+test("W-37 the answer changes with the fleet, and each of its figures stands in what the tools said in this turn", async () => {
   const desk = await opened();
   const session = await desk.converse("ann");
   const seen: string[] = [];
@@ -98,7 +98,7 @@ test("W150 the answer changes with the fleet, and each of its figures stands in 
   expect(after[4]).toContain("halted: agent:other by ann: a pause");
 });
 
-test("W150 what waits is told with whether this operator may answer it", async () => {
+test("W-37 what waits is told with whether this operator may answer it", async () => {
   const desk = await opened();
   const session = await desk.converse("ann");
   const other = await desk.converse("ann");
@@ -108,7 +108,7 @@ test("W150 what waits is told with whether this operator may answer it", async (
   expect(output).toMatch(/a_\w+: coordinator wants run_agent \(Agent clerk\), for ann: May the coordinator run this agent for you\?/);
 });
 
-test("W145 running asks, and once a person has said yes the agent really runs, on the operator's behalf and signed by them", async () => {
+test("W-35 running asks, and once a person has said yes the agent really runs, on the operator's behalf and signed by them", async () => {
   const desk = await opened();
   const session = await desk.converse("ann");
   expect(await desk.say(session, "run clerk: count the chairs")).toMatchObject({ output: null, calls: ["run_agent"], results: [] });
@@ -120,7 +120,7 @@ test("W145 running asks, and once a person has said yes the agent really runs, o
   expect(await over).toContain(`clerk has run in ${made?.session}: ended completed. Done: count the chairs`);
 });
 
-test("W145 the same call again, as after a crash, is the same run", async () => {
+test("W-35 the same call again, as after a crash, is the same run", async () => {
   const desk = await opened();
   const session = await desk.converse("ann");
   await desk.say(session, "which agents are there?");
@@ -131,7 +131,7 @@ test("W145 the same call again, as after a crash, is the same run", async () => 
   expect((await desk.runtime.sessions.list({ agent: "clerk" })).map(({ turns }) => turns)).toEqual([1, 1]);
 });
 
-test("W142 an operator who sees one agent is told of one, and of no session, figure, question or event of another", async () => {
+test("W-9 an operator who sees one agent is told of one, and of no session, figure, question or event of another", async () => {
   const desk = await opened();
   for (const agent of ["clerk", "other", "other"]) await ran(desk, agent, "list them");
   const hidden = await desk.runtime.sessions.list({ agent: "other" });
@@ -157,7 +157,7 @@ test("W142 an operator who sees one agent is told of one, and of no session, fig
   expect(JSON.stringify(await look("session_events", { of: "clerk" }))).not.toContain("other");
 });
 
-test("F665 the coordinator sets no breaker of a name that nothing has", async () => {
+test("F-9 the coordinator sets no breaker of a name that nothing has", async () => {
   const desk = await opened();
   const session = await desk.converse("ann");
   await desk.say(session, "which agents are there?");
@@ -166,7 +166,7 @@ test("F665 the coordinator sets no breaker of a name that nothing has", async ()
   expect(await desk.runtime.breakers.list()).toEqual([]);
 });
 
-test("W141 what the operator may not do is not done, whatever the coordinator may", async () => {
+test("W-35 what the operator may not do is not done, whatever the coordinator may", async () => {
   const desk = await opened();
   await ran(desk, "clerk", "hello");
   const [made] = await desk.runtime.sessions.list({ agent: "clerk" });
@@ -179,7 +179,7 @@ test("W141 what the operator may not do is not done, whatever the coordinator ma
   expect(await desk.runtime.breakers.list()).toEqual([]);
 });
 
-test("W141 words of somebody else in the conversation do not borrow what its operator may", async () => {
+test("W-35 words of somebody else in the conversation do not borrow what its operator may", async () => {
   const desk = await opened();
   for (const agent of ["clerk", "other"]) await ran(desk, agent, "hello");
   const session = await desk.converse("ann");
@@ -189,7 +189,7 @@ test("W141 words of somebody else in the conversation do not borrow what its ope
   expect((await desk.say(strange, "which agents are there?", "ann")).output).toContain("`eve` is not known to this server");
 });
 
-test("W141 a delegate is an agent that the operator may run", async () => {
+test("W-35 a delegate is an agent that the operator may run", async () => {
   const desk = await opened();
   const session = await desk.converse("ben");
   const { output } = await desk.say(session, "ask other to count the chairs", "ben");
@@ -226,7 +226,7 @@ const BOSS_MAY = `
 @id("list") permit(principal == Agent::"coordinator", action == Action::"tool:list_agents", resource);
 `;
 
-test("W141 whoever spoke in the session above a coordinator that was delegated to is heard there too", async () => {
+test("W-35 whoever spoke in the session above a coordinator that was delegated to is heard there too", async () => {
   const more = [
     { path: "agents/boss.toml", text: BOSS },
     { path: "policies/boss.cedar", text: BOSS_MAY },
@@ -246,7 +246,7 @@ test("W141 whoever spoke in the session above a coordinator that was delegated t
   }
 });
 
-test("W143 what was said in a session is in no result of the coordinator's tools", async () => {
+test("W-36 what was said in a session is in no result of the coordinator's tools", async () => {
   const desk = await opened();
   await ran(desk, "clerk", "my password is zanzibar, list them");
   await ran(desk, "clerk", "zanzibar health");
@@ -266,7 +266,7 @@ test("W143 what was said in a session is in no result of the coordinator's tools
   }
 });
 
-test("W144 lists are bounded and say so", async () => {
+test("W-36 lists are bounded and say so", async () => {
   const desk = await opened();
   for (let i = 0; i < 4; i += 1) await desk.runtime.sessions.create({ agent: "clerk" });
   const session = await desk.converse("ann");
@@ -277,7 +277,7 @@ test("W144 lists are bounded and say so", async () => {
   expect(events.events).toHaveLength(2);
 });
 
-test("W146 an answer that is labelled beyond untrusted stays in its session", async () => {
+test("W-36 an answer that is labelled beyond untrusted stays in its session", async () => {
   const desk = await opened();
   const session = await desk.converse("ann");
   await desk.say(session, "which agents are there?");
@@ -295,7 +295,7 @@ test("W146 an answer that is labelled beyond untrusted stays in its session", as
   });
 });
 
-test("W147 without a server the tools are there by name and do nothing", async () => {
+test("W-37 without a server the tools are there by name and do nothing", async () => {
   const desk = await opened();
   const { agents, desk: idle } = await loadProjectAgents(readProject(desk.folder));
   expect(agents.find(({ agent }) => agent.name === COORDINATOR)?.agent.tools).toHaveLength(11);
@@ -308,7 +308,7 @@ test("W147 without a server the tools are there by name and do nothing", async (
   }
 });
 
-test("W148 its limits are 10, 50,000 and 120 s, its file's before those, and what orgate.toml says before both; it delegates to all the others", async () => {
+test("W-37 its limits are 10, 50,000 and 120 s, its file's before those, and what orgate.toml says before both; it delegates to all the others", async () => {
   const desk = await opened("[coordinator]\niterations = 4\n");
   const load = async () =>
     (await loadProjectAgents(readProject(desk.folder))).agents.find(({ agent }) => agent.name === COORDINATOR)?.agent;
@@ -329,7 +329,7 @@ test("W148 its limits are 10, 50,000 and 120 s, its file's before those, and wha
   await expect(load()).rejects.toThrow(/contextTokens \(32000\) is not smaller than tokens \(100\)/);
 });
 
-test("W151 a conversation is its operator's, and goes on after a restart with what was said in it", async () => {
+test("W-37 a conversation is its operator's, and goes on after a restart with what was said in it", async () => {
   const first = await openDeskStand();
   const session = await first.converse("ann", "desk-of-ann");
   await first.say(session, "which agents are there?");

@@ -2,9 +2,9 @@
  * The coordinator's tools: ordinary tools over the runtime's own front door. They are decided like everybody's, and beside that do only what the operators
  * whose words they follow may do themselves (`caller-access.ts`).
  *
- * W145 what is done for an operator is a wish signed with that operator's key, made once by the call's key: a crash in the middle neither loses nor doubles it.
- * W146 an agent's answer is handed on where its session has seen nothing that is labelled beyond `untrusted`; else it is told where the answer can be read.
- * W147 where no server runs, the tools are there by name, so that agents and policies load, and say that they do nothing.
+ * W-35 what is done for an operator is a wish signed with that operator's key, made once by the call's key: a crash in the middle neither loses nor doubles it.
+ * W-36 an agent's answer is handed on where its session has seen nothing that is labelled beyond `untrusted`; else it is told where the answer can be read.
+ * W-37 where no server runs, the tools are there by name, so that agents and policies load, and say that they do nothing.
  */
 import {
   DELEGATE,
@@ -48,7 +48,7 @@ const state = z.enum(STATES);
 /** How long an agent's answer is waited for; it goes on without the one who asked. */
 const WAIT_MS = 25_000;
 
-/** R16 every project has these tools by name, and few ever call one: what they do is loaded then, and with it the server's routes. */
+/** R-8 every project has these tools by name, and few ever call one: what they do is loaded then, and with it the server's routes. */
 const loadWork = async () => ({
   ...(await import("../operations/access.ts")),
   ...(await import("../operations/coordinator/fleet.ts")),

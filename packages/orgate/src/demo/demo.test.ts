@@ -12,7 +12,7 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 const env = { ...process.env, TMPDIR: temporary };
 const leftBehind = () => readdirSync(temporary).filter((name) => name.startsWith("orgate-demo-"));
 
-test("A30 the demo's numbers hold: one process killed, nothing twice, the flipped byte found where it was flipped", () => {
+test("A-17 the demo's numbers hold: one process killed, nothing twice, the flipped byte found where it was flipped", () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [entry, "demo", "--json"], { env, encoding: "utf8" });
   expect([status, stderr]).toEqual([0, ""]);
   const told = JSON.parse(stdout);
@@ -33,7 +33,7 @@ test("A30 the demo's numbers hold: one process killed, nothing twice, the flippe
   expect(leftBehind()).toEqual([]);
 });
 
-test("A30 whoever stops it in the middle finds nothing left behind", async () => {
+test("A-17 whoever stops it in the middle finds nothing left behind", async () => {
   const child = spawn(process.execPath, [entry, "demo"], { env, stdio: ["ignore", "pipe", "inherit"] });
   await once(child.stdout, "data");
   expect(leftBehind()).toHaveLength(1);
@@ -42,7 +42,7 @@ test("A30 whoever stops it in the middle finds nothing left behind", async () =>
   expect(leftBehind()).toEqual([]);
 });
 
-test("A30 without a terminal it is plain: no colour, no folded line, and it says that all holds", () => {
+test("A-17 without a terminal it is plain: no colour, no folded line, and it says that all holds", () => {
   const { status, stdout } = spawnSync(process.execPath, [entry, "demo"], { env, encoding: "utf8" });
   expect(status).toBe(0);
   expect(stdout).not.toContain(String.fromCodePoint(27));

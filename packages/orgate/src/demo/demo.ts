@@ -1,8 +1,7 @@
 /**
  * `orgate demo`: the whole promise in one run, on the example project, with real processes. Every number in it is measured: effects and
  * model calls are counted in files that the tools and the model write themselves, outside the journal of the process that is killed.
- *
- * A30 the demo kills with SIGKILL while a tool runs; its numbers come from files outside the journal; it exits 0 only if all of them hold.
+ * Rule: A-17.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -6,7 +6,7 @@ import { wrapped } from "./wrap.ts";
 const colours = new RegExp(`${String.fromCodePoint(27)}\\[[\\d;]*m`, "g");
 const bare = (text: string): string => text.replaceAll(colours, "");
 
-test("V8 what does not fit goes on below its text, behind the mark", () => {
+test("what does not fit goes on below its text, behind the mark", () => {
   expect(wrapped("  ✗ denied: send_file by a policy that says why", 24)).toEqual([
     "  ✗ denied: send_file by",
     "    a policy that says",
@@ -17,14 +17,14 @@ test("V8 what does not fit goes on below its text, behind the mark", () => {
   expect(wrapped("", 40)).toEqual([""]);
 });
 
-test("V8 a word longer than the line is cut at the edge, and nothing of it is lost", () => {
+test("a word longer than the line is cut at the edge, and nothing of it is lost", () => {
   const word = "x".repeat(70);
   const lines = wrapped(`  ${word}`, 30);
   expect(lines.map((line) => line.length)).toEqual([30, 30, 16]);
   expect(lines.join("").replaceAll(" ", "")).toBe(word);
 });
 
-test("V8 colours take no room and are all kept", () => {
+test("colours take no room and are all kept", () => {
   const text = `  ${coloured("bad", "✗")} ${coloured("bad", "denied: one two three four five six seven eight nine ten")}`;
   const lines = wrapped(text, 30);
   expect(lines.every((line) => width(bare(line)) <= 30)).toBe(true);

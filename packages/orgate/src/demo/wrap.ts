@@ -1,7 +1,7 @@
 /**
  * Lines that fit a terminal.
  *
- * V8 a line that is too long for the terminal goes on below its own text; colours take no room, and nothing is lost but blanks at the fold.
+ * A line that is too long for the terminal goes on below its own text; colours take no room, and nothing is lost but blanks at the fold.
  */
 import { width } from "../terminal/visible.ts";
 

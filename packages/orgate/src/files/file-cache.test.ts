@@ -19,14 +19,14 @@ function kept(digest = "d", json = '{"a":"ä\\n"}'): void {
 }
 const file = (): string => join(home, "cache", readdirSync(join(home, "cache"))[0] ?? "");
 
-test("R18 what was kept is found as it was, by the same code and for the same project alone", () => {
+test("R-9 what was kept is found as it was, by the same code and for the same project alone", () => {
   kept();
   kept("e", "[]");
   expect([open().find("d"), open().find("e"), open().find("f")]).toEqual(['{"a":"ä\\n"}', "[]", null]);
   expect([open("/q").find("d"), open("/p", "2").find("d")]).toEqual([null, null]);
 });
 
-test("R18 a file with one changed byte, one line less, or no end is not used, and is made anew", () => {
+test("R-9 a file with one changed byte, one line less, or no end is not used, and is made anew", () => {
   for (const harm of [
     (text: string) => text.replace("ä", "å"),
     (text: string) => text.slice(0, text.indexOf("\n") + 1),
@@ -45,7 +45,7 @@ test("R18 a file with one changed byte, one line less, or no end is not used, an
   }
 });
 
-test.skipIf(process.getuid === undefined)("R18 where others may write, nothing is read and nothing is kept", () => {
+test.skipIf(process.getuid === undefined)("R-9 where others may write, nothing is read and nothing is kept", () => {
   kept();
   for (const place of [home, join(home, "cache"), file()]) {
     chmodSync(place, 0o777);
@@ -60,7 +60,7 @@ test.skipIf(process.getuid === undefined)("R18 where others may write, nothing i
   expect(existsSync(before)).toBe(false);
 });
 
-test("R18 no folder is made for a person who has none, and a disk that takes no file costs time alone", () => {
+test("R-9 no folder is made for a person who has none, and a disk that takes no file costs time alone", () => {
   rmSync(home, { recursive: true });
   kept();
   expect(existsSync(home)).toBe(false);

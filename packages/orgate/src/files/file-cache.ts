@@ -2,7 +2,7 @@
  * What was once made of a project's files, in `$ORGATE_HOME/cache`: one file for each project, a line for each thing, under the digest of all that it was made from.
  * What lies in it is used as it stands, so it lies where compiled code does (decision 0049): in a person's own folder, and only where nobody else may write to it.
  *
- * R18 a cache and never the truth: what is damaged, of other code or of another project, or lies where others may write, is not used, and made anew.
+ * R-9 a cache and never the truth: what is damaged, of other code or of another project, or lies where others may write, is not used, and made anew.
  */
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

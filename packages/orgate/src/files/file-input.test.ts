@@ -33,7 +33,7 @@ describe("a file of this machine", () => {
     ["notes.md", "# hello", "text", "text/markdown"],
     ["data.json", '{"ä":1}', "text", "text/plain"],
     ["Makefile", "all:\n", "text", "text/plain"],
-  ])("M92 %s is what its bytes say", (name, bytes, kind, mediaType) => {
+  ])("M-21 %s is what its bytes say", (name, bytes, kind, mediaType) => {
     const read = fileAt(file(name, bytes));
     expect(read).toMatchObject({ kind, mediaType, name });
     expect(read.kind === "text" ? read.text : Buffer.from(read.base64, "base64")).toEqual(bytes);
@@ -47,11 +47,11 @@ describe("a file of this machine", () => {
     ["zero.txt", "a\0b", "it is no image, no PDF, and not UTF-8 text"],
     ["nothing.txt", "", "it is empty"],
     ["huge.png", Buffer.alloc(MAX_FILE_BYTES + 1), `is larger than ${MAX_FILE_BYTES} bytes`],
-  ])("M92 %s is refused, with what is wrong", (name, bytes, detail) => {
+  ])("M-21 %s is refused, with what is wrong", (name, bytes, detail) => {
     expect(faultOf(() => fileAt(file(name, bytes)))).toMatchObject({ kind: "file-refused", name, detail });
   });
 
-  test("M92 one that is not there, and a folder, are refused", () => {
+  test("M-21 one that is not there, and a folder, are refused", () => {
     expect(faultOf(() => fileAt(join(folder, "absent.png")))).toMatchObject({ name: "absent.png", detail: "there is no such file" });
     mkdirSync(join(folder, "sub"));
     expect(faultOf(() => fileAt(join(folder, "sub")))).toMatchObject({ name: "sub", detail: "is a folder" });
@@ -59,7 +59,7 @@ describe("a file of this machine", () => {
 });
 
 describe("what a caller hands over", () => {
-  test("M91 bytes, base64 and text become the same file, whichever it was", () => {
+  test("M-21 bytes, base64 and text become the same file, whichever it was", () => {
     const base64 = PNG.toString("base64");
     const inside = new Uint8Array([0, ...PNG, 0]).subarray(1, PNG.length + 1); // a view of other bytes
     const image = { kind: "image", mediaType: "image/png", name: null, base64 };
@@ -86,11 +86,11 @@ describe("what a caller hands over", () => {
     ],
     ["another type", [{ mediaType: "video/mp4", bytes: PNG }], "its media type is `video/mp4`"],
     ["no type", [{ bytes: PNG }], "it has no media type"],
-  ])("M91 %s is refused", (_, given, detail) => {
+  ])("M-21 %s is refused", (_, given, detail) => {
     expect(faultOf(() => toAttachments(given as readonly FileInput[]))).toMatchObject({ kind: "file-refused", detail });
   });
 
-  test("M90 a history with files is told by its message where one is wrong", () => {
+  test("M-21 a history with files is told by its message where one is wrong", () => {
     const said = (mediaType: string): readonly SaidInput[] => [
       { role: "user", text: "hi" },
       { role: "assistant", text: "ho" },

@@ -1,7 +1,7 @@
 /**
- * Files that a caller hands over, or names, made into parts of a message. Bytes become text here; what they may be is `core`'s to say (M91).
+ * Files that a caller hands over, or names, made into parts of a message. Bytes become text here; what they may be is `core`'s to say (M-21).
  *
- * M92 a file that is named by its path has the media type that its bytes say; one whose name says otherwise is refused, and what is neither an image,
+ * M-21 a file that is named by its path has the media type that its bytes say; one whose name says otherwise is refused, and what is neither an image,
  *     a PDF nor UTF-8 text is refused with what is accepted.
  */
 

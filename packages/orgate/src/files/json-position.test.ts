@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findJsonPosition } from "./json-position.ts";
 
-test("G30 a value in a text is found by its path, as deep as the path leads", () => {
+test("G-9 a value in a text is found by its path, as deep as the path leads", () => {
   const text = '[ { "a\\"": [1, {"b": "x,}]"}], "c" : null } , 2]';
   const at = (...path: readonly PropertyKey[]) => text.slice(findJsonPosition(text, path)).slice(0, 5);
   expect(at()).toBe(text.slice(0, 5));

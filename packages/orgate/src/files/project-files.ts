@@ -2,8 +2,7 @@
  * The files of a project, for tools. A path is made into the one that it leads to before anything is decided; what is then opened is exactly
  * that, step by step and through no link, so that a path that is exchanged meanwhile leads nowhere.
  *
- * T121 nothing outside of the project's folder is read or written, by whatever name, and no protected place.
- * T122 a file is replaced whole or not at all, and not when somebody else has changed it meanwhile.
+ * T-12 nothing outside of the project's folder is read or written, by whatever name, and no protected place.
  */
 import { randomBytes } from "node:crypto";
 import {

@@ -34,9 +34,9 @@ test.each([
   ["keys/gone.txt", "is not there"],
   ["keys/dangling.txt", "is not there"],
   ["..", "lies outside the project"],
-])("T406 as a file, %s %s", (path, answer) => expect(said(path)).toBe(answer));
+])("T-15 as a file, %s %s", (path, answer) => expect(said(path)).toBe(answer));
 
-test("T406 a file that this process cannot read is refused, and one that it can is not", () => {
+test("T-15 a file that this process cannot read is refused, and one that it can is not", () => {
   let isRead = true;
   try {
     readFileSync(join(root, "keys", "closed.txt")); // whoever runs as root reads it

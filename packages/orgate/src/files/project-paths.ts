@@ -1,7 +1,7 @@
 /**
  * Where paths of arguments lead. Links are followed; what counts is where a path ends, and that is what is passed on, never the text that was given.
  *
- * T54 it stays below the project's folder, and out of what holds keys: `.orgate`, the journal's folder, `.env`.
+ * T-18 it stays below the project's folder, and out of what holds keys: `.orgate`, the journal's folder, `.env`.
  */
 import { accessSync, constants, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, relative, sep } from "node:path";

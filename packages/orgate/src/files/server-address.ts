@@ -1,7 +1,7 @@
 /**
  * Where this project's server runs: `orgate up` writes it beside the journal, and commands that print an address read it.
  *
- * W706 a file that a dead process left behind counts for nothing.
+ * W-34 a file that a dead process left behind counts for nothing.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -15,7 +15,7 @@ const TRIED = [".js", ".json", ".node"];
 const MAX_BYTES = 4 * 1_048_576;
 
 /**
- * Import, export … from, import(), require(), workers, and addresses of other code (T541: what they are for, a worker or a program, is told elsewhere), with
+ * Import, export … from, import(), require(), workers, and addresses of other code (T-11: what they are for, a worker or a program, is told elsewhere), with
  * their text as a constant.
  */
 const SPECIFIER =
@@ -56,7 +56,7 @@ export function importedFiles(entries: readonly string[], root: string): readonl
       const key = `${required} ${text} ${dirname(real)}`; // modules of one folder import the same packages
       return !followed.has(key) && followed.add(key);
     });
-    // the beginning of a computed name (`"file://" + path`) may lead to a folder that holds the project: that is no place of it, and nothing is loaded by it (T542)
+    // the beginning of a computed name (`"file://" + path`) may lead to a folder that holds the project: that is no place of it, and nothing is loaded by it (T-11)
     for (const target of fresh.flatMap((specifier) => targetsOf(specifier, real)).filter((one) => !isBelow(root, one))) {
       const leads = realPath(target);
       for (const place of leads === null ? [target] : [target, leads]) places.add(place);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { importModule } from "./modules.ts";
 
-test("A708 a module that awaits forever is named, with what is wrong with it", async () => {
+test("A-2 a module that awaits forever is named, with what is wrong with it", async () => {
   const root = mkdtempSync(join(tmpdir(), "orgate-modules-"));
   try {
     mkdirSync(join(root, "agents"));

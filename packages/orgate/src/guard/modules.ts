@@ -1,7 +1,6 @@
 /**
  * Modules and files of a project.
- *
- * A5 Only files that lie below the project's folder are loaded, links resolved.
+ * Rule: A-2.
  */
 import { existsSync, globSync, realpathSync, statSync } from "node:fs";
 import { type ResolveHookSync, registerHooks } from "node:module";
@@ -72,7 +71,7 @@ const globbed = (root: string, pattern: string): readonly string[] =>
 /** What a project's modules may import without having installed it: this package itself, and the schema library its documentation uses. */
 const OWN = new Set(["orgate", "orgate/server", "@orgate/core", "zod"]);
 
-/** A24 a project's own copy comes first; where there is none, the one that runs is used. */
+/** A-2 a project's own copy comes first; where there is none, the one that runs is used. */
 const withOwnPackages: ResolveHookSync = (specifier, context, next) => {
   try {
     return next(specifier, context);
@@ -85,7 +84,7 @@ const withOwnPackages: ResolveHookSync = (specifier, context, next) => {
 const guardedRoots = new Map<string, readonly string[]>();
 
 /**
- * T441 a file of the project is loaded only from a protected place, whoever imports it and whenever: what tools can write is never run in
+ * T-11 a file of the project is loaded only from a protected place, whoever imports it and whenever: what tools can write is never run in
  * this process. Imports that are followed are protected; this refuses the others.
  */
 const fromProtectedPlaces: ResolveHookSync = (specifier, context, next) => {
@@ -125,7 +124,7 @@ export async function importModule(file: string, root: string, withinMs = LOAD_M
   }
 }
 
-/** A708 a module that awaits forever is named: without a timer Node would leave with a warning about somebody else's line. */
+/** A-2 a module that awaits forever is named: without a timer Node would leave with a warning about somebody else's line. */
 async function loadedInTime(loading: Promise<object>, withinMs: number): Promise<object> {
   const late = Promise.withResolvers<never>();
   const slow = new Error(`it has not loaded within ${withinMs / 1000} s: an \`await\` in it does not end`);

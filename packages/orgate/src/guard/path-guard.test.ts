@@ -39,7 +39,7 @@ function inProject(work: (root: string) => Promise<void> | void): () => Promise<
 }
 
 test.each(ATTACKS.map((attack) => [attack.name, attack] as const))(
-  "T30 %s is judged protected before anything is opened",
+  "T-10 %s is judged protected before anything is opened",
   (_, { path, prepare }) =>
     inProject((root) => {
       mkdirSync(join(root, "policies/cli"));
@@ -54,7 +54,7 @@ test.each(ATTACKS.map((attack) => [attack.name, attack] as const))(
 );
 
 test(
-  "T30 what lies elsewhere is protected when it is named; the reason says what it is",
+  "T-10 what lies elsewhere is protected when it is named; the reason says what it is",
   inProject((root) => {
     const guard = pathGuard({ root, also: ["bots/clerk.ts", join(root, "records")] });
     expect(guard.judge("bots/clerk.ts")).toEqual({ kind: "protected", what: "bots/clerk.ts" });
@@ -77,7 +77,7 @@ for (;;) {
 }`;
 
 test(
-  "T31 a path that another process exchanges meanwhile never leads to a policy, and nothing is left behind",
+  "T-10 a path that another process exchanges meanwhile never leads to a policy, and nothing is left behind",
   inProject(async (root) => {
     const guard = pathGuard({ root, also: [] });
     mkdirSync(join(root, "src/out"));
@@ -101,7 +101,7 @@ test(
 );
 
 test(
-  "T30 T32 a file is replaced, appended to, renamed and removed where it is free, and only there",
+  "T-10 a file is replaced, appended to, renamed and removed where it is free, and only there",
   inProject((root) => {
     const guard = pathGuard({ root, also: [] });
     guard.makeFolder("src/a/b");
@@ -120,7 +120,7 @@ test(
 );
 
 test(
-  "T30 under a policy that permits everything, an agent's own file tool cannot edit a policy",
+  "T-10 under a policy that permits everything, an agent's own file tool cannot edit a policy",
   inProject(async (root) => {
     const guard = pathGuard({ root, also: [] });
     const writeFile = defineTool({
@@ -174,7 +174,7 @@ test(
 );
 
 test(
-  "T175 a survey says of every path what a look of its own says, and looks at what is protected once for all of them",
+  "a survey says of every path what a look of its own says, and looks at what is protected once for all of them",
   inProject((root) => {
     const guard = pathGuard({ root, also: ["elsewhere/journal"] });
     mkdirSync(join(root, "elsewhere/journal"), { recursive: true });

@@ -183,7 +183,7 @@ function orgate(...args: readonly string[]): Ran {
 }
 const LOADED = ["again", "beside", "direct", "inner", "lazy", "mapped", "second", "self"];
 
-test("T440 nothing that a run loads, runs, or would prefer to load is written by a file tool, and the next run is what it was", async () => {
+test("T-11 nothing that a run loads, runs, or would prefer to load is written by a file tool, and the next run is what it was", async () => {
   const first = orgate("run", "clerk", "--input", "hello");
   expect(first.said).toContain("hello");
   expect(first.hits.toSorted()).toEqual(LOADED);
@@ -196,7 +196,7 @@ test("T440 nothing that a run loads, runs, or would prefer to load is written by
   expect([second.said.includes("hello"), second.hits.toSorted()]).toEqual([true, LOADED]);
 });
 
-test("T440 other names of what is loaded lead nowhere either: hard links, links, and folders above it that are moved", async () => {
+test("T-11 other names of what is loaded lead nowhere either: hard links, links, and folders above it that are moved", async () => {
   linkSync(join(root, "src/direct.ts"), join(root, "free/same.ts"));
   symlinkSync("../src", join(root, "free/way"));
   for (const path of ["free/same.ts", "free/way/direct.ts", "free/way/absent.ts"])
@@ -207,7 +207,7 @@ test("T440 other names of what is loaded lead nowhere either: hard links, links,
   expect(() => guard.rename("free/note.txt", "src/absent.ts")).toThrow(/protected/);
 });
 
-test("T441 a file of the project that is not protected is not loaded: imports with computed names are refused, with what to do", () => {
+test("T-11 a file of the project that is not protected is not loaded: imports with computed names are refused, with what to do", () => {
   put("src/hidden.ts", module("hidden"));
   put("agents/sly.ts", 'import "orgate";\nconst name = ["..", "src", "hidden.ts"].join("/");\nawait import(name);\n');
   const { code, said, hits } = orgate("run", "clerk", "--input", "hello");
@@ -217,7 +217,7 @@ test("T441 a file of the project that is not protected is not loaded: imports wi
   expect(hits).not.toContain("hidden");
 });
 
-test("T441 nor is one that a module imports late, after a tool could have written it", () => {
+test("T-11 nor is one that a module imports late, after a tool could have written it", () => {
   put("src/hidden.ts", module("hidden"));
   put(
     "agents/clerk.ts",
@@ -231,7 +231,7 @@ setImmediate(() => import(["..", "src", "hidden.ts"].join("/")).catch((error) =>
   expect(hits).toEqual([]);
 });
 
-test("T541 a worker that a module starts by an address in a variable is protected with what it imports", async () => {
+test("T-11 a worker that a module starts by an address in a variable is protected with what it imports", async () => {
   put("src/work.mjs", module("work", 'import "./part.mjs";\n'));
   put("src/part.mjs", module("part"));
   put(
@@ -250,7 +250,7 @@ export const late = defineAgent({ name: "late", instructions: page.href, model: 
   expect(await writeFile("src/page.html", "x")).toBe("written"); // no code
 });
 
-test("T542 the beginning of a computed name protects no folder that holds the project, and lets nothing be loaded", async () => {
+test("T-11 the beginning of a computed name protects no folder that holds the project, and lets nothing be loaded", async () => {
   put("src/hidden.ts", module("hidden"));
   put("agents/sly.ts", 'import "orgate";\nawait import("file://" + import.meta.dirname.replace("agents", "src") + "/hidden.ts");\n');
   const { said, hits } = orgate("run", "clerk", "--input", "hello");
@@ -259,14 +259,14 @@ test("T542 the beginning of a computed name protects no folder that holds the pr
   expect([await writeFile("free/x.txt", "x"), await writeFile("src/direct.ts", "x")]).toEqual(["written", "refused"]);
 });
 
-test("T442 a pattern that looks into every folder leaves nothing for tools to write", async () => {
+test("T-11 a pattern that looks into every folder leaves nothing for tools to write", async () => {
   put("orgate.toml", '[project]\nname = "shop"\nagents = ["**/*.agent.ts"]\n');
   expect(await writeFile("free/x.agent.ts", "x")).toBe("refused");
   put("orgate.toml", '[project]\nname = "shop"\nagents = ["bots/*/main.ts"]\n');
   expect([await writeFile("bots/a/main.ts", "x"), await writeFile("free/x.agent.ts", "x")]).toEqual(["refused", "written"]);
 });
 
-test("T443 a program in a sandbox with the project granted for writing changes nothing of what is loaded", {
+test("T-27 a program in a sandbox with the project granted for writing changes nothing of what is loaded", {
   tags: ["sandbox"],
 }, async () => {
   renameSync(join(root, "free"), join(root, "open"));

@@ -2,7 +2,7 @@
  * What is protected in a project: what decides, what Orgate loads, what is run, and what says where those lie. Tools do not write there
  * (`guard/path-guard.ts`), and Orgate loads code of the project from nowhere else (`modules.ts`): both ask here.
  *
- * T440 what is imported is protected, followed as Node resolves it, with the places that Node would prefer.
+ * T-11 what is imported is protected, followed as Node resolves it, with the places that Node would prefer.
  */
 import { globSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -128,7 +128,9 @@ export function listFilesUnder(place: string): readonly string[] {
 const patternsIn = fromText((text): readonly string[] => {
   const toml = readToml(text);
   const read = toml.kind === "toml" ? toConfig(toml.value, "/", "orgate.toml") : null;
-  return read?.kind === "config" ? [...read.config.agents, ...read.config.tools] : []; // of a bad one nothing is loaded
+  return read?.kind === "config"
+    ? [...read.config.agents, ...read.config.tools, ...(read.config.ports === null ? [] : [read.config.ports])]
+    : []; // of a bad one nothing is loaded
 });
 const patternsOf = (root: string): readonly string[] => patternsIn(join(root, "orgate.toml")) ?? [];
 

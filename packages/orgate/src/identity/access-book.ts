@@ -1,8 +1,8 @@
 /**
  * Keys and sign-ins that stand for people: given, revoked and used up in the journal, so that every process knows them and everybody can see who gave what.
  *
- * W101 which keys and sign-ins there are is in the journal: for whom, by whom, limited to what, until when; the secret itself is told once and kept nowhere.
- * W103 a sign-in link is good once, also when two use it at the same time or the process dies in between: it is used up in the transaction that gives the sign-in.
+ * W-11 a sign-in link is good once, also when two use it at the same time or the process dies in between: it is used up in the transaction that gives the sign-in.
+ * Rule: W-10.
  */
 import {
   ACCESS,

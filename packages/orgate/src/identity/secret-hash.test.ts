@@ -9,7 +9,7 @@ function scryptOf(secret: string): string {
   return `scrypt$15$8$1$${salt.toString("base64url")}$${hash.toString("base64url")}`;
 }
 
-test("W102 W440 a secret fits its own hash alone, at once, and the same secret is hashed differently each time", async () => {
+test("W-10 a secret fits its own hash alone, at once, and the same secret is hashed differently each time", async () => {
   const secret = newSecret();
   const [one, two] = await Promise.all([hashSecret(secret), hashSecret(secret)]);
   expect(secret).toMatch(/^[\w-]{43}$/);
@@ -21,14 +21,14 @@ test("W102 W440 a secret fits its own hash alone, at once, and the same secret i
   expect(matchesSecret(secret, UNMATCHABLE_HASH)).toBe(false);
 });
 
-test("W102 W440 a hash of an earlier version still counts, and takes its time", async () => {
+test("W-10 a hash of an earlier version still counts, and takes its time", async () => {
   const secret = newSecret();
   const kept = scryptOf(secret);
   expect(matchesSecret(secret, kept)).toBe(null);
   expect([await matchesSlowHash(secret, kept), await matchesSlowHash(newSecret(), kept)]).toEqual([true, false]);
 });
 
-test("W102 what is kept in any other form, or was made weaker, fits nothing", async () => {
+test("W-10 what is kept in any other form, or was made weaker, fits nothing", async () => {
   const secret = newSecret();
   const kept = await hashSecret(secret);
   const slow = scryptOf(secret);

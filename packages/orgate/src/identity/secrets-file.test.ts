@@ -19,7 +19,7 @@ function folder(): string {
 
 const PASS = "correct horse battery";
 
-test("T60 what was saved opens with its passphrase, and with no other; the file tells neither names nor values", async () => {
+test("T-22 what was saved opens with its passphrase, and with no other; the file tells neither names nor values", async () => {
   const directory = folder();
   const store = secretStore(directory);
   expect([store.isThere(), (await store.open(PASS)).size]).toEqual([false, 0]);
@@ -34,7 +34,7 @@ test("T60 what was saved opens with its passphrase, and with no other; the file 
   expect(statSync(store.file).mode & 0o777).toBe(0o600);
 });
 
-test("T60 what was changed in it, or made weaker, does not open", async () => {
+test("T-22 what was changed in it, or made weaker, does not open", async () => {
   const store = secretStore(folder());
   await store.change(PASS, () => new Map([["a", "canary"]]));
   const whole = JSON.parse(readFileSync(store.file, "utf8")) as {
@@ -61,7 +61,7 @@ test("T60 what was changed in it, or made weaker, does not open", async () => {
   }
 });
 
-test("T60 the passphrase is a variable, a key file of one's own, or asked of a person; a short one is refused", async () => {
+test("T-22 the passphrase is a variable, a key file of one's own, or asked of a person; a short one is refused", async () => {
   const file = join(folder(), "key");
   writeFileSync(file, `${PASS}\n`, { mode: 0o600 });
   const ask = async () => "from a person";
@@ -78,7 +78,7 @@ test("T60 the passphrase is a variable, a key file of one's own, or asked of a p
   });
 });
 
-test("T60 the environment comes first, and without need of the store nobody is asked", async () => {
+test("T-22 the environment comes first, and without need of the store nobody is asked", async () => {
   const store = secretStore(folder());
   await store.change(
     PASS,
@@ -106,7 +106,7 @@ test("T60 the environment comes first, and without need of the store nobody is a
   });
 });
 
-test("T60 two who change it at once lose nothing, and a draft that a kill left behind is in nobody's way", async () => {
+test("T-22 two who change it at once lose nothing, and a draft that a kill left behind is in nobody's way", async () => {
   const directory = folder();
   const change = (name: string) => secretStore(directory).change(PASS, (secrets) => new Map([...secrets, [name, "canary"]]));
   writeFileSync(join(directory, "secrets.json.draft"), "half a fi");

@@ -2,7 +2,7 @@
  * Secrets of a project, in one encrypted file. The key is made from a passphrase by scrypt (128 MiB, so that guessing is dear) and never kept;
  * names and values are sealed together, so the file tells neither.
  *
- * T60 a store opens with its own passphrase only; what was changed in it, or made weaker, does not open; it is replaced whole, by rename. Two who
+ * T-22 a store opens with its own passphrase only; what was changed in it, or made weaker, does not open; it is replaced whole, by rename. Two who
  *     change it at once take turns: the lock is SQLite's on a file of its own, so a killed process frees it.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Vectors, by the extension sqlite-vec: loaded when the first one is needed, and not before. N22 one model and one length: whatever is of another is told,
+ * Vectors, by the extension sqlite-vec: loaded when the first one is needed, and not before. N-3 one model and one length: whatever is of another is told,
  * and the words alone are searched. Each realm is a partition of its own.
  */
 

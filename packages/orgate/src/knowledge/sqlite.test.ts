@@ -38,7 +38,7 @@ const onDisk = (directory: string): string =>
     .map((file) => readFileSync(join(directory, file), "latin1"))
     .join("\n");
 
-test("N21 a forgotten canary is nowhere in the files: tables, index, vectors, write-ahead log", () => {
+test("N-12 a forgotten canary is nowhere in the files: tables, index, vectors, write-ahead log", () => {
   const directory = folder();
   const store = openKnowledge(directory);
   const canary = "zqxcanary7";
@@ -59,7 +59,7 @@ test("N21 a forgotten canary is nowhere in the files: tables, index, vectors, wr
   rmSync(directory, { recursive: true });
 });
 
-test("N15 a working memory that was replaced is gone from the files too", () => {
+test("N-10 a working memory that was replaced is gone from the files too", () => {
   const directory = folder();
   const store = openKnowledge(directory);
   store.put(item({ kind: "working", key: "last", text: "zqxfirstwords" }, { created: millis(1) }));
@@ -69,7 +69,7 @@ test("N15 a working memory that was replaced is gone from the files too", () => 
   rmSync(directory, { recursive: true });
 });
 
-test("N20 for any mix of agents and scopes, everybody gets their own, the project's and what is shared, as wide as they may look", () => {
+test("N-11 for any mix of agents and scopes, everybody gets their own, the project's and what is shared, as wide as they may look", () => {
   const agents = ["alice", "bob", "1", "1q", "", "alice'--", "エージェント"];
   fc.assert(
     fc.property(
@@ -114,7 +114,7 @@ test("N20 for any mix of agents and scopes, everybody gets their own, the projec
   );
 });
 
-test("N23 several processes use one store at once: what one writes the others find, and they wait for each other", () => {
+test("N-15 several processes use one store at once: what one writes the others find, and they wait for each other", () => {
   const directory = folder();
   const [a, b] = [openKnowledge(directory), openKnowledge(directory)];
   for (let i = 0; i < 20; i += 1) (i % 2 === 0 ? a : b).put(factOf(`subject${i}`, "is", "shared words"));
@@ -130,7 +130,7 @@ test("N23 several processes use one store at once: what one writes the others fi
   rmSync(directory, { recursive: true });
 });
 
-test("Q2 N24 nothing is looked up by a scan of the items", () => {
+test("Q-2 N-15 nothing is looked up by a scan of the items", () => {
   const directory = folder();
   openKnowledge(directory).close();
   const db = new DatabaseSync(join(directory, "knowledge.db"));
@@ -148,7 +148,7 @@ test("Q2 N24 nothing is looked up by a scan of the items", () => {
   rmSync(directory, { recursive: true });
 });
 
-test("N82 no more rows are ranked than 600: of a word that more have, the newest that fit are taken, in the order of the index", () => {
+test("N-3 no more rows are ranked than 600: of a word that more have, the newest that fit are taken, in the order of the index", () => {
   const directory = folder();
   const store = openKnowledge(directory);
   const put = (i: number, more: Partial<KnowledgeItem> = {}) =>

@@ -1,6 +1,6 @@
 /**
  * Knowledge in SQLite, beside the journal: FTS5 for words, sqlite-vec for meaning, one file that several processes use at once (WAL, and a wait for whoever writes).
- * N21 what is forgotten is overwritten where it lay: in tables (`secure_delete`), in the index, in vectors, and the write-ahead log is cut.
+ * N-12 what is forgotten is overwritten where it lay: in tables (`secure_delete`), in the index, in vectors, and the write-ahead log is cut.
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";

@@ -1,10 +1,10 @@
 /**
  * OAuth of MCP servers: a person signs in once, or Orgate has credentials of its own.
  *
- * T146 Nobody is sent to a sign-in by a run: without tokens a server that wants them is refused, with what to do. Tokens lie in the person's
+ * T-37 Nobody is sent to a sign-in by a run: without tokens a server that wants them is refused, with what to do. Tokens lie in the person's
  *      own folder, readable by them alone, by server and address: another address under the same name gets none of them. `state` is checked.
- * T429 A sign-in begins with the newest revision of the protocol, then the earlier one: a server may speak either alone.
- * T177 Credentials of an entry go to the issuer that the entry names, and to nobody else: the server does not say who gets them.
+ * T-37 A sign-in begins with the newest revision of the protocol, then the earlier one: a server may speak either alone.
+ * T-36 Credentials of an entry go to the issuer that the entry names, and to nobody else: the server does not say who gets them.
  */
 
 import { createHash, randomBytes } from "node:crypto";

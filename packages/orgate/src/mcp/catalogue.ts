@@ -1,11 +1,10 @@
 /**
  * What an MCP server offers, as data: read, bounded, named, compared. Pure.
  *
- * T135 A catalogue is pinned: what was accepted is what is offered to the model, word for word; anything new, changed or gone is a
- *      difference, shown and refused until it is accepted (rule 6).
- * T136 A description is a stranger's: hidden characters are escaped, hidden markup is taken out, and it is cut to a length; where it cannot be
+ * T-34 A description is a stranger's: hidden characters are escaped, hidden markup is taken out, and it is cut to a length; where it cannot be
  *      made harmless (in names, in fixed values) its tool is refused. No policy sees a word of it (rule 7).
- * T137 A tool is `SERVER__NAME` within the rule for names; two that would have one name are both refused.
+ * T-32 A tool is `SERVER__NAME` within the rule for names; two that would have one name are both refused.
+ * Rule: T-33.
  */
 import { canonical, type Digest, digestOf, escapeHidden, escapeHiddenLines, type Hash, type Json, type JsonObject } from "@orgate/core";
 import * as z from "zod";
@@ -130,7 +129,7 @@ const TAG = /<[a-z][^>]*>/gi;
 const HIDING = /\b(?:hidden|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0)/i;
 const LEFT_OUT = "[hidden markup left out]";
 
-/** What a person would not see is taken out or shown. Cut first: however long a server's words are, to read them takes no longer (T139). */
+/** What a person would not see is taken out or shown. Cut first: however long a server's words are, to read them takes no longer (T-34). */
 export function cleanText(text: string, limit: number): string {
   const shown = shortened(text, limit * 2)
     .replaceAll(MARKUP, LEFT_OUT)

@@ -1,11 +1,11 @@
 /**
  * One connection to one MCP server, over the official client, which is loaded with the first of them.
  *
- * T138 A server asks for nothing: requests of its own (a model's words, a person's answer) are refused; it is told the project's folder only
+ * T-35 A server asks for nothing: requests of its own (a model's words, a person's answer) are refused; it is told the project's folder only
  *      where its entry says so.
- * T428 A call that a server answers with questions of its own (revision 2026-07-28) goes on with them declined and its state unchanged, a
+ * T-35 A call that a server answers with questions of its own (revision 2026-07-28) goes on with them declined and its state unchanged, a
  *      bounded number of times; a question that cannot be declined ends the call as failed.
- * T139 Nothing that a server sends is larger than a limit: a message beyond it ends the connection.
+ * T-34 Nothing that a server sends is larger than a limit: a message beyond it ends the connection.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";

@@ -15,7 +15,7 @@ const used = (entry: JsonObject) => {
   return found.server;
 };
 
-test("T133 entries of other hosts are read as they are: stdio, http, and settings that mean nothing here are named", () => {
+test("T-35 entries of other hosts are read as they are: stdio, http, and settings that mean nothing here are named", () => {
   expect(read({ command: "npx", args: ["-y", "x"], env: { A: "1" }, type: "stdio", autoApprove: ["all"] })).toMatchObject({
     kind: "usable",
     ignored: ["autoApprove"],
@@ -33,7 +33,7 @@ test("T133 entries of other hosts are read as they are: stdio, http, and setting
   });
 });
 
-test("T133 an entry that cannot be used says why", () => {
+test("T-35 an entry that cannot be used says why", () => {
   const wrong: readonly (readonly [Json, string])[] = [
     ["x", "no object"],
     [{}, "neither `command` nor `url`"],
@@ -59,7 +59,7 @@ test("T133 an entry that cannot be used says why", () => {
   expect(read({ url: "http://127.0.0.1:1/mcp" })).toMatchObject({ kind: "usable" });
 });
 
-test("T133 a project does not take a name of the person's own; a file that cannot be read is named, and the other is used", () => {
+test("T-35 a project does not take a name of the person's own; a file that cannot be read is named, and the other is used", () => {
   const [root, home] = [join(folder, "p"), join(folder, "h")];
   for (const at of [root, home]) mkdirSync(at);
   const place = { root, home };
@@ -78,7 +78,7 @@ test("T133 a project does not take a name of the person's own; a file that canno
   });
 });
 
-test("T134 variables come from the environment when the server is started; those without a value and a default stop it", () => {
+test("T-36 variables come from the environment when the server is started; those without a value and a default stop it", () => {
   const server = used({ command: "${BIN:-node}", args: ["${A}", "$B", "${C:-}"], env: { K: "${A}-${HOME}" }, cwd: "${HOME}" });
   expect(listVariables(server.transport)).toEqual(["BIN", "A", "C", "HOME"]);
   const launch = resolveLaunch(server, { A: "secret-value", HOME: "/srv/ann" });
@@ -90,7 +90,7 @@ test("T134 variables come from the environment when the server is started; those
   expect(resolveLaunch(server, { HOME: "/srv/ann" })).toBe("`A` is not set in the environment");
 });
 
-test("T134 headers, keys written into an entry and the parts of a bearer are hidden too", () => {
+test("T-36 headers, keys written into an entry and the parts of a bearer are hidden too", () => {
   const http = resolveLaunch(used({ url: "https://a.test/${PART}", headers: { Authorization: "Bearer abcdef123" } }), { PART: "p" });
   if (typeof http === "string") throw new Error(http);
   expect(http.hide("sent Bearer abcdef123, or abcdef123")).toBe("sent [Authorization], or [Authorization]");

@@ -1,9 +1,9 @@
 /**
  * Which MCP servers there are: the person's own file, and the project's `.mcp.json`.
  *
- * T133 `mcpServers` as other hosts write it, over stdio or streamable HTTP; what Orgate adds stands under `orgate`. An entry that cannot be
+ * T-35 `mcpServers` as other hosts write it, over stdio or streamable HTTP; what Orgate adds stands under `orgate`. An entry that cannot be
  *      used is named with the reason, and takes none of the others with it.
- * T134 `${VAR}` and `${VAR:-default}` come from the environment when the server is started, and never before; what they held is in no error,
+ * T-36 `${VAR}` and `${VAR:-default}` come from the environment when the server is started, and never before; what they held is in no error,
  *      note, result or entry of the journal.
  */
 

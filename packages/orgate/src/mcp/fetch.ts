@@ -1,7 +1,7 @@
 /**
  * The network of MCP servers, within bounds.
  *
- * T176 The address of an entry is the person's own word, and is reached as it stands. Every other address is a word of the server's (where one
+ * T-37 The address of an entry is the person's own word, and is reached as it stands. Every other address is a word of the server's (where one
  *      signs in, where tokens are had): it is reached as an HTTP tool would reach it, by the addresses that were checked, with every redirect
  *      checked again, and inside the own network only where the entry names it.
  */
@@ -66,7 +66,7 @@ const isLoopback = (host: string): boolean => host === "localhost" || host === "
 /** The most that one message may hold, over a pipe or over HTTP. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
-/** T139 counted from one blank line to the next, which ends an event: a stream may last as long as it likes. */
+/** T-34 counted from one blank line to the next, which ends an event: a stream may last as long as it likes. */
 export const boundedFetch = async (input: string | URL, init?: RequestInit): Promise<Response> => {
   const response = await fetch(input, init);
   if (response.body === null) return response;

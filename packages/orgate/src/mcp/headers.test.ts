@@ -24,7 +24,7 @@ const marked = (header: unknown, more: JsonObject = { type: "string" }): JsonObj
 const taking = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: "object", properties, ...more });
 
 describe("marks", () => {
-  test("T426 marks are found at arguments of any depth, and nowhere else", () => {
+  test("T-38 marks are found at arguments of any depth, and nowhere else", () => {
     const schema = taking({
       region: marked("Region"),
       at: taking({ zone: marked("Zone", { type: "integer" }) }),
@@ -54,11 +54,11 @@ describe("marks", () => {
     ["further arguments", taking({}, { additionalProperties: marked("A") }), "where no argument"],
     ["arguments by a pattern", taking({}, { patternProperties: { "^x": marked("A") } }), "where no argument"],
     ["the arguments as a whole", marked("A", { type: "object" }), "where no argument"],
-  ])("T427 %s: the tool is refused with the reason", (_, schema, reason) => {
+  ])("T-38 %s: the tool is refused with the reason", (_, schema, reason) => {
     expect(mirroredArguments(schema)).toContain(reason);
   });
 
-  test("T426 a value is plain where a header can hold it, and encoded where not", () => {
+  test("T-38 a value is plain where a header can hold it, and encoded where not", () => {
     const sent = (value: unknown): string | undefined => mirrorHeaders([{ path: ["a"], header: "A" }], { a: value })["Mcp-Param-A"];
     const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString("base64")}?=`;
     expect([sent("us west 1"), sent(42), sent(false), sent("a\tb")]).toEqual(["us west 1", "42", "false", "a\tb"]);
@@ -107,7 +107,7 @@ describe("a server of the newest revision", () => {
     server.registerTool("score", { description: "scores", inputSchema: bad }, () => said("scored"));
   };
 
-  test("T426 it is sent the arguments that it marks as headers, as it checks itself, and no others", async () => {
+  test("T-38 it is sent the arguments that it marks as headers, as it checks itself, and no others", async () => {
     const { url, called } = await modern({ register });
     const { call } = await (await hubAt(url)).open();
     expect(await call("place", { region: "Zürich ", note: "secret" })).toMatchObject({
@@ -121,7 +121,7 @@ describe("a server of the newest revision", () => {
     ]);
   });
 
-  test("T427 a tool with a bad mark is named with the reason and never called, by whatever way; the others are", async () => {
+  test("T-38 a tool with a bad mark is named with the reason and never called, by whatever way; the others are", async () => {
     const { url, called } = await modern({ register });
     const { hub, call } = await (await hubAt(url)).open();
     expect(hub.toolsOf("web")?.tools.map((tool) => tool.name)).toEqual(["web__add", "web__place"]);
@@ -135,7 +135,7 @@ describe("a server of the newest revision", () => {
     expect(called).toEqual([]);
   });
 
-  test("T429 one signs in at a server that speaks nothing else", async () => {
+  test("T-37 one signs in at a server that speaks nothing else", async () => {
     const { url, heard } = await modern({ token: "canary-token-2" });
     const { server, home, link, open } = await hubAt(url);
     await expect(link.catalogue(NEVER)).rejects.toThrow("sign in");
@@ -179,7 +179,7 @@ const asks = (method: string, more: JsonObject = {}): JsonObject => ({
 const ELICIT = { message: "Sure?", requestedSchema: { type: "object", properties: {} } };
 
 describe("a server that asks in the middle of a call", () => {
-  test("T428 is declined and noted, with its state unchanged, and the call ends as the server says", async () => {
+  test("T-35 is declined and noted, with its state unchanged, and the call ends as the server says", async () => {
     const sent: JsonObject[] = [];
     const url = await rude((params) => {
       sent.push(params);
@@ -196,13 +196,13 @@ describe("a server that asks in the middle of a call", () => {
     ]);
   });
 
-  test("T428 for a model's words gets none: the call failed, and is not unknown", async () => {
+  test("T-35 for a model's words gets none: the call failed, and is not unknown", async () => {
     const { call, asked } = await (await hubAt(await rude(() => asks("sampling/createMessage")))).open();
     expect(await call("ask", {})).toMatchObject({ kind: "answered", isError: true, output: expect.stringContaining("lets no server ask") });
     expect(asked).toEqual(["sampling/createMessage"]);
   });
 
-  test("T428 only for time gets it, and one that never ends is given up", async () => {
+  test("T-35 only for time gets it, and one that never ends is given up", async () => {
     let rounds = 0;
     const patient = await rude(() => (++rounds === 1 ? { resultType: "input_required", requestState: "busy" } : said("done")));
     expect(await (await (await hubAt(patient)).open()).call("ask", {})).toMatchObject({ kind: "answered", output: "done" });

@@ -1,8 +1,8 @@
 /**
  * Arguments that travel as HTTP headers too (`x-mcp-header`, revision 2026-07-28): proxies between a client and a server read them. Pure.
  *
- * T426 Arguments that an accepted tool marks are sent as `Mcp-Param-NAME` headers with the call, encoded as the protocol has it; nothing else is.
- * T427 A tool whose marks break the protocol's rules is refused over HTTP, with the reason; the server's other tools go on.
+ * T-38 Arguments that an accepted tool marks are sent as `Mcp-Param-NAME` headers with the call, encoded as the protocol has it; nothing else is.
+ * T-38 A tool whose marks break the protocol's rules is refused over HTTP, with the reason; the server's other tools go on.
  */
 import { escapeHidden, type Json, type JsonObject } from "@orgate/core";
 import { shortened } from "./catalogue.ts";

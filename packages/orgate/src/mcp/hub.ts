@@ -51,7 +51,7 @@ export function mcpHub({ servers, env, settings, hash }: HubOptions): McpHub {
   };
 }
 
-/** T143 what cannot be used is named, and takes nothing else with it. */
+/** T-3 what cannot be used is named, and takes nothing else with it. */
 export function buildServerTools(accepted: Catalogue, link: McpLink, hash: Hash): ServerTools {
   const tools: Tool[] = [];
   const refused: RefusedTool[] = [];

@@ -1,11 +1,11 @@
 /**
  * The way to one MCP server: connected when it is first called, held to the catalogue that was accepted, connected again when it was lost.
  *
- * T140 Nothing is sent before the server's catalogue was compared with the accepted one: a tool that is new, changed or gone is refused, and
+ * T-33 Nothing is sent before the server's catalogue was compared with the accepted one: a tool that is new, changed or gone is refused, and
  *      the others go on. A change that is announced mid-turn widens nothing; what it takes away is refused at once.
- * T141 A connection that is lost is made again, with waits that grow, by the next call. What was sent when it went is unknown (T131), what was
+ * T-35 A connection that is lost is made again, with waits that grow, by the next call. What was sent when it went is unknown (T-5), what was
  *      not is refused.
- * T142 A call that is stopped is cancelled at the server; a server that nobody has called for a while is let go (rule 10).
+ * T-35 A call that is stopped is cancelled at the server; a server that nobody has called for a while is let go (rule 10).
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -242,7 +242,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
 }
 
 const TWICE = "twice";
-/** T445 of a name that is offered more than once nobody can tell which one would be called: it is none that was accepted. */
+/** T-32 of a name that is offered more than once nobody can tell which one would be called: it is none that was accepted. */
 function digestsByName({ tools }: Catalogue, hash: Hash): ReadonlyMap<string, Digest | typeof TWICE> {
   const seen = new Map<string, Digest | typeof TWICE>();
   for (const tool of tools) seen.set(tool.name, seen.has(tool.name) ? TWICE : offeredDigest(tool, hash));

@@ -95,7 +95,7 @@ function decider(text: string, tools: readonly Tool[]): (tool: string, args: Jso
   return (tool, args) => gate.decide(call(tool, args), FACTS).verdict.kind;
 }
 
-test("G6 the files server: paths, lists of paths and lists of records are read by policies", async () => {
+test("G-6 the files server: paths, lists of paths and lists of records are read by policies", async () => {
   const tools = await catalogue("server-filesystem", import.meta.dirname);
   expect(tools.length).toBeGreaterThan(8);
   const decide = decider(
@@ -118,7 +118,7 @@ test("G6 the files server: paths, lists of paths and lists of records are read b
   expect(wrong).toMatchObject({ kind: "refused", problems: [{ line: 1, hint: "did you mean `edits`?" }] });
 });
 
-test("G6 the server of everything: every tool has an action, with names that are no identifiers", async () => {
+test("G-6 the server of everything: every tool has an action, with names that are no identifiers", async () => {
   const tools = await catalogue("server-everything", "stdio");
   expect(tools.length).toBeGreaterThan(5);
   const decide = decider(
@@ -132,7 +132,7 @@ test("G6 the server of everything: every tool has an action, with names that are
   expect(decide("get-annotated-message", { messageType: "error" })).toBe("deny");
 });
 
-test("G6 the memory server: records nested in lists are typed whole", async () => {
+test("G-6 the memory server: records nested in lists are typed whole", async () => {
   const tools = await catalogue("server-memory");
   const decide = decider(
     `permit (principal, action == Action::"tool:create_entities", resource);
@@ -146,7 +146,7 @@ test("G6 the memory server: records nested in lists are typed whole", async () =
   expect(decide("delete_entities", { entityNames: ["x"] })).toBe("deny");
 });
 
-test("G6 what Cedar cannot type in the three catalogues is named, tool and path", async () => {
+test("G-6 what Cedar cannot type in the three catalogues is named, tool and path", async () => {
   const tools = [
     ...(await catalogue("server-filesystem", import.meta.dirname)),
     ...(await catalogue("server-everything", "stdio")),

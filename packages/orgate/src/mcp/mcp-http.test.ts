@@ -50,7 +50,7 @@ async function look(server: McpServer, at = home(), env: Readonly<Record<string,
   );
 }
 
-test("T131 what a server answers over HTTP: refused is refused, broken is unknown", async () => {
+test("T-5 what a server answers over HTTP: refused is refused, broken is unknown", async () => {
   const status = (code: number) => ({ onCall: (response: ServerResponse) => void response.writeHead(code).end("no") });
   expect(await look(serverAt((await web()).url))).toMatchObject({ kind: "answered", output: "seen" });
   for (const code of [400, 404, 429])
@@ -67,13 +67,13 @@ test("T131 what a server answers over HTTP: refused is refused, broken is unknow
   expect(cut.heard.filter((line) => line.endsWith("tools/call"))).toHaveLength(1); // and never sent twice
 }, 30_000);
 
-test("T141 a server that does not answer what it does not know is asked in the earlier way", async () => {
+test("T-35 a server that does not answer what it does not know is asked in the earlier way", async () => {
   const mute = await web({ mute: true });
   expect(await look(serverAt(mute.url))).toMatchObject({ kind: "answered", output: "seen" });
   expect(mute.heard[0]).toBe("POST - server/discover");
 }, 30_000);
 
-test("T139 an answer over HTTP that does not end is cut off", async () => {
+test("T-34 an answer over HTTP that does not end is cut off", async () => {
   const flood = await web({
     onCall: (response) => {
       response.writeHead(200, { "content-type": "application/json" }).write('{"jsonrpc":"2.0","x":"');
@@ -83,7 +83,7 @@ test("T139 an answer over HTTP that does not end is cut off", async () => {
   expect(await look(serverAt(flood.url))).toMatchObject({ kind: "stopped", by: "connection" });
 }, 30_000);
 
-test("T134 a key in a header goes to its own address only, and is in no error", async () => {
+test("T-36 a key in a header goes to its own address only, and is in no error", async () => {
   const other = await web();
   const leading = await web({ onCall: (response) => void response.writeHead(307, { location: other.url }).end() });
   const ran = await look(serverAt(leading.url, { headers: { Authorization: "Bearer ${WEB_KEY}" } }), home(), {
@@ -114,7 +114,7 @@ const follow = async (to: URL): Promise<URLSearchParams> =>
   new URL((await fetch(to, { redirect: "manual" })).headers.get("location") ?? "").searchParams;
 const BACK = "http://127.0.0.1:9/callback";
 
-test("T146 a run sends nobody to a sign-in; after one it is let in, and its tokens are the person's alone", async () => {
+test("T-37 a run sends nobody to a sign-in; after one it is let in, and its tokens are the person's alone", async () => {
   const guarded = await web({ token: "canary-token-1" });
   const [server, at] = [serverAt(guarded.url), home()];
   expect(await look(server, at)).toMatchObject({ kind: "refused", hint: expect.stringContaining("orgate mcp login") });
@@ -132,7 +132,7 @@ test("T146 a run sends nobody to a sign-in; after one it is let in, and its toke
   expect(await look(server, at)).toMatchObject({ kind: "answered" }); // what it was good for it is still good for
 });
 
-test("T146 a sign-in that comes back with another state is none; nobody signs in where there is nothing to sign in to", async () => {
+test("T-37 a sign-in that comes back with another state is none; nobody signs in where there is nothing to sign in to", async () => {
   const forged = await web({ token: "t", state: "forged" });
   const at = home();
   await expect(signInAt(serverAt(forged.url), {}, at, BACK, follow)).rejects.toThrow("another `state`");
@@ -156,7 +156,7 @@ const fetching = (url: string, auth: JsonObject = {}) => {
   return serverFetch(transport, inside);
 };
 
-test("T176 what a server names is reached as a tool would: no inner address by whatever name, no plain http, no redirect inwards", async () => {
+test("T-37 what a server names is reached as a tool would: no inner address by whatever name, no plain http, no redirect inwards", async () => {
   const there = fetching("https://mcp.example/mcp");
   for (const [address, why] of [
     ["https://sign-in.example/token", "10.1.2.3"],
@@ -178,7 +178,7 @@ test("T176 what a server names is reached as a tool would: no inner address by w
   await expect(own(`http://127.0.0.1:${port}/mcp`)).rejects.toThrow("sends us on");
 });
 
-test("T176 where the entry names a host inside, it is reached", async () => {
+test("T-37 where the entry names a host inside, it is reached", async () => {
   const guarded = await web({ token: "t" });
   const { port } = new URL(guarded.url);
   const named = fetching("https://mcp.example/mcp", { hosts: ["127.0.0.1"] });
@@ -186,7 +186,7 @@ test("T176 where the entry names a host inside, it is reached", async () => {
   expect(await answer.json()).toMatchObject({ token_type: "Bearer" });
 });
 
-test("T177 credentials of an entry go to the issuer that it names, and to nobody whom the server names instead", async () => {
+test("T-36 credentials of an entry go to the issuer that it names, and to nobody whom the server names instead", async () => {
   const withoutIssuer = (auth: JsonObject) =>
     parseServer({ name: "web", entry: { url: "https://x.example", orgate: { auth } } }, "user", sha256);
   for (const auth of [

@@ -47,7 +47,7 @@ const call = (hub: McpHub, server: string, tool: string, args: JsonObject) =>
     { signal: NEVER, onOutput: (piece) => void notes.push(["output", piece]) },
   );
 
-test("T130 the files server: every tool is usable, reads and writes, and says no in its own words", async () => {
+test("T-32 the files server: every tool is usable, reads and writes, and says no in its own words", async () => {
   writeFileSync(join(folder, "a.txt"), "hello");
   const hub = await accepted("files", { command: process.execPath, args: [join(INSTALLED, "server-filesystem/dist/index.js"), folder] });
   expect(hub.toolsOf("files")?.tools.length).toBeGreaterThan(10);
@@ -87,7 +87,7 @@ async function everything(hub: McpHub): Promise<void> {
   expect(await call(hub, "every", "trigger-long-running-operation", { duration: 1, steps: 2 })).toMatchObject({ kind: "answered" });
 }
 
-test("T130 the server of everything, over stdio: text, structure, pictures, links, progress", async () => {
+test("T-32 the server of everything, over stdio: text, structure, pictures, links, progress", async () => {
   const hub = await accepted("every", { command: process.execPath, args: [join(INSTALLED, "server-everything/dist/index.js"), "stdio"] });
   await everything(hub);
 }, 30_000);
@@ -100,7 +100,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-test("T130 the server of everything, over streamable HTTP; killed and started again, it is found again", async () => {
+test("T-32 the server of everything, over streamable HTTP; killed and started again, it is found again", async () => {
   const port = await freePort();
   const start = async (): Promise<() => Promise<void>> => {
     const child = spawn(process.execPath, [join(INSTALLED, "server-everything/dist/index.js"), "streamableHttp"], {
@@ -137,7 +137,7 @@ test("T130 the server of everything, over streamable HTTP; killed and started ag
   });
 }, 60_000);
 
-test("T130 the memory server: nested records are checked before anything is sent", async () => {
+test("T-32 the memory server: nested records are checked before anything is sent", async () => {
   const hub = await accepted("memory", {
     command: process.execPath,
     args: [join(INSTALLED, "server-memory/dist/index.js")],
@@ -150,7 +150,7 @@ test("T130 the memory server: nested records are checked before anything is sent
   expect(await call(hub, "memory", "create_entities", { entities })).toMatchObject({ kind: "answered", isError: false });
 });
 
-test("T130 T140 a server of the newest revision that speaks no other: called, and its changes are heard", async () => {
+test("T-32 T-33 a server of the newest revision that speaks no other: called, and its changes are heard", async () => {
   const modern = await modernServer();
   closing.push(modern.close);
   const hub = await accepted("modern", { url: modern.url });

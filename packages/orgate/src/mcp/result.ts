@@ -1,7 +1,7 @@
 /**
  * What an MCP tool answered, as JSON for the journal and the model.
  *
- * T144 Text is kept, structured content is kept as it is, pictures, sounds and files are told by kind, size and digest; nothing is larger than
+ * T-38 Text is kept, structured content is kept as it is, pictures, sounds and files are told by kind, size and digest; nothing is larger than
  *      its limit; `isError` is a failure that the tool itself returned.
  */
 import { createHash } from "node:crypto";

@@ -1,10 +1,9 @@
 /**
  * Tools of an accepted catalogue, as the loop knows tools.
  *
- * T130 Every tool of an MCP server is a tool like any other: an action of its own, its arguments enforced, a permit for each call. What its
+ * T-32 Every tool of an MCP server is a tool like any other: an action of its own, its arguments enforced, a permit for each call. What its
  *      entry does not say is the strictest it could mean (`once`, `execute`, `untrusted`), whatever the server says of itself.
- * T148 The evidence of a call names the server, the tool as the server calls it, the digest of what was accepted, and how it ended.
- * T143 A tool whose schema cannot be enforced whole is refused, with the reason; an output that does not fit its schema is withheld (T5).
+ * Rules: T-3, T-9.
  */
 import { defineTool, describe, escapeHidden, FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "@orgate/core";
 import type { Ran } from "@orgate/core/contracts";
@@ -74,7 +73,7 @@ function withOutput(define: (output: Usable["outputSchema"]) => Tool, schema: No
   }
 }
 
-/** T148 how it ended, in a word, for whoever reads the evidence. */
+/** T-9 how it ended, in a word, for whoever reads the evidence. */
 function statusOf(ran: Ran): string {
   if (ran.kind !== "answered") return ran.kind;
   return ran.isError ? "error" : ran.truncated ? "answered, cut" : "answered";

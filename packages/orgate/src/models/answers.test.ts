@@ -69,7 +69,7 @@ const SETUPS: readonly Setup[] = [
 ];
 const JSON_TOOL = { name: "json", description: "Makes a file.", inputSchema: LOOK_UP.inputSchema };
 
-test("M111 a tool of the agent's that has the name of the package's own for answers is called, not taken for the answer", async () => {
+test("M-25 a tool of the agent's that has the name of the package's own for answers is called, not taken for the answer", async () => {
   const anthropic = setupOf("anthropic/");
   const local = await open(anthropic.wire, calls("json", '{"name":"Ann"}'), calls("final_answer", ANN));
   const model = modelAt({ ...anthropic, id: "anthropic/claude-opus-4-1" }, local.url);
@@ -100,7 +100,7 @@ const modelAt = ({ id, env }: Pick<Setup, "id" | "env">, url: string, options: J
 const bodiesOf = (local: Local) => local.asked.map(({ body }) => body);
 
 describe.each(SETUPS)("$id", (setup) => {
-  test("M110 a structured answer is asked for as the documentation says", async () => {
+  test("M-11 a structured answer is asked for as the documentation says", async () => {
     const local = await open(setup.wire, says(ANN));
     const previews: Preview[] = [];
     const reply = await modelAt(setup, local.url).ask(wanting(DEBT, { tools: [] }), (one) => void previews.push(one), never);
@@ -109,13 +109,13 @@ describe.each(SETUPS)("$id", (setup) => {
     expect(previews.map((p) => p.text).join("")).toBe(ANN);
   });
 
-  test("M110 a schema with a field that may be left out is not asked for as a strict one", async () => {
+  test("M-11 a schema with a field that may be left out is not asked for as a strict one", async () => {
     const local = await open(setup.wire, says('{"name":"Ann"}'));
     await modelAt(setup, local.url).ask(wanting(OPTIONAL, { tools: [] }), () => {}, never);
     expect(bodiesOf(local)).toEqual([setup.bodies.optional]);
   });
 
-  test("M110 with tools both go together: a call of one is a call, and the answer is text, however it was given", async () => {
+  test("M-11 with tools both go together: a call of one is a call, and the answer is text, however it was given", async () => {
     const byTool = setup.bodies.tools !== undefined && /"(final_answer|json)"/.test(JSON.stringify(setup.bodies.tools));
     const answer = JSON.stringify(setup.bodies.tools).includes('"final_answer"') ? "final_answer" : "json";
     const local = await open(setup.wire, calls("look_up", '{"name":"Ann"}'), byTool ? calls(answer, ANN) : says(ANN));
@@ -128,7 +128,7 @@ describe.each(SETUPS)("$id", (setup) => {
     expect(second.finish).toBe("stop");
   });
 
-  test("M110 an answer that was asked for again is a conversation like any other", async () => {
+  test("M-11 an answer that was asked for again is a conversation like any other", async () => {
     const local = await open(setup.wire, says(ANN));
     const again = [
       user("Who owes?"),
@@ -144,7 +144,7 @@ describe.each(SETUPS)("$id", (setup) => {
   });
 });
 
-test("M110 a model of Anthropic's from before gets a tool for its answer", async () => {
+test("M-11 a model of Anthropic's from before gets a tool for its answer", async () => {
   const setup = { ...setupOf("anthropic/"), id: "anthropic/claude-3-haiku-20240307" };
   const old: WireFormat = {
     ...setup.wire,
@@ -156,7 +156,7 @@ test("M110 a model of Anthropic's from before gets a tool for its answer", async
   expect(reply).toMatchObject({ finish: "stop", parts: [{ kind: "text", text: ANN }] });
 });
 
-test("M110 a Gemini that takes both is given both", async () => {
+test("M-11 a Gemini that takes both is given both", async () => {
   const setup = { ...setupOf("google/"), id: "google/gemini-3-flash-preview" };
   const local = await open({ ...setup.wire, path: "/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse" }, says(ANN));
   const reply = await modelAt(setup, local.url).ask(wanting(DEBT), () => {}, never);
@@ -167,7 +167,7 @@ test("M110 a Gemini that takes both is given both", async () => {
 test.each([
   ["openai/", "call", true],
   ["ollama/", "native", false],
-])("M101 how it is given can be said: %s by `%s`", async (id, answers, byCall) => {
+])("M-25 how it is given can be said: %s by `%s`", async (id, answers, byCall) => {
   const setup = setupOf(id);
   const local = await open(setup.wire, byCall ? calls("final_answer", ANN) : says(ANN));
   const reply = await modelAt(setup, local.url, { answers }).ask(wanting(DEBT), () => {}, never);
@@ -175,7 +175,7 @@ test.each([
   expect(JSON.stringify(bodiesOf(local)).includes("final_answer")).toBe(byCall);
 });
 
-test("M101 who thinks cannot be made to call: Anthropic's is asked to", async () => {
+test("M-25 who thinks cannot be made to call: Anthropic's is asked to", async () => {
   const setup = setupOf("anthropic/");
   const local = await open(setup.wire, calls("final_answer", ANN));
   const options = { answers: "call", providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } };
@@ -184,11 +184,11 @@ test("M101 who thinks cannot be made to call: Anthropic's is asked to", async ()
   expect(reply.parts).toMatchObject([{ kind: "text", text: ANN }]);
 });
 
-describe("M58 what the providers' own clients make of a schema is what these servers take", () => {
+describe("what the providers' own clients make of a schema is what these servers take", () => {
   const Debt = z.object({ name: z.string(), cents: z.int(), notes: z.array(z.object({ text: z.string() })) });
   const messages = [{ role: "user" as const, content: "Who owes?" }];
 
-  test("M58 OpenAI's SDK, both ways", async () => {
+  test("OpenAI's SDK, both ways", async () => {
     const chats = await open(setupOf("openai-chat/").wire, says(ANN));
     const first = new OpenAI({ apiKey: "sk-test-0000000000", baseURL: `${chats.url}/v1`, maxRetries: 0 });
     const completion = await first.chat.completions
@@ -206,7 +206,7 @@ describe("M58 what the providers' own clients make of a schema is what these ser
     expect(stripped(responses.asked[0]?.body, "text")).toEqual(stripped(RESPONSES.alone, "text"));
   });
 
-  test("M58 Anthropic's SDK", async () => {
+  test("Anthropic's SDK", async () => {
     const local = await open(anthropicWire, says(ANN));
     const client = new Anthropic({ apiKey: "sk-ant-test-000000", baseURL: local.url, maxRetries: 0 });
     await client.messages
@@ -252,7 +252,7 @@ describe("what is asked of a strict provider", () => {
   }));
   const objects = schema.map((one): JsonObject => ({ type: "object", properties: { root: one }, required: ["root"] }));
 
-  test("M110 what is said to be strict is what the provider takes for strict", () =>
+  test("M-11 what is said to be strict is what the provider takes for strict", () =>
     fc.assert(
       fc.property(objects, (one) => {
         const sent = closed(one);
@@ -280,7 +280,7 @@ describe("a model without calls of its own", () => {
   };
   const text = (local: Local, n: number): string => JSON.stringify(local.asked[n]?.body);
 
-  test("M112 it is told of the tools, calls in words, and hears in words what came of it", async () => {
+  test("M-26 it is told of the tools, calls in words, and hears in words what came of it", async () => {
     let mark = "";
     const wire: WireFormat = {
       ...ollama.wire,
@@ -316,7 +316,7 @@ describe("a model without calls of its own", () => {
     for (const n of [0, 1]) expect(text(local, n)).not.toContain('"tools"');
   });
 
-  test("M112 the mark is another in every process, and for every session", async () => {
+  test("M-26 the mark is another in every process, and for every session", async () => {
     const local = await open(ollama.wire, says("a"), says("b"));
     for (const _ of [0, 1]) await modelAt(ollama, local.url, { tools: "prompted" }).ask(request([user("go")]), () => {}, never);
     const [a, b] = [0, 1].map((n) => /call-([0-9a-f]{16}) /.exec(text(local, n))?.[1]);
@@ -324,7 +324,7 @@ describe("a model without calls of its own", () => {
     expect(a).not.toBe(b);
   });
 
-  test("M117 Ollama's own refusal names the setting; other refusals do not", async () => {
+  test("M-26 Ollama's own refusal names the setting; other refusals do not", async () => {
     const refusing = async (message: string) => {
       const local = await listen((response) => {
         response.writeHead(400, { "content-type": "application/json" });
@@ -344,7 +344,7 @@ describe("a model without calls of its own", () => {
     await expect(refusing("invalid temperature")).rejects.toMatchObject({ fault: { detail: expect.not.stringContaining("prompted") } });
   });
 
-  test("M116 an option that is none is refused before anything is asked", () => {
+  test("M-26 an option that is none is refused before anything is asked", () => {
     expect(() => modelAt(ollama, "http://127.0.0.1:1", { tools: "perhaps" })).toThrow("its options are wrong: `tools`");
   });
 });

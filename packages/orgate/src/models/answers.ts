@@ -1,11 +1,10 @@
 /**
  * How a model of a provider's gives a structured answer and makes its calls.
  *
- * M101 natively where the provider has it: constrained by the schema, strictly where the provider can be strict about it. Where an answer by a schema
+ * M-25 natively where the provider has it: constrained by the schema, strictly where the provider can be strict about it. Where an answer by a schema
  *      and tools do not go together, or there is no such thing, by a call.
- * M116 a model that is said to have no calls of its own makes them in words (`tools: "prompted"`); said to have none at all (`"none"`), it is given
+ * M-26 a model that is said to have no calls of its own makes them in words (`tools: "prompted"`); said to have none at all (`"none"`), it is given
  *      no agent with tools, which is refused where it is defined.
- * M117 a provider's refusal because of tools names the setting.
  */
 import { randomBytes } from "node:crypto";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
@@ -60,7 +59,7 @@ function advising(model: Model): Model {
   });
 }
 
-/** M110 the schema as it is sent: an object that names its fields has no others. What fits it fits the one that was given, which is what counts. */
+/** M-11 the schema as it is sent: an object that names its fields has no others. What fits it fits the one that was given, which is what counts. */
 export function closed(schema: JsonObject): JsonObject {
   return objectOf(close(schema, false));
 }

@@ -43,7 +43,7 @@ const signal = () => new AbortController().signal;
 const embedder = (id: string) => embedderFor(id, readModelSettings(env, null), 2_000);
 
 test.each(["openai-compatible/e5", "openai/text-embedding-3-small", "ollama/nomic-embed-text"])(
-  "N25 %s is asked in the wire's own form, and its vectors come back",
+  "N-3 %s is asked in the wire's own form, and its vectors come back",
   async (id) => {
     asked.length = 0;
     answer = (input) => listOf(input.map((text) => [text.length, 0.5, -0.25]));
@@ -56,7 +56,7 @@ test.each(["openai-compatible/e5", "openai/text-embedding-3-small", "ollama/nomi
   },
 );
 
-test("N25 many texts are several requests, in order", async () => {
+test("N-3 many texts are several requests, in order", async () => {
   asked.length = 0;
   answer = (input) => listOf(input.map((text) => [Number(text)]));
   const vectors = await embedder("openai-compatible/e5").embed(
@@ -67,7 +67,7 @@ test("N25 many texts are several requests, in order", async () => {
   expect(asked.length).toBeGreaterThan(1);
 });
 
-test("N25 what is no list of vectors of one length is refused, and a key is in no error", async () => {
+test("N-3 what is no list of vectors of one length is refused, and a key is in no error", async () => {
   answer = () => listOf([[1, 2]]);
   await expect(embedder("openai-compatible/e5").embed(["a", "b"], signal())).rejects.toThrow(/1 vectors came for 2 texts/);
   answer = () => listOf([[1, 2], [1]]);
@@ -80,7 +80,7 @@ test("N25 what is no list of vectors of one length is refused, and a key is in n
   expect(error).not.toContain("sk-test-0123456789abcdef");
 });
 
-test("N25 an unknown provider, one without embeddings, and one without its key are refused before anything is asked", () => {
+test("N-3 an unknown provider, one without embeddings, and one without its key are refused before anything is asked", () => {
   expect(() => embedder("nobody/x")).toThrow(/no provider `nobody` of embeddings/);
   expect(() => embedder("anthropic/x")).toThrow(/no provider `anthropic` of embeddings/);
   expect(() => embedder("openai/")).toThrow(/names no model/);

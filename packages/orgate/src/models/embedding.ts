@@ -1,6 +1,6 @@
 /**
- * Embedding models by `provider/name`, through the AI SDK's interface. Keys and addresses are those of the providers' models (M52-M55).
- * N25 an unknown provider, or one without such models, is refused before anything runs; what comes back is checked: as many vectors as texts, of one length,
+ * Embedding models by `provider/name`, through the AI SDK's interface. Keys and addresses are those of the providers' models (M-3, M-9).
+ * N-3 an unknown provider, or one without such models, is refused before anything runs; what comes back is checked: as many vectors as texts, of one length,
  *     of finite numbers. A key is in no error.
  */
 

@@ -71,7 +71,7 @@ const WORD: Readonly<Record<string, RegExp>> = {
   openai: /"incomplete_details":\{"reason":"[^"]+"\}/g,
 };
 
-test.each<Row>(ROWS)("M129 %s says %s: %s", async (provider, word, ours, script) => {
+test.each<Row>(ROWS)("M-13 %s says %s: %s", async (provider, word, ours, script) => {
   const wired = wiredAs(provider);
   const text = wired.wire.stream(script).replaceAll(WORD[provider] ?? /"finish_reason":"[^"]+"/g, word);
   expect(text).toContain(word);
@@ -81,7 +81,7 @@ test.each<Row>(ROWS)("M129 %s says %s: %s", async (provider, word, ours, script)
   else await expect(asked).rejects.toMatchObject({ fault: { again: true, broke: true } });
 });
 
-test("M129 Gemini blocks a prompt without saying a word: filtered, not empty", async () => {
+test("M-13 Gemini blocks a prompt without saying a word: filtered, not empty", async () => {
   const blocked = {
     promptFeedback: { blockReason: "SAFETY", safetyRatings: [] },
     usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 },
@@ -92,7 +92,7 @@ test("M129 Gemini blocks a prompt without saying a word: filtered, not empty", a
   expect(reply).toMatchObject({ finish: "filtered", parts: [], usage: { input: 9, output: 0 } });
 });
 
-test("M129 OpenAI says that a response failed: its error is told, and asked about again where it passes", async () => {
+test("M-13 OpenAI says that a response failed: its error is told, and asked about again where it passes", async () => {
   const failed = (code: string) => {
     const response = {
       id: "resp_1",
@@ -114,7 +114,7 @@ test("M129 OpenAI says that a response failed: its error is told, and asked abou
   expect(error).toMatchObject({ fault: { again: true } });
 });
 
-test("M128 an answer that wants to be continued by another request is not: one ask is one request", async () => {
+test("M-17 an answer that wants to be continued by another request is not: one ask is one request", async () => {
   const wired = wiredAs("google");
   const text = wired.wire.stream(SAID).replaceAll(/"finishReason":"STOP"/g, '"finishReason":"CONTINUATION","continuationToken":"more"');
   const local = await at((response) => response.writeHead(200, SSE).end(text));
@@ -149,8 +149,8 @@ function countingFetch(taken: { bytes: number }): typeof fetch {
   };
 }
 
-describe.each(WIRES)("M59 over $id", (wired) => {
-  test("M59 a slow reader slows the stream down: what is read ahead of it is bounded, and nothing is lost", async () => {
+describe.each(WIRES)("M-10 over $id", (wired) => {
+  test("M-10 a slow reader slows the stream down: what is read ahead of it is bounded, and nothing is lost", async () => {
     const words = 2_000;
     const script: Script = { ...SAID, parts: [{ say: `${"x".repeat(999)} `.repeat(words) }] };
     const bytes = Buffer.from(wired.wire.stream(script));

@@ -18,7 +18,7 @@ test.each([
   ["ENOTFOUND", { transient: false, again: false, broke: false }],
   ["CERT_HAS_EXPIRED", { transient: false, again: false, broke: false }],
   ["SELF_SIGNED_CERT_IN_CHAIN", { transient: false, again: false, broke: false }],
-])("M40 %s, however deep it lies", (code, told) => {
+])("M-6 %s, however deep it lies", (code, told) => {
   const wrapped = new APICallError({ message: "x", url: "", requestBodyValues: {}, cause: new TypeError("x", { cause: coded(code) }) });
   for (const error of [coded(code), wrapped, new AggregateError([new Error("x"), coded(code)])]) {
     expect(troubleOf(error, fresh)).toMatchObject({ ...told, detail: expect.stringContaining(code) });
@@ -26,7 +26,7 @@ test.each([
   }
 });
 
-test("M40 the words of an error are never what decides", () => {
+test("M-6 the words of an error are never what decides", () => {
   for (const words of ["429 too many requests", "ECONNRESET", "overloaded", "timeout"])
     expect(troubleOf(new Error(words), fresh)).toMatchObject({ transient: false, again: false });
   const cyclic = new Error("round");
@@ -34,7 +34,7 @@ test("M40 the words of an error are never what decides", () => {
   expect(troubleOf(cyclic, fresh)).toMatchObject({ transient: false });
 });
 
-test("M41 an answer that cannot be read may have cost something, and is asked for again", () => {
+test("M-4 an answer that cannot be read may have cost something, and is asked for again", () => {
   const unread = new JSONParseError({ text: "{", cause: new Error("x") });
   expect(troubleOf(unread, fresh)).toMatchObject({ broke: true, again: true, transient: false });
   expect(troubleOf(new Error("what?"), { ...fresh, status: 200 })).toMatchObject({ broke: true, again: true });
@@ -43,7 +43,7 @@ test("M41 an answer that cannot be read may have cost something, and is asked fo
   expect(troubleOf(called(400), fresh)).toMatchObject({ broke: false, again: false });
 });
 
-test("M40 which statuses, and how long", () => {
+test("M-6 which statuses, and how long", () => {
   const all = Array.from({ length: 600 }, (_, status) => status);
   expect(all.filter(isTransientStatus)).toEqual([408, 429, 500, 502, 503, 504, 529]);
   expect(retryAfterMs(undefined, 0)).toBeNull();
@@ -52,14 +52,14 @@ test("M40 which statuses, and how long", () => {
   expect(retryAfterMs({ "retry-after": "2026" }, 0)).toBe(2_026_000); // seconds, not a year
 });
 
-test("M40 the cases of the reference shell: 429 and an overload pass by themselves, an answer that is no JSON does not", () => {
+test("M-6 the cases of the reference shell: 429 and an overload pass by themselves, an answer that is no JSON does not", () => {
   expect(troubleOf(called(429), fresh)).toMatchObject({ transient: true });
   expect(troubleOf(called(503, { message: "overloaded" }), fresh)).toMatchObject({ transient: true });
   for (const status of [502, 504]) expect(troubleOf(called(status), fresh)).toMatchObject({ transient: true });
   expect(troubleOf(new JSONParseError({ text: "{", cause: new Error("x") }), fresh)).toMatchObject({ transient: false });
 });
 
-test("M41 a fault is one line, bounded, and says whether to try again", () => {
+test("M-4 a fault is one line, bounded, and says whether to try again", () => {
   const { fault } = toFault(troubleOf(called(503, { message: `busy\n${"x".repeat(2_000)}` }), fresh), (text) => text, {
     id: "p/m",
     host: null,

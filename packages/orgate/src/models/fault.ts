@@ -1,9 +1,9 @@
 /**
  * What went wrong with a model call, told by types: status codes, error codes of the system, classes with a mark. No message is ever matched.
  *
- * M40 One notion of a transient error: 408, 429, 500, 502, 503, 504, 529, an overload, a connection reset or refused, a time-out. It carries
+ * M-6 One notion of a transient error: 408, 429, 500, 502, 503, 504, 529, an overload, a connection reset or refused, a time-out. It carries
  *     the status and how long the provider asks to be left alone.
- * M41 What may have been used counts as used: a request that never reached anybody, or was refused, cost nothing; one that broke off may have.
+ * M-4 What may have been used counts as used: a request that never reached anybody, or was refused, cost nothing; one that broke off may have.
  */
 import { APICallError, EmptyResponseBodyError, InvalidResponseDataError, JSONParseError, TypeValidationError } from "@ai-sdk/provider";
 import { FaultError } from "@orgate/core";
@@ -92,7 +92,7 @@ export function troubleOf(error: unknown, seen: SeenFault): ModelTrouble {
 /** Whom a call asked, and which variables say so. Nothing of it is secret: a host without path, query or user. */
 export type Recipient = Readonly<{ id: string; host: string | null; addressVariable: string | null; keyVariable: string | null }>;
 
-/** M464 the message names the model, the host, what to check and where that is set. */
+/** M-6 the message names the model, the host, what to check and where that is set. */
 export const toFault = (trouble: ModelTrouble, redact: (text: string) => string, recipient: Recipient): FaultError => {
   const { detail, unreached: _, ...rest } = trouble;
   const next = nextStep(trouble, recipient);

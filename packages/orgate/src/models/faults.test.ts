@@ -48,7 +48,7 @@ const SSE = { "content-type": "text/event-stream" };
 describe.each(WIRES)("$id", (wired) => {
   const { wire } = wired;
 
-  test.each([408, 429, 500, 502, 503, 504, 529])("M40 %d passes by itself", async (status) => {
+  test.each([408, 429, 500, 502, 503, 504, 529])("M-6 %d passes by itself", async (status) => {
     const local = await at((response) => refuse(response, wire, status, `busy with ${KEY}`));
     const fault = await faultOf(ask(wired, local.url));
     expect(fault).toMatchObject({ status, transient: true, again: true, broke: false, retryAfterMs: null });
@@ -56,7 +56,7 @@ describe.each(WIRES)("$id", (wired) => {
     expect(local.asked).toHaveLength(1); // what is tried again is tried by the loop, and journalled
   });
 
-  test.each([400, 401, 403, 404, 409, 413, 422, 501])("M40 %d does not", async (status) => {
+  test.each([400, 401, 403, 404, 409, 413, 422, 501])("M-6 %d does not", async (status) => {
     const local = await at((response) => refuse(response, wire, status, "no"));
     expect(await faultOf(ask(wired, local.url))).toMatchObject({ status, transient: false, again: false, broke: false });
   });
@@ -69,12 +69,12 @@ describe.each(WIRES)("$id", (wired) => {
     [{ "retry-after-ms": "1500", "retry-after": "7" }, 1_500],
     [{ "retry-after": "soon" }, null],
     [{ "retry-after": "-5" }, null],
-  ])("M40 how long to wait is read from %j", async (headers, retryAfterMs) => {
+  ])("M-6 how long to wait is read from %j", async (headers, retryAfterMs) => {
     const local = await at((response) => refuse(response, wire, 429, "slow down", headers as Record<string, string>));
     expect(await faultOf(ask(wired, local.url))).toMatchObject({ status: 429, transient: true, retryAfterMs });
   });
 
-  test("M43 no first byte: given up in time, and it may have cost something", async () => {
+  test("M-10 no first byte: given up in time, and it may have cost something", async () => {
     const local = await at(() => {});
     expect(await faultOf(ask(wired, local.url, { firstByteMs: 40 }))).toMatchObject({
       detail: expect.stringContaining("no answer within 40 ms"),
@@ -84,7 +84,7 @@ describe.each(WIRES)("$id", (wired) => {
     });
   });
 
-  test("M43 headers, and then nothing", async () => {
+  test("M-10 headers, and then nothing", async () => {
     const local = await at((response) => response.writeHead(200, SSE).flushHeaders());
     expect(await faultOf(ask(wired, local.url, { idleMs: 40 }))).toMatchObject({
       detail: expect.stringContaining("the answer stalled for 40 ms"),
@@ -93,7 +93,7 @@ describe.each(WIRES)("$id", (wired) => {
     });
   });
 
-  test("M43 a stall in the middle of a reply", async () => {
+  test("M-10 a stall in the middle of a reply", async () => {
     const local = await at((response) => response.writeHead(200, SSE).write(half(wire)));
     expect(await faultOf(ask(wired, local.url, { idleMs: 60 }))).toMatchObject({
       detail: expect.stringContaining("the answer stalled for 60 ms"),
@@ -103,19 +103,19 @@ describe.each(WIRES)("$id", (wired) => {
     });
   });
 
-  test("M49 a connection that is cut in the middle of an event", async () => {
+  test("M-13 a connection that is cut in the middle of an event", async () => {
     const local = await at((response) => response.writeHead(200, SSE).write(half(wire), () => response.destroy()));
     expect(await faultOf(ask(wired, local.url))).toMatchObject({ again: true, broke: true });
   });
 
-  test("M49 a stream that ends without its end is no reply", async () => {
+  test("M-13 a stream that ends without its end is no reply", async () => {
     const local = await at((response) => response.writeHead(200, SSE).end(half(wire)));
     expect(await faultOf(ask(wired, local.url))).toMatchObject({ again: true, broke: true });
     const empty = await at((response) => response.writeHead(200, SSE).end());
     expect(await faultOf(ask(wired, empty.url))).toMatchObject({ again: true, broke: true });
   });
 
-  test("M41 events that are no JSON, at the start and in the middle", async () => {
+  test("M-4 events that are no JSON, at the start and in the middle", async () => {
     const first = await at((response) => response.writeHead(200, SSE).end(`event: x\ndata: {"key":"${KEY}\n\n${wire.stream(SCRIPT)}`));
     expect(await faultOf(ask(wired, first.url))).toMatchObject({ again: true, broke: true });
     const text = wire.stream(SCRIPT);
@@ -126,7 +126,7 @@ describe.each(WIRES)("$id", (wired) => {
     expect(await faultOf(ask(wired, later.url))).toMatchObject({ again: true, broke: true });
   });
 
-  test("M45 a page in place of an answer", async () => {
+  test("M-10 a page in place of an answer", async () => {
     const local = await at((response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome to the hotel</h1>"));
     expect(await faultOf(ask(wired, local.url))).toMatchObject({
       status: 200,
@@ -136,14 +136,14 @@ describe.each(WIRES)("$id", (wired) => {
     });
   });
 
-  test("M44 a redirect is not followed: the key stays here", async () => {
+  test("M-9 a redirect is not followed: the key stays here", async () => {
     const elsewhere = await at((response) => response.end("got it"));
     const local = await at((response) => response.writeHead(307, { location: `${elsewhere.url}/v1/messages` }).end());
     expect(await faultOf(ask(wired, local.url))).toMatchObject({ status: 307, again: false, broke: false });
     expect(elsewhere.asked).toEqual([]);
   });
 
-  test("M45 a reply without end is cut off", async () => {
+  test("M-10 a reply without end is cut off", async () => {
     const long: Script = { ...SCRIPT, parts: [{ say: "and so on ".repeat(400) }] };
     const local = await provider(wire, [long]);
     opened.push(local);
@@ -154,7 +154,7 @@ describe.each(WIRES)("$id", (wired) => {
     });
   });
 
-  test("M40 nobody there, and a door slammed", async () => {
+  test("M-6 nobody there, and a door slammed", async () => {
     const gone = await listen(() => {});
     await gone.close();
     const refused = await faultOf(ask(wired, gone.url));
@@ -177,7 +177,7 @@ describe.each(WIRES)("$id", (wired) => {
     expect(await faultOf(ask(wired, `http://127.0.0.1:${port}`))).toMatchObject({ transient: true, again: true, broke: true });
   });
 
-  test("M43 whoever stops it is obeyed at once, before and during an answer", async () => {
+  test("M-10 whoever stops it is obeyed at once, before and during an answer", async () => {
     const silent = await at(() => {});
     const before = new AbortController();
     const waiting = faultOf(ask(wired, silent.url, {}, before.signal));
@@ -192,13 +192,13 @@ describe.each(WIRES)("$id", (wired) => {
     expect(await faultOf(ask(wired, silent.url, {}, late))).toMatchObject({ detail: "stopped" });
   });
 
-  test("M48 fields that nobody knew are let be", async () => {
+  test("M-12 fields that nobody knew are let be", async () => {
     const text = wire.stream(SCRIPT).replaceAll(/^data: \{/gm, 'data: {"from_the_future":{"a":[1]},');
     const local = await at((response) => response.writeHead(200, { ...SSE, "x-future": "1" }).end(text));
     expect(await ask(wired, local.url)).toMatchObject({ finish: "stop", parts: [{ kind: "text", text: SAID }] });
   });
 
-  test("M48 kinds of events that nobody knew are let be", async () => {
+  test("M-12 kinds of events that nobody knew are let be", async () => {
     const text = wire.stream(SCRIPT);
     const place = text.indexOf("\n\n", text.indexOf("owes")) + 2;
     const future = UNKNOWN[providerOf(wired)] ?? ": keep-alive\n\n";
@@ -206,7 +206,7 @@ describe.each(WIRES)("$id", (wired) => {
     expect(await ask(wired, local.url)).toMatchObject({ finish: "stop", parts: [{ kind: "text", text: SAID }] });
   });
 
-  test("M49 arguments that were cut by the limit come as they are; cut by the line, they are no call", async () => {
+  test("M-13 arguments that were cut by the limit come as they are; cut by the line, they are no call", async () => {
     if (wire === geminiWire) return; // its arguments come whole or not at all
     const script: Script = { ...SCRIPT, parts: [{ call: "toolu_1", tool: "look_up", args: '{"name":"An' }], finish: "length" };
     const local = await provider(wire, [script]);
@@ -243,7 +243,7 @@ const ERRORS: readonly Readonly<{ id: string; said: string }>[] = [
   { id: "google", said: 'data: {"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}\n\n' },
 ];
 
-test.each(ERRORS)("M40 an overload that $id announces within a good answer is one too", async ({ id, said }) => {
+test.each(ERRORS)("M-6 an overload that $id announces within a good answer is one too", async ({ id, said }) => {
   const wired = WIRES.find((one) => one.id.startsWith(`${id}/`));
   if (wired === undefined) throw new Error(id);
   const opening = await at((response) => response.writeHead(200, SSE).end(said));
@@ -254,7 +254,7 @@ test.each(ERRORS)("M40 an overload that $id announces within a good answer is on
   expect(await faultOf(ask(wired, midway.url))).toMatchObject({ transient: true, again: true, broke: true });
 });
 
-test("M40 a quota that is used up is a 429 that does not pass", async () => {
+test("M-6 a quota that is used up is a 429 that does not pass", async () => {
   const body = JSON.stringify({
     error: { message: "You exceeded your current quota", type: "insufficient_quota", param: null, code: "insufficient_quota" },
   });
@@ -264,7 +264,7 @@ test("M40 a quota that is used up is a 429 that does not pass", async () => {
   expect(await faultOf(ask(wired, local.url))).toMatchObject({ status: 429, transient: false, again: false });
 });
 
-test("M45 an answer has so many bytes and no more, one endless line included", async () => {
+test("M-10 an answer has so many bytes and no more, one endless line included", async () => {
   const local = await at(async (response) => {
     response.writeHead(200, SSE);
     for (let i = 0; i < 50; i += 1) response.write("x".repeat(1_000));

@@ -79,7 +79,7 @@ const modelAt = ({ id, at, path }: Place, { url }: Local) =>
   providerModel(id, {}, readModelSettings({ ...KEYS, [at]: `${url}${path}` }, null), () => 0);
 
 describe.each(PLACES)("$id", (place) => {
-  test.each(FILE_CASES)("M93 what is sent is what the documentation says: $name", async ({ name, message }) => {
+  test.each(FILE_CASES)("M-22 what is sent is what the documentation says: $name", async ({ name, message }) => {
     const local = await open(place.wire);
     const asked = modelAt(place, local).ask(request([message], { tools: [] }), () => {}, never);
     const body = place.bodies[name];
@@ -88,7 +88,7 @@ describe.each(PLACES)("$id", (place) => {
     expect(local.asked.map((one) => one.body)).toEqual([body]);
   });
 
-  test("M93 a file stays in its message when there are more, and goes again with the next request", async () => {
+  test("M-22 a file stays in its message when there are more, and goes again with the next request", async () => {
     const [{ message } = { message: user("") }] = FILE_CASES;
     const local = await open(place.wire);
     await modelAt(place, local).ask(
@@ -129,7 +129,7 @@ async function refusedFor(asked: Promise<unknown>, local: Local, mediaType: stri
 }
 
 test.each(PLACES.filter(({ id }) => /^(google|ollama)\//.test(id)))(
-  "M93 $id takes no moving images: said before anything is sent",
+  "M-22 $id takes no moving images: said before anything is sent",
   async (place) => {
     const local = await open(place.wire);
     await refusedFor(
@@ -171,7 +171,7 @@ describe("a model of one's own", () => {
     ["v2", image.base64],
     ["v3", image.base64],
     ["v4", { type: "data", data: image.base64 }],
-  ] as const)("M93 of version %s of the interface is given files as that version has them", async (version, data) => {
+  ] as const)("M-22 of version %s of the interface is given files as that version has them", async (version, data) => {
     expect(await promptOf(version, [image])).toEqual([
       {
         role: "user",
@@ -184,7 +184,7 @@ describe("a model of one's own", () => {
   });
 });
 
-test.each(PLACES)("M93 $id: an image without a word is sent alone", async (place) => {
+test.each(PLACES)("M-22 $id: an image without a word is sent alone", async (place) => {
   const [{ message } = { message: user("") }] = FILE_CASES;
   if (message.role !== "user") throw new Error("a person's message");
   const local = await open(place.wire);
@@ -194,9 +194,9 @@ test.each(PLACES)("M93 $id: an image without a word is sent alone", async (place
   expect(body).not.toContain("no text");
 });
 
-describe("M58 the servers take files as the providers' own clients send them", () => {
+describe("the servers take files as the providers' own clients send them", () => {
   const data = "iVBORw0KGgo=";
-  test("M58 Anthropic's SDK", async () => {
+  test("Anthropic's SDK", async () => {
     const local = await open(anthropicWire);
     const client = new Anthropic({ apiKey: KEYS.ANTHROPIC_API_KEY, baseURL: local.url, maxRetries: 0 });
     const ask = (media_type: "image/png") =>
@@ -219,7 +219,7 @@ describe("M58 the servers take files as the providers' own clients send them", (
     await expect(ask("image/bmp" as "image/png")).rejects.toMatchObject({ status: 400 });
   });
 
-  test("M58 OpenAI's SDK, both ways", async () => {
+  test("OpenAI's SDK, both ways", async () => {
     const image = `data:image/png;base64,${data}`;
     const chats = await open(chatWire({ path: "/v1/chat/completions", keyed: true, thinks: null }));
     const chat = new OpenAI({ apiKey: KEYS.OPENAI_API_KEY, baseURL: `${chats.url}/v1`, maxRetries: 0 }).chat.completions;

@@ -42,12 +42,12 @@ const FINISH_2: Piece = {
 const ask = (model: AnyLanguageModel, show: (p: Preview) => unknown = () => {}, signal = never, options = {}) =>
   languageModel(model, options).ask(request([user("x")]), show, signal);
 
-describe("M51 versions of the interface", () => {
+describe("M-15 versions of the interface", () => {
   test.each([
     ["v4", FINISH_4, 1],
     ["v3", FINISH_4, 1],
     ["v2", FINISH_2, null],
-  ])("M51 %s is understood, its way to count and to end included", async (version, finish, cacheWrite) => {
+  ])("M-15 %s is understood, its way to count and to end included", async (version, finish, cacheWrite) => {
     const reply = await ask(streaming([...TEXT, finish], version));
     expect(reply).toMatchObject({
       model: "own/m",
@@ -64,14 +64,14 @@ describe("M51 versions of the interface", () => {
     [modelOf("v4", {}), "no language model"],
     ["gpt-4o" as unknown as AnyLanguageModel, "no language model"],
     [null as unknown as AnyLanguageModel, "no language model"],
-  ])("M51 what is something else is refused with the reason (%#)", (model, why) => {
+  ])("M-15 what is something else is refused with the reason (%#)", (model, why) => {
     expect(() => languageModel(model)).toThrow(why);
   });
 
   test.each([
     ["has no way to", undefined],
     ["says that it cannot", () => Promise.reject(new UnsupportedFunctionalityError({ functionality: "streaming" }))],
-  ])("M51 a model that %s stream answers all at once", async (_, doStream) => {
+  ])("M-15 a model that %s stream answers all at once", async (_, doStream) => {
     const content = [
       { type: "reasoning", text: "hm", providerMetadata: { own: { seal: "s" } } },
       { type: "text", text: "Hello" },
@@ -103,8 +103,8 @@ describe("M51 versions of the interface", () => {
   });
 });
 
-describe("M48 M49 M50 reading", () => {
-  test("M48 marks that come with the start, a delta and the end are all kept", async () => {
+describe("M-12 M-13 M-14 reading", () => {
+  test("M-12 marks that come with the start, a delta and the end are all kept", async () => {
     const pieces = [
       { type: "reasoning-start", id: "r", providerMetadata: { own: { itemId: "i" } } },
       { type: "reasoning-delta", id: "r", delta: "hm" },
@@ -115,7 +115,7 @@ describe("M48 M49 M50 reading", () => {
     expect(parts[0]).toEqual({ kind: "thinking", text: "hm", meta: { own: { itemId: "i", signature: "s" }, other: { a: 1 } } });
   });
 
-  test("M48 a call is what it is in the end, where its pieces differ from it", async () => {
+  test("M-12 a call is what it is in the end, where its pieces differ from it", async () => {
     const pieces = [
       { type: "tool-input-start", id: "t", toolName: "look_up" },
       { type: "tool-input-delta", id: "t", delta: '{"na' },
@@ -126,14 +126,14 @@ describe("M48 M49 M50 reading", () => {
     expect(parts).toEqual([{ kind: "call", id: "t", tool: "look_up", text: '{"name":"Ann"}', meta: null }]);
   });
 
-  test("M48 what a provider does not count is estimated, and said to be; what nobody knows is named", async () => {
+  test("M-12 what a provider does not count is estimated, and said to be; what nobody knows is named", async () => {
     const reply = await ask(streaming([...TEXT, { type: "source", url: "x" }, { ...FINISH_4, usage: {} }]));
     expect(reply.usage.input).toBeGreaterThan(0);
     expect(reply.usage.output).toBe(2);
     expect(reply.meta).toMatchObject({ usage: { estimated: true }, dropped: ["source"] });
   });
 
-  test("M460 a count of zero for what was not empty is missing: it is estimated, and said to be", async () => {
+  test("M-12 a count of zero for what was not empty is missing: it is estimated, and said to be", async () => {
     const zero = { inputTokens: { total: 0 }, outputTokens: { total: 0 } };
     const reply = await ask(streaming([...TEXT, { ...FINISH_4, usage: zero }]));
     expect(reply.usage.input).toBeGreaterThan(0);
@@ -152,7 +152,7 @@ describe("M48 M49 M50 reading", () => {
     [{ unified: "other", raw: "odd" }, "other"],
     ["content-filter", "refused"],
     ["unknown", "other"],
-  ])("M49 %j is an ending of ours: %s", async (finishReason, finish) => {
+  ])("M-13 %j is an ending of ours: %s", async (finishReason, finish) => {
     expect(await ask(streaming([...TEXT, { ...FINISH_4, finishReason }]))).toMatchObject({ finish });
   });
 
@@ -161,11 +161,11 @@ describe("M48 M49 M50 reading", () => {
     [[{ ...FINISH_4, finishReason: { unified: "interrupted" } }]],
     [[{ ...FINISH_4, finishReason: { unified: "error" } }]],
     [[{ type: "finish" }]],
-  ])("M49 no ending, no reply (%#)", async (ends) => {
+  ])("M-13 no ending, no reply (%#)", async (ends) => {
     await expect(ask(streaming([...TEXT, ...ends]))).rejects.toMatchObject({ fault: { kind: "model-failed", again: true, broke: true } });
   });
 
-  test("M41 a model that had begun to work may have to be paid, though it said nothing", async () => {
+  test("M-4 a model that had begun to work may have to be paid, though it said nothing", async () => {
     const error = { type: "error", error: new Error("gone") };
     const begun = ask(streaming([{ type: "stream-start", warnings: [] }, { type: "response-metadata", id: "r" }, error]));
     await expect(begun).rejects.toMatchObject({ fault: { broke: true, again: true } });
@@ -173,7 +173,7 @@ describe("M48 M49 M50 reading", () => {
     await expect(ask(streaming([typed]))).rejects.toMatchObject({ fault: { broke: false, again: true, transient: true } });
   });
 
-  test("M49 a stop that calls is a call", async () => {
+  test("M-13 a stop that calls is a call", async () => {
     const called = { type: "tool-call", toolCallId: "t", toolName: "look_up", input: "{}" };
     expect(await ask(streaming([...TEXT, called, FINISH_4]))).toMatchObject({ finish: "calls" });
   });
@@ -182,15 +182,15 @@ describe("M48 M49 M50 reading", () => {
     { type: "tool-call", toolCallId: "t", toolName: "web_search", input: "{}", providerExecuted: true },
     { type: "tool-result", toolCallId: "t", toolName: "web_search", result: {} },
     { type: "tool-approval-request", approvalId: "a", toolCallId: "t" },
-  ])("M50 what the provider ran itself was decided by nobody: $type", async (piece) => {
+  ])("M-14 what the provider ran itself was decided by nobody: $type", async (piece) => {
     const refused = await ask(streaming([...TEXT, piece, FINISH_4])).catch((error: unknown) => error);
     expect(isFault(refused, "model-failed")).toBe(true);
     expect(refused).toMatchObject({ fault: { again: false, broke: true, detail: expect.stringContaining("no policy has decided") } });
   });
 });
 
-describe("M43 M59 pace", () => {
-  test("M59 a slow reader slows the stream down: nothing is read ahead, and it is not taken for a silent model", async () => {
+describe("M-10 pace", () => {
+  test("M-10 a slow reader slows the stream down: nothing is read ahead, and it is not taken for a silent model", async () => {
     let pulled = 0;
     const stream = new ReadableStream<Piece>(
       {
@@ -218,7 +218,7 @@ describe("M43 M59 pace", () => {
     expect(Math.max(...ahead)).toBeLessThanOrEqual(1);
   });
 
-  test("M43 a model that listens to nothing is left behind: before its stream, and within it", async () => {
+  test("M-10 a model that listens to nothing is left behind: before its stream, and within it", async () => {
     const deaf = modelOf("v4", { doStream: () => new Promise(() => {}) });
     await expect(ask(deaf, () => {}, never, { patience: { firstByteMs: 20 } })).rejects.toMatchObject({
       fault: { detail: expect.stringContaining("no answer within 20 ms"), again: true },
@@ -234,7 +234,7 @@ describe("M43 M59 pace", () => {
     await expect(asked).rejects.toMatchObject({ fault: { detail: "stopped", again: false } });
   });
 
-  test("M43 a model that throws anything at all fails as a model", async () => {
+  test("M-10 a model that throws anything at all fails as a model", async () => {
     for (const thrown of [new Error("boom sk-abcdefghijklmnop"), "boom", null, { code: 7 }]) {
       const failed = await ask(modelOf("v4", { doStream: () => Promise.reject(thrown) })).catch((error: unknown) => error);
       expect(isFault(failed, "model-failed")).toBe(true);
@@ -243,7 +243,7 @@ describe("M43 M59 pace", () => {
   });
 });
 
-describe("M46 M47 prompts", () => {
+describe("M-11 prompts", () => {
   const wire = { exactArguments: false, flagsErrors: true, splitsSystem: true, callIds: null, files: ANY_FILES };
   const call = (text: string, args: Extract<Part, { kind: "call" }>["args"]): Part => ({
     kind: "call",
@@ -256,7 +256,7 @@ describe("M46 M47 prompts", () => {
   });
   const prompt = (messages: readonly Message[], more = wire) => toPrompt({ system: "S", context: [], messages }, more);
 
-  test("M47 a prompt begins with a user's message, whatever is shown of the conversation", () => {
+  test("M-11 a prompt begins with a user's message, whatever is shown of the conversation", () => {
     expect(prompt([assistant({ kind: "text", text: "hi", meta: null })]).map(({ role }) => role)).toEqual(["system", "user", "assistant"]);
     expect(prompt([]).map(({ role }) => role)).toEqual(["system", "user"]);
     expect(prompt([note("[x] go on")])).toEqual([
@@ -266,7 +266,7 @@ describe("M46 M47 prompts", () => {
     expect(toPrompt({ system: " ", context: [], messages: [user("x")] }, wire)).toHaveLength(1);
   });
 
-  test("M47 what says nothing is left out, or says so: no message is empty", () => {
+  test("M-11 what says nothing is left out, or says so: no message is empty", () => {
     const empty: Part = { kind: "text", text: "", meta: null };
     expect(prompt([user(" "), assistant(empty), user("x"), assistant(call("{}", { kind: "json", value: {} })), result("c", "")])).toEqual([
       { role: "system", content: "S" },
@@ -283,7 +283,7 @@ describe("M46 M47 prompts", () => {
     ]);
   });
 
-  test("M46 thinking without words is kept for its seal", () => {
+  test("M-11 thinking without words is kept for its seal", () => {
     const sealed: Part = { kind: "thinking", text: "", meta: { anthropic: { redactedData: "x" } } };
     expect(prompt([user("x"), assistant(sealed)])[2]).toEqual({
       role: "assistant",
@@ -291,7 +291,7 @@ describe("M46 M47 prompts", () => {
     });
   });
 
-  test("M46 arguments go back as they came; what is no object is shown to the model as what it wrote", () => {
+  test("M-11 arguments go back as they came; what is no object is shown to the model as what it wrote", () => {
     const inputs = (part: Part, exactArguments: boolean) =>
       prompt([user("x"), assistant(part)], { ...wire, exactArguments }).flatMap((message) =>
         message.role === "assistant" ? message.content.flatMap((one) => (one.type === "tool-call" ? [one.input] : [])) : [],

@@ -78,7 +78,7 @@ const OUTSIDE: Inside = {
 };
 const UNTOLD: Omit<Recipient, "id"> = { host: null, addressVariable: null, keyVariable: null };
 
-/** M51 versions 2 to 4 of the interface are taken; anything else is refused with the reason, before it is asked anything. */
+/** M-15 versions 2 to 4 of the interface are taken; anything else is refused with the reason, before it is asked anything. */
 export function languageModel(model: AnyLanguageModel, options: LanguageModelOptions = {}, inside: Inside = OUTSIDE): Model {
   const id = options.id ?? idOf(model);
   const speaker = speakerOf(model, id);
@@ -125,7 +125,7 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
   return inside === OUTSIDE ? withAnswerWay(asked, { ...NATIVE, ...mannersOf(options) }) : asked;
 }
 
-/** M126 Wherever it stands: in what is said, in what is called and by which id. */
+/** M-9 Wherever it stands: in what is said, in what is called and by which id. */
 function withoutKeys(part: ReplyPart, exact: (text: string) => string): ReplyPart {
   const clean = { text: exact(part.text), meta: redactSecrets(part.meta, exact) };
   return part.kind === "call" ? { ...part, ...clean, id: exact(part.id), tool: exact(part.tool) } : { ...part, ...clean };

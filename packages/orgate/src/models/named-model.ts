@@ -22,7 +22,7 @@ export function modelsWith(settings: ModelSettings): (agent: Named) => Model {
     } catch (error) {
       const { modelSource: by = "agent" } = named;
       if (!(error instanceof FaultError) || error.fault.kind !== "model-unknown" || by === "agent") throw error;
-      const detail = `${error.fault.detail} (${MODEL_PLACES[by]})`; // M562 who reads it has not written the agent's file
+      const detail = `${error.fault.detail} (${MODEL_PLACES[by]})`; // M-3 who reads it has not written the agent's file
       throw new FaultError({ ...error.fault, detail }, error);
     }
   };

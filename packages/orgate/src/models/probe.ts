@@ -1,5 +1,5 @@
 /**
- * M130 Whether somebody is there. An address on this machine is knocked on, without a word; with leave, a provider is asked for the list of its models with
+ * M-20 Whether somebody is there. An address on this machine is knocked on, without a word; with leave, a provider is asked for the list of its models with
  *      its key, which costs nothing and tells whether the key is good. Of what it answers nothing is repeated but its status and the names.
  */
 import { connect } from "node:net";

@@ -1,14 +1,13 @@
 /**
  * From our request to a provider's prompt. Only what every version of the interface has is used.
  *
- * M46 What the model said goes back as it said it: thinking with its signature, arguments in their exact text, the provider's own marks on each part.
- * M47 A prompt is valid for every provider: the first message is a user's, results of parallel calls are one message right after their calls,
+ * M-11 A prompt is valid for every provider: the first message is a user's, results of parallel calls are one message right after their calls,
  *     no message is empty, an id of a call that another provider gave fits this one's rules, and nothing is left out but what says nothing.
- * M120 What stands beside the instructions reaches every provider: as blocks of its one system field, as messages of their own, or joined to the
+ * M-11 What stands beside the instructions reaches every provider: as blocks of its one system field, as messages of their own, or joined to the
  *      instructions where a server may take only one.
- * M121 Marks for a provider's cache stand at the end of what stays: the tools and the instructions, what the request before ended with, what this one
+ * Marks for a provider's cache stand at the end of what stays: the tools and the instructions, what the request before ended with, what this one
  *      ends with. They change no word of it.
- * M93 A file goes as the provider's own kind of part; a text goes as words, named. One that the provider does not take is refused before anything is sent.
+ * M-22 A file goes as the provider's own kind of part; a text goes as words, named. One that the provider does not take is refused before anything is sent.
  */
 import { createHash } from "node:crypto";
 import type {

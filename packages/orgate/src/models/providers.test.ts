@@ -24,7 +24,7 @@ const make = (id: string, env: Record<string, string> = {}, folder: string | nul
   providerModel(id, options, readModelSettings(env, folder), () => 0);
 
 test.each(Object.entries(PROVIDERS).flatMap(([name, { key, keyless }]) => (keyless || key === null ? [] : [[name, key] as const])))(
-  "M53 %s without its key is refused before anything runs, naming %s",
+  "M-3 %s without its key is refused before anything runs, naming %s",
   (name, variable) => {
     expect(() => make(`${name}/m`)).toThrow(`$${variable} is not set`);
     expect(() => make(`${name}/m`, { [variable]: "  " })).toThrow(`$${variable} is not set`);
@@ -32,7 +32,7 @@ test.each(Object.entries(PROVIDERS).flatMap(([name, { key, keyless }]) => (keyle
   },
 );
 
-test("M53 what needs no key needs an address, or has one of its own", () => {
+test("M-3 what needs no key needs an address, or has one of its own", () => {
   expect(make("ollama/llama").id).toBe("ollama/llama");
   expect(() => make("openai-compatible/m")).toThrow("$OPENAI_COMPATIBLE_BASE_URL is not set");
   expect(make("openai-compatible/m", { OPENAI_COMPATIBLE_BASE_URL: "http://127.0.0.1:8000/v1" }).id).toBe("openai-compatible/m");
@@ -46,25 +46,25 @@ test.each([
   ["OLLAMA_BASE_URL", "ollama", "http://box:11434/v1/", "http://box:11434/v1"],
   ["ANTHROPIC_BASE_URL", "anthropic", "https://proxy.example", "https://proxy.example/v1"],
   ["OPENAI_BASE_URL", "openai", "https://proxy.example/openai/v1", "https://proxy.example/openai/v1"],
-])("M53 %s of %s may be written as people write it: %s", (variable, name, given, base) => {
+])("M-3 %s of %s may be written as people write it: %s", (variable, name, given, base) => {
   const env = { [variable]: given, ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY };
   expect(providerStanding(name, readModelSettings(env, null))).toMatchObject({ kind: "usable", base });
 });
 
 test.each(["mistral/large", "claude", "", "__proto__/x", "constructor/x", "ANTHROPIC/x"])(
-  "M55 %j is refused with the providers there are",
+  "M-3 %j is refused with the providers there are",
   (id) => {
     expect(() => make(id)).toThrow("there are: offline, anthropic, openai, openai-chat, google, openrouter, ollama, openai-compatible");
   },
 );
 
-test("M55 a provider without a model, and options that nobody reads, are refused", () => {
+test("M-3 a provider without a model, and options that nobody reads, are refused", () => {
   expect(() => make("ollama/")).toThrow("write `ollama/NAME`");
   for (const options of [{ temprature: 1 }, { idleMs: 0 }, { providerOptions: { a: 1 } }] as JsonObject[])
     expect(() => make("ollama/m", {}, null, options)).toThrow("its options are wrong");
 });
 
-test("M55 rules of the offline model, left over from a first project, are refused with what to do about them", () => {
+test("M-3 rules of the offline model, left over from a first project, are refused with what to do about them", () => {
   expect(() => make("ollama/m", {}, null, { rules: [] })).toThrow("`rules` are for `offline/…` models: take them out of `modelOptions`");
 });
 
@@ -93,13 +93,13 @@ test.each([
   ["openai/m", { openai: { truncation: "auto" } }],
   ["openrouter/m", { openrouter: { web_search_options: {} } }],
   ["openrouter/m", { openrouter: { preset: "mine" } }],
-] as const)("M64 options cannot change what is decided and counted: %s %j", (id, providerOptions) => {
+] as const)("M-16 options cannot change what is decided and counted: %s %j", (id, providerOptions) => {
   const env = { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY, GOOGLE_GENERATIVE_AI_API_KEY: KEY, OPENROUTER_API_KEY: KEY };
   expect(() => make(id, env, null, { providerOptions })).toThrow("would change what is decided or counted here");
 });
 
-describe("M52 .env", () => {
-  test("M52 the environment wins over .env, and .env over nothing", () => {
+describe("M-9 .env", () => {
+  test("M-9 the environment wins over .env, and .env over nothing", () => {
     const folder = folderWith(`# keys\nANTHROPIC_API_KEY="${KEY}"\nexport OPENAI_API_KEY=other\n`);
     const settings = readModelSettings({ OPENAI_API_KEY: "mine" }, folder);
     expect(settings("ANTHROPIC_API_KEY")).toEqual({ value: KEY, from: ".env" });
@@ -109,14 +109,14 @@ describe("M52 .env", () => {
     expect(readModelSettings({}, folderWith(null))("X")).toBeNull();
   });
 
-  test("M52 a .env that cannot be read is said", () => {
+  test("M-9 a .env that cannot be read is said", () => {
     const folder = folderWith(null);
     mkdirSync(join(folder, ".env"));
     expect(() => readModelSettings({}, folder)).toThrow("is a folder");
   });
 });
 
-test("M54 a key of the environment is not sent where only a project's .env says", () => {
+test("M-9 a key of the environment is not sent where only a project's .env says", () => {
   const folder = folderWith(
     "ANTHROPIC_BASE_URL=https://elsewhere.example\nOPENAI_BASE_URL=https://elsewhere.example/v1\nOPENAI_API_KEY=theirs-0000\n",
   );
@@ -126,7 +126,7 @@ test("M54 a key of the environment is not sent where only a project's .env says"
   expect(make("anthropic/m", { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: "https://mine.example" }, folder).id).toBe("anthropic/m");
 });
 
-test("M42 a key is found in every form it is likely to be echoed in, and so is what looks like one", () => {
+test("M-9 a key is found in every form it is likely to be echoed in, and so is what looks like one", () => {
   const key = "k+y/with=odd chars&%";
   const redact = redactor([key]);
   const forms = [key, encodeURIComponent(key), Buffer.from(key).toString("base64"), `x${Buffer.from(`user:${key}`).toString("base64")}`];
@@ -147,12 +147,12 @@ test("M42 a key is found in every form it is likely to be echoed in, and so is w
   expect(JSON.stringify(redactSecrets(value, redact))).not.toContain("odd chars");
 });
 
-test("M42 a placeholder where a local server wants a key is no key, and words of a reply stay what they are", () => {
+test("M-9 a placeholder where a local server wants a key is no key, and words of a reply stay what they are", () => {
   for (const word of ["ollama", "lm-studio", "sk-no-key-required"]) expect(exactRedactor([word])(`install ${word} first`)).toContain(word);
   expect(exactRedactor(["ollama-7f3a"])("install ollama-7f3a first")).toBe("install [key] first");
 });
 
-test("M62 no provider's package is loaded before its first request, and no other then", async () => {
+test("no provider's package is loaded before its first request, and no other then", async () => {
   const code = `
     import { registerHooks } from "node:module";
     const seen = new Set();

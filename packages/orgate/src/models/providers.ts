@@ -1,12 +1,8 @@
 /**
  * The providers there are, by the first word of `provider/name`. A provider's package is loaded when its first request is made, and not before.
  *
- * M53 An agent that names a provider without its key, or with an address that cannot be, is refused before anything runs, naming the variable.
- * M54 A key of the process's environment is not sent to an address that only the project's `.env` names: whoever writes the project would get it.
- * M55 An unknown provider is refused with those there are.
- * M64 Options cannot change what is decided and counted: the model, the messages, the tools, how much is said, what a token costs; nor let the provider
- *     run tools, or go on from what only it remembers.
- * M65 What the model thinks counts as output: no more is asked for than was reserved.
+ * M-9 A key of the process's environment is not sent to an address that only the project's `.env` names: whoever writes the project would get it.
+ * Rules: M-3, M-16, M-17.
  */
 import { createHmac } from "node:crypto";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";

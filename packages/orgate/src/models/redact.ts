@@ -1,5 +1,5 @@
 /**
- * M42 Keys are never in an error, a log or the journal: what a server or a library says is cleansed of every key that is known, in the forms
+ * M-9 Keys are never in an error, a log or the journal: what a server or a library says is cleansed of every key that is known, in the forms
  *     it is likely to be echoed in, and of what looks like one.
  */
 import type { Json } from "@orgate/core";

@@ -1,10 +1,10 @@
 /**
  * From the pieces of a streamed reply to a reply, with previews on the way. Pieces are untrusted: an object of any version of the interface, or none.
  *
- * M48 The parts of a reply are what was streamed, in its order: text, thinking, and calls with their exact arguments, each with the provider's marks.
- * M49 Finish reasons are ours: a refusal by the model and a filter of the provider's are endings of their own, and what ends without an
+ * M-12 The parts of a reply are what was streamed, in its order: text, thinking, and calls with their exact arguments, each with the provider's marks.
+ * M-13 Finish reasons are ours: a refusal by the model and a filter of the provider's are endings of their own, and what ends without an
  *     ending is broken, not finished.
- * M50 A tool that the provider ran itself was decided by nobody: such a reply is an error.
+ * Rule: M-14.
  */
 import { TypeValidationError } from "@ai-sdk/provider";
 import {

@@ -2,7 +2,7 @@
  * How those who imitate OpenAI's Chat Completions hand out what a model thought, and how they want it back. Their package reads either name and sends
  * one; what OpenRouter signs it does not know.
  *
- * M131 Thinking goes back under the name that the provider reads it by; what OpenRouter signed or sealed (`reasoning_details`) goes back whole, in its order.
+ * M-11 Thinking goes back under the name that the provider reads it by; what OpenRouter signed or sealed (`reasoning_details`) goes back whole, in its order.
  */
 import type { Json, JsonObject, Part, ReplyPart } from "@orgate/core";
 

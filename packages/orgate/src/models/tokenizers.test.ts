@@ -49,34 +49,34 @@ const CORPUS: Readonly<Record<string, string>> = {
 const o200k = tokenizers("o200k_base");
 
 describe("the estimate", () => {
-  test.each(Object.entries(CORPUS))("C9 %s: not below 0.8 of the real count, not above 2 times", (_, text) => {
+  test.each(Object.entries(CORPUS))("C-4 %s: not below 0.8 of the real count, not above 2 times", (_, text) => {
     const real = o200k(text);
     expect(estimateTokens(text) / real).toBeGreaterThanOrEqual(0.8);
     expect(estimateTokens(text) / real).toBeLessThanOrEqual(2);
   });
 
-  test("C9 what is set aside for an estimated request, 1.25 times the estimate, is never less than the real count of the corpus", () => {
+  test("C-4 what is set aside for an estimated request, 1.25 times the estimate, is never less than the real count of the corpus", () => {
     for (const text of Object.values(CORPUS)) expect(Math.ceil(estimateTokens(text) * 1.25)).toBeGreaterThanOrEqual(o200k(text));
   });
 
-  test("C9 no text is no token, and one character is at least one", () => {
+  test("C-4 no text is no token, and one character is at least one", () => {
     expect(estimateTokens("")).toBe(0);
     for (const c of ["a", " ", "漢", "가", "🧨", "\ud800"]) expect(estimateTokens(c)).toBeGreaterThanOrEqual(1);
   });
 });
 
 describe("tokenizers", () => {
-  test("C7 the counts are those of the tokenizer's own", () => {
+  test("C-4 the counts are those of the tokenizer's own", () => {
     expect(o200k("hello world")).toBe(2);
     expect(tokenizers("cl100k_base")("tiktoken is great!")).toBe(6);
     expect(tokenizers("nobody-has-it")("hello world")).toBe(estimateTokens("hello world"));
   });
 
-  test("C7 what looks like a special token is text", () => {
+  test("C-4 what looks like a special token is text", () => {
     expect(o200k("a <|endoftext|> b")).toBeGreaterThan(5);
   });
 
-  test("C7 a long run without a space is counted in pieces: about the same, and not with the square of its length", () => {
+  test("C-4 a long run without a space is counted in pieces: about the same, and not with the square of its length", () => {
     const run = "漢字仮名交じり文".repeat(60);
     const whole = o200k("漢字仮名交じり文".repeat(20));
     expect(o200k(run) / (whole * 3)).toBeGreaterThan(0.95);
@@ -84,7 +84,7 @@ describe("tokenizers", () => {
     expect(o200k("🧨".repeat(5_000))).toBeGreaterThan(5_000); // seconds, were it whole
   });
 
-  test("C7 an agent's tokenizer is what its model implies, or what it says", () => {
+  test("C-4 an agent's tokenizer is what its model implies, or what it says", () => {
     const of = (model: string, tokenizer?: string) =>
       defineAgent({ name: "a", instructions: "x", model, ...(tokenizer === undefined ? {} : { tokenizer }) }).tokenizer;
     expect([

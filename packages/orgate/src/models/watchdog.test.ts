@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 const never = new AbortController().signal;
 const PATIENCE = { firstByteMs: 1_000, idleMs: 100 };
 
-test("M43 before the first byte one patience counts, after it the other", () => {
+test("M-10 before the first byte one patience counts, after it the other", () => {
   const first = watchdog(PATIENCE, never);
   vi.advanceTimersByTime(999);
   expect(first.signal.aborted).toBe(false);
@@ -24,7 +24,7 @@ test("M43 before the first byte one patience counts, after it the other", () => 
   expect(later.signal.reason).toMatchObject({ trouble: { detail: "the answer stalled for 100 ms" } });
 });
 
-test("M59 while somebody else is waited for, the clock stands still, whatever comes in; then it starts anew", async () => {
+test("M-10 while somebody else is waited for, the clock stands still, whatever comes in; then it starts anew", async () => {
   const dog = watchdog(PATIENCE, never);
   dog.beat();
   const reader = Promise.withResolvers<void>();
@@ -39,7 +39,7 @@ test("M59 while somebody else is waited for, the clock stands still, whatever co
   expect(dog.signal.aborted).toBe(true);
 });
 
-test("M43 a reader that never comes back holds nobody up who is stopped", async () => {
+test("M-10 a reader that never comes back holds nobody up who is stopped", async () => {
   const stop = new AbortController();
   const dog = watchdog(PATIENCE, stop.signal);
   const waited = dog.during(new Promise(() => {}));
@@ -48,7 +48,7 @@ test("M43 a reader that never comes back holds nobody up who is stopped", async 
   expect(dog.stopped()).toBe(true);
 });
 
-test("M43 once it is over nothing is left behind, and nothing begins again", () => {
+test("M-10 once it is over nothing is left behind, and nothing begins again", () => {
   const stop = new AbortController();
   const dog = watchdog(PATIENCE, stop.signal);
   dog.beat();

@@ -109,7 +109,7 @@ const call = (wireId: string, name: string): Part => ({
 
 describe.each(SETUPS)("$id", (setup) => {
   test.each(["functions.look_up:0", `chatcmpl-tool-${"a".repeat(60)}`])(
-    "M47 the id of a call that another provider gave is taken: %s",
+    "M-11 the id of a call that another provider gave is taken: %s",
     async (id) => {
       const local = await open(setup.wire, [OK]);
       const other = `${id.slice(0, -1)}b`;
@@ -130,7 +130,7 @@ describe.each(SETUPS)("$id", (setup) => {
   );
 
   test.each(CASES)(
-    "M57 what is sent is what the documentation says: $name",
+    "M-11 what is sent is what the documentation says: $name",
     async ({ name, messages, tools, temperature, context = [] }) => {
       const local = await open(setup.wire, [OK]);
       const model = modelAt(setup, local.url);
@@ -145,7 +145,7 @@ describe.each(SETUPS)("$id", (setup) => {
     },
   );
 
-  test("M48 wherever the bytes are cut, the reply is the same: text, calls with exact arguments, previews that add up", async () => {
+  test("M-12 wherever the bytes are cut, the reply is the same: text, calls with exact arguments, previews that add up", async () => {
     const args = '{ "name" : "Bé\\u0301a 🪙" }';
     const exact = setup.wire === geminiWire ? JSON.stringify(JSON.parse(args)) : args; // Gemini sends arguments as values
     const script: Script = {
@@ -180,7 +180,7 @@ describe.each(SETUPS)("$id", (setup) => {
     }
   });
 
-  test.each(["length", "refused", "filtered"] as const)("M49 a reply that ended `%s` says so", async (finish) => {
+  test.each(["length", "refused", "filtered"] as const)("M-13 a reply that ended `%s` says so", async (finish) => {
     const local = await open(setup.wire, [{ parts: [{ say: "I will not." }], finish, usage: USAGE }]);
     const reply = await modelAt(setup, local.url).ask(request([user("x")]), () => {}, never);
     const known = { anthropic: { filtered: "refused" }, google: { refused: "filtered" } }; // one has no filter of its own, the other no refusals
@@ -194,7 +194,7 @@ describe.each(SETUPS)("$id", (setup) => {
 const journalled = (part: ReplyPart): Part =>
   part.kind === "call" ? { ...part, id: callId("1.0"), wireId: part.id, args: { kind: "json", value: JSON.parse(part.text) } } : part;
 
-test("M121 without `promptCache` nothing is marked", async () => {
+test("without `promptCache` nothing is marked", async () => {
   const [setup] = SETUPS;
   if (setup === undefined) throw new Error("no set-up");
   const local = await open(setup.wire, [OK]);
@@ -202,7 +202,7 @@ test("M121 without `promptCache` nothing is marked", async () => {
   expect(local.asked.map(({ body }) => body)).toEqual([ANTHROPIC_UNMARKED]);
 });
 
-test("M57 a model that takes no temperature is sent none, and that is on record", async () => {
+test("M-11 a model that takes no temperature is sent none, and that is on record", async () => {
   const [setup] = SETUPS;
   if (setup === undefined) throw new Error("no set-up");
   const local = await open(setup.wire, [OK]);
@@ -225,7 +225,7 @@ const joined = (previews: readonly Preview[], part: Preview["part"]): string => 
   return text;
 };
 
-describe("M46 thinking goes back as it came", () => {
+describe("M-11 thinking goes back as it came", () => {
   const THOUGHTS = "Ann, I think, owes 5 €.";
   const script = (signature: string, id: string): Script => ({
     parts: [{ think: THOUGHTS, signature }, { say: "I look." }, { call: id, tool: "look_up", args: '{"name":"Ann"}' }],
@@ -254,14 +254,14 @@ describe("M46 thinking goes back as it came", () => {
     return found;
   };
 
-  test("M46 Anthropic: the block, its signature, its place", async () => {
+  test("M-11 Anthropic: the block, its signature, its place", async () => {
     const options = { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } };
     const { local, first } = await twice(setupOf("anthropic/"), SIGNATURE, "toolu_01A", options, 2048);
     expect(first.parts[0]).toEqual({ kind: "thinking", text: THOUGHTS, meta: { anthropic: { signature: SIGNATURE } } });
     expect(local.asked[1]?.body).toEqual(anthropicThought(THOUGHTS, SIGNATURE));
   });
 
-  test("M65 what is thought is counted: no more is asked for than was reserved", async () => {
+  test("M-17 what is thought is counted: no more is asked for than was reserved", async () => {
     const options = { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } };
     const setup = setupOf("anthropic/");
     const local = await open(setup.wire, [OK]);
@@ -274,7 +274,7 @@ describe("M46 thinking goes back as it came", () => {
     expect(local.asked[0]?.body).toMatchObject({ max_tokens: 1500, thinking: { budget_tokens: 1024 } });
   });
 
-  test("M65 what is thought is counted where nobody says how much it may be", async () => {
+  test("M-17 what is thought is counted where nobody says how much it may be", async () => {
     const setup = setupOf("anthropic/");
     const local = await open(setup.wire, [OK]);
     const model = modelAt(setup, local.url, { providerOptions: { anthropic: { thinking: { type: "enabled" } } } });
@@ -282,7 +282,7 @@ describe("M46 thinking goes back as it came", () => {
     expect(local.asked[0]?.body).toMatchObject({ max_tokens: 1500, thinking: { budget_tokens: 1024 } });
   });
 
-  test("M46 OpenAI: the reasoning item, encrypted", async () => {
+  test("M-11 OpenAI: the reasoning item, encrypted", async () => {
     const options = { providerOptions: { openai: { reasoningEffort: "low", reasoningSummary: "auto" } } };
     const { local, first } = await twice({ ...setupOf("openai/"), id: "openai/gpt-5" }, ENCRYPTED, "call_1", options);
     expect(first.parts[0]).toMatchObject({ kind: "thinking", text: THOUGHTS });
@@ -290,7 +290,7 @@ describe("M46 thinking goes back as it came", () => {
     expect(local.asked[1]?.body).toEqual(responsesThought(THOUGHTS, ENCRYPTED));
   });
 
-  test("M46 Gemini: the signature on the call it came with", async () => {
+  test("M-11 Gemini: the signature on the call it came with", async () => {
     const options = { providerOptions: { google: { thinkingConfig: { includeThoughts: true, thinkingBudget: 1024 } } } };
     const { local, first } = await twice(setupOf("google/"), THOUGHT, "", options);
     const [id = ""] = first.parts.flatMap((part) => (part.kind === "call" ? [part.id] : [])); // Gemini names none, so it is one of ours
@@ -304,7 +304,7 @@ describe("M46 thinking goes back as it came", () => {
     ],
     ["ollama/", { reasoning: THOUGHTS }],
     ["openai-compatible/", { reasoning_content: THOUGHTS }],
-  ])("M131 M46 %s thinking is told from text, and goes back as that provider reads it: %j", async (id, field) => {
+  ])("M-11 %s thinking is told from text, and goes back as that provider reads it: %j", async (id, field) => {
     const { local, first } = await twice(setupOf(id), SIGNED, "call_1", {});
     expect(first.parts.map(({ kind, text }) => [kind, text])).toEqual([
       ["thinking", THOUGHTS],
@@ -314,7 +314,7 @@ describe("M46 thinking goes back as it came", () => {
     expect(local.asked[1]?.body).toEqual(chatThought(setupOf(id).id.slice(id.length), field));
   });
 
-  test("M131 a thought that is only sealed is kept, and goes back where it belongs; to others it does not go", async () => {
+  test("M-11 a thought that is only sealed is kept, and goes back where it belongs; to others it does not go", async () => {
     const sealed = { type: "reasoning.encrypted", data: "c2VhbGVk", format: "google-gemini-v1", index: 0, id: "call_1" };
     const text = setupOf("openrouter/").wire.stream(script("", "call_1"));
     const local = await listen((response) =>
@@ -341,7 +341,7 @@ describe("M46 thinking goes back as it came", () => {
   });
 });
 
-describe.each(SETUPS)("M58 the server of $id is strict", ({ id, wire, bodies }) => {
+describe.each(SETUPS)("the server of $id is strict", ({ id, wire, bodies }) => {
   const headers = {
     "content-type": "application/json",
     "anthropic-version": "2023-06-01",
@@ -365,7 +365,7 @@ describe.each(SETUPS)("M58 the server of $id is strict", ({ id, wire, bodies }) 
     ],
     ["nothing said", { ...plain, [said]: undefined }],
     ["nothing said at all", { ...plain, [said]: [] }],
-  ])("M58 %s: its own error, in its own body", async (_, body) => {
+  ])("%s: its own error, in its own body", async (_, body) => {
     const local = await open(wire, [OK]);
     const post = (given: unknown) => fetch(`${local.url}${wire.path}`, { method: "POST", headers, body: JSON.stringify(given) });
     const refused = await post(body);
@@ -376,14 +376,14 @@ describe.each(SETUPS)("M58 the server of $id is strict", ({ id, wire, bodies }) 
   });
 });
 
-describe("M58 the servers of these tests are what the providers' own clients expect", () => {
+describe("the servers of these tests are what the providers' own clients expect", () => {
   const script: Script = {
     parts: [{ say: "I look." }, { call: "toolu_01", tool: "look_up", args: '{"name":"Ann"}' }],
     finish: "calls",
     usage: USAGE,
   };
 
-  test("M58 Anthropic's SDK", async () => {
+  test("Anthropic's SDK", async () => {
     const local = await open(anthropicWire, [script]);
     const client = new Anthropic({ apiKey: "sk-ant-test-000000", baseURL: local.url, maxRetries: 0 });
     const message = await client.messages
@@ -408,7 +408,7 @@ describe("M58 the servers of these tests are what the providers' own clients exp
     });
   });
 
-  test("M58 OpenAI's SDK, both ways", async () => {
+  test("OpenAI's SDK, both ways", async () => {
     const chats = await open(chatWire({ path: "/v1/chat/completions", keyed: true, thinks: null }), [script]);
     const first = new OpenAI({ apiKey: "sk-test-0000000000", baseURL: `${chats.url}/v1`, maxRetries: 0 });
     const completion = await first.chat.completions

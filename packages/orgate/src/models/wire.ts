@@ -1,9 +1,9 @@
 /**
  * The one way to a provider: Node's fetch, watched.
  *
- * M44 A key goes to the address it was meant for and no further: redirects are not followed.
- * M128 One ask is one request: what a package would send beside it, to go on from an answer that was cut, was decided and announced by nobody.
- * M45 An answer is bounded, and one that is no answer of a model (a login page, a proxy's error) is refused by its type.
+ * M-17 One ask is one request: what a package would send beside it, to go on from an answer that was cut, was decided and announced by nobody.
+ * M-10 An answer is bounded, and one that is no answer of a model (a login page, a proxy's error) is refused by its type.
+ * Rule: M-9.
  */
 import { APICallError } from "@ai-sdk/provider";
 import { systemCodeOf, WireTrouble } from "./fault.ts";
@@ -43,7 +43,7 @@ export function watchedFetch(watching: (signal: AbortSignal) => Wire | null, max
   };
 }
 
-/** M41 What fetch itself refuses (a port that no browser would use) has no code of the system's, and has reached nobody. */
+/** M-4 What fetch itself refuses (a port that no browser would use) has no code of the system's, and has reached nobody. */
 function neverSent(error: unknown): WireTrouble | null {
   if (!(error instanceof TypeError) || systemCodeOf(error) !== null) return null;
   const why = error.cause instanceof Error ? error.cause.message : error.message;

@@ -4,7 +4,7 @@ import { nodeClock } from "./clock.ts";
 afterEach(() => void vi.useRealTimers());
 const DAY = 86_400_000;
 
-test("L40 a sleep of any length lasts that long, beyond what one timer can", async () => {
+test("L-25 a sleep of any length lasts that long, beyond what one timer can", async () => {
   vi.useFakeTimers();
   const started = nodeClock.now();
   let awake = false;
@@ -19,7 +19,7 @@ test("L40 a sleep of any length lasts that long, beyond what one timer can", asy
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("L40 a sleep ends as soon as its signal fires, and leaves no timer behind", async () => {
+test("L-25 a sleep ends as soon as its signal fires, and leaves no timer behind", async () => {
   vi.useFakeTimers();
   const stop = new AbortController();
   const sleeping = nodeClock.sleep(60 * DAY, stop.signal);

@@ -4,13 +4,13 @@ import { checkSignature, ed25519, hmacSha256, isPublicKey, nameKey, newSalt, sha
 
 const fromHex = (hex: string) => Buffer.from(hex, "hex");
 
-test("J40 sha256 is that of the text's UTF-8 bytes, in lower-case hexadecimal", () => {
+test("J-10 sha256 is that of the text's UTF-8 bytes, in lower-case hexadecimal", () => {
   expect(sha256("")).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   expect(sha256("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   expect(sha256("ä🧨\n")).toBe(createHash("sha256").update("ä🧨\n", "utf8").digest("hex"));
 });
 
-test("J30 blob addresses are an HMAC under the project's key", () => {
+test("J-5 blob addresses are an HMAC under the project's key", () => {
   // RFC 4231, test case 2
   expect(hmacSha256(Buffer.from("Jefe"), "what do ya want for nothing?")).toBe(
     "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
@@ -19,7 +19,7 @@ test("J30 blob addresses are an HMAC under the project's key", () => {
   expect(hmacSha256(Buffer.from("a"), "x")).toBe(createHmac("sha256", "a").update("x").digest("hex"));
 });
 
-test("J41 signatures are those of RFC 8032, and a key's text is its 32 bytes", () => {
+test("J-15 signatures are those of RFC 8032, and a key's text is its 32 bytes", () => {
   // RFC 8032, 7.1, tests 1 and 2
   const one = ed25519.fromSeed(fromHex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"));
   expect(one.publicKey).toBe(`ed25519:${fromHex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a").toString("base64")}`);
@@ -37,7 +37,7 @@ test("J41 signatures are those of RFC 8032, and a key's text is its 32 bytes", (
   );
 });
 
-test("J41 a signature is good for its text and its key alone, in exactly one spelling", () => {
+test("J-15 a signature is good for its text and its key alone, in exactly one spelling", () => {
   const { key } = ed25519.create();
   const other = ed25519.create().key;
   const signature = key.sign("text");
@@ -64,7 +64,7 @@ test("J41 a signature is good for its text and its key alone, in exactly one spe
     if (odd !== signature) expect(checkSignature(key.publicKey, "text", odd)).toBe(false);
 });
 
-test("J41 a public key has one spelling too; what is none never checks anything", () => {
+test("J-15 a public key has one spelling too; what is none never checks anything", () => {
   const { key } = ed25519.create();
   expect(isPublicKey(key.publicKey)).toBe(true);
   const bare = key.publicKey.slice("ed25519:".length);
@@ -76,7 +76,7 @@ test("J41 a public key has one spelling too; what is none never checks anything"
   expect(checkSignature(`ed25519:${Buffer.alloc(32, 255).toString("base64")}`, "text", key.sign("text"))).toBe(false);
 });
 
-test("J41 a key's name is short and its own", () => {
+test("J-15 a key's name is short and its own", () => {
   const { key } = ed25519.create();
   expect(key.id).toBe(nameKey(key.publicKey));
   expect(key.id).toMatch(/^k_[0-9a-f]{24}$/);
@@ -84,7 +84,7 @@ test("J41 a key's name is short and its own", () => {
   expect(ed25519.create().key.id).not.toBe(key.id);
 });
 
-test("J44 a private key's text reads back to the same key; anything else is refused", () => {
+test("J-17 a private key's text reads back to the same key; anything else is refused", () => {
   const { key, text } = ed25519.create();
   const back = ed25519.read(text);
   expect(back?.id).toBe(key.id);
@@ -96,7 +96,7 @@ test("J44 a private key's text reads back to the same key; anything else is refu
     expect(ed25519.read(odd)).toBeNull();
 });
 
-test("J31 salts are 128 random bits each, none twice", () => {
+test("J-10 salts are 128 random bits each, none twice", () => {
   const salts = Array.from({ length: 2_000 }, newSalt);
   expect(new Set(salts).size).toBe(2_000);
   expect(salts.every((s) => /^[0-9a-f]{32}$/.test(s))).toBe(true);

@@ -4,7 +4,7 @@ import { randomIds } from "./ids.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-test("L41 session ids are valid, never the same twice, and in order of time", () => {
+test("L-27 session ids are valid, never the same twice, and in order of time", () => {
   vi.useFakeTimers();
   const ids = [0, 1, 1_000, 1_700_000_000_000, 1_700_000_000_001, 4_000_000_000_000].map((now) => {
     vi.setSystemTime(now);

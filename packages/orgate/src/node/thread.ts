@@ -1,7 +1,7 @@
 /**
  * One piece of long work in a thread of its own, which ends when it is done, when it fails, and when nobody waits for it any more.
  *
- * W444 long work runs aside: requests are answered meanwhile, and a thread is stopped when its caller has left.
+ * W-20 long work runs aside: requests are answered meanwhile, and a thread is stopped when its caller has left.
  */
 
 import { Worker } from "node:worker_threads";

@@ -18,7 +18,7 @@ const ON: readonly ActOn[] = [
 ];
 const limited = (limits: Partial<AccessScope>): AccessScope => ({ agents: null, actions: null, expiresAt: null, ...limits });
 
-test("W106 access to agents covers what is theirs, and nothing that is nobody's", () => {
+test("W-13 access to agents covers what is theirs, and nothing that is nobody's", () => {
   const scope = limited({ agents: ["clerk"] });
   const theirs = (agent: string): readonly Act[] => [
     act("observe", "agent", { agent }),
@@ -43,7 +43,7 @@ test("W106 access to agents covers what is theirs, and nothing that is nobody's"
   expect(outOfScope(limited({ agents: [] }), act("observe", "agent", { agent: "clerk" }))).toBe("this access is limited to agents nothing");
 });
 
-test("W107 access to actions covers these alone; who may not look is shown no list", () => {
+test("W-13 access to actions covers these alone; who may not look is shown no list", () => {
   const scope = limited({ actions: ["observe", "run"] });
   expect(outOfScope(scope, act("observe", "agent", { agent: "clerk" }))).toBeNull();
   expect(outOfScope(scope, act("run", "agent", { agent: "clerk" }))).toBeNull();
@@ -53,7 +53,7 @@ test("W107 access to actions covers these alone; who may not look is shown no li
   expect(outOfScope(limited({}), act("edit-policy", "policies"))).toBeNull();
 });
 
-test("W105 what is asked of the policies is about what is done; what makes no sense, or is not told, is asked of nobody", () => {
+test("W-6 what is asked of the policies is about what is done; what makes no sense, or is not told, is asked of nobody", () => {
   const whole = { agent: "clerk", session: "s", id: "x", tool: "look", requester: "ann" };
   const made = ACT_NAMES.flatMap((kind) => ON.flatMap((on) => (userActFor(act(kind, on, whole)) === null ? [] : [`${kind} ${on}`])));
   expect(made.sort()).toEqual(

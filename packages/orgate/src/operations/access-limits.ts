@@ -1,8 +1,6 @@
 /**
  * From what somebody wants to what the policies are asked. Pure.
- *
- * W106 access that is limited to agents sees and does nothing that is not theirs; what belongs to no agent is not for it.
- * W107 access that is limited to actions does these alone; lists need `observe`.
+ * Rule: W-13.
  */
 import type { Looked, UserAct } from "@orgate/core";
 import type { AccessScope, Act } from "./access.ts";
@@ -21,7 +19,7 @@ export function outOfScope({ agents, actions }: AccessScope, act: Act): string |
 /** Why its limits leave out this action, whatever it is done to. */
 export function actionOutOfScope({ actions }: Pick<AccessScope, "actions">, kind: Act["kind"]): string | null {
   const needed = kind === "list" ? "observe" : kind;
-  const isCovered = actions === null || actions.includes(needed) || (kind === "deny" && actions.includes("approve")); // Q367
+  const isCovered = actions === null || actions.includes(needed) || (kind === "deny" && actions.includes("approve")); // Q-21
   return isCovered ? null : `this access is limited to ${listed(actions)}`;
 }
 

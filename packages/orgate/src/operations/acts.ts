@@ -1,7 +1,7 @@
 /**
  * From a route's act to what is decided: on which agent, session, question. Whatever it is about has to be there.
  *
- * W186 what somebody may not see is told like what is not there: a session, question, grant or call that is refused and may not be observed either gets
+ * W-9 what somebody may not see is told like what is not there: a session, question, grant or call that is refused and may not be observed either gets
  *      the very answer of one that does not exist.
  */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
@@ -22,7 +22,7 @@ const textIn = (from: unknown, name: string): string | null => {
   return typeof value === "string" ? value : null;
 };
 
-/** Q367 an answer is what it says: to deny and to withdraw are acts of their own. */
+/** Q-21 an answer is what it says: to deny and to withdraw are acts of their own. */
 function answering(kind: OperationAct["kind"], body: unknown): OperationAct["kind"] {
   if (kind !== "approve" || typeof body !== "object" || body === null) return kind;
   const given = textIn(Reflect.get(body, "answer"), "kind");
@@ -105,7 +105,7 @@ export function refusalFor(may: (act: Act) => string | null, wanted: Act, reason
 }
 const CAN_HIDE: ReadonlySet<Act["on"]> = new Set(["session", "approval", "grant", "call", "schedule"]);
 
-/** Q580 what is said of a question that was settled, to those who may see it. */
+/** Q-23 what is said of a question that was settled, to those who may see it. */
 export const settledRefusal = (request: SettledRequest): Error => {
   const { detail, hint } = settledText(request);
   return nothing(detail, hint);

@@ -2,7 +2,7 @@
  * What came in at the webhooks since this server was started: how often, and the last of it. The journal has what was taken; this has the rest, which
  * no stranger may write there. It is bounded: a few rows for each webhook.
  *
- * O66 of what is not signed nothing is kept but how often and when; of what is, what its sender calls it, and what became of it.
+ * Z-12 of what is not signed nothing is kept but how often and when; of what is, what its sender calls it, and what became of it.
  */
 import { type Millis, millis, type SessionId } from "@orgate/core";
 import type { Webhook } from "../schedules/declaring.ts";

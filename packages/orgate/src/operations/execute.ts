@@ -1,8 +1,7 @@
 /**
  * Runs one operation for a caller: its act is decided, it runs once per idempotency key, its handler does the work. No transport has a part in it: the
  * server calls it for a request, the command line for a command.
- *
- * W79 an act is decided on what it is about before anything of it is done; a list shows what the caller may observe, one by one, and nothing of the rest.
+ * Rule: W-6.
  */
 import { FaultError } from "@orgate/core";
 import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/core/wire";

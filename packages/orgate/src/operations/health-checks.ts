@@ -1,7 +1,7 @@
 /**
  * Whether the server lives, and whether it is of use.
  *
- * W71 live: the process answers, and its journal can be read. Ready: beside that, the journal takes what is written and the disk has room, the policies are loaded, and the server
+ * W-23 live: the process answers, and its journal can be read. Ready: beside that, the journal takes what is written and the disk has room, the policies are loaded, and the server
  *     is not about to go. Both are for anybody, and tell no more than which check failed.
  */
 import { type Gate, isFault } from "@orgate/core";
@@ -14,9 +14,9 @@ export type Check = Readonly<{ name: string; ok: boolean; detail: string }>;
 export type HealthChecks = Readonly<{
   live(): Promise<readonly Check[]>;
   ready(): Promise<readonly Check[]>;
-  /** W687 Something failed: what the last check of writing said counts no more. */
+  /** W-23 Something failed: what the last check of writing said counts no more. */
   lookAgain(): void;
-  /** T580 What cannot be done on this machine although the server is well, with what to do about it. */
+  /** T-31 What cannot be done on this machine although the server is well, with what to do about it. */
   warnings(): Promise<readonly string[]>;
 }>;
 
@@ -68,7 +68,7 @@ export function openHealthChecks({ runtime, isLeaving, log, patienceMs = 2_000, 
   };
 }
 
-/** A server whose applied policies are not in force denies everything: it is of no use until that is mended (G650). */
+/** A server whose applied policies are not in force denies everything: it is of no use until that is mended (G-15). */
 function mustDecide(gate: Gate): void {
   const closed = isPolicies(gate) ? gate.current().closed : undefined;
   if (closed !== undefined) throw new Error(closed);

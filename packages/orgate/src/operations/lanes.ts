@@ -1,7 +1,7 @@
 /**
  * Long work of callers: so much of it at once for each, and in all.
  *
- * W445 whoever asks for more long work at once than is for one caller is told so (429), and others are not kept from theirs.
+ * W-20 whoever asks for more long work at once than is for one caller is told so (429), and others are not kept from theirs.
  */
 
 import { wireProblem } from "@orgate/core/wire";

@@ -1,7 +1,7 @@
 /**
  * What the server tells of itself: one line of JSON each, on stderr.
  *
- * W70 a line has its time, its level, what happened, and what it is about: request, session, turn, iterations, tokens. No header, query, body or key is ever
+ * W-22 a line has its time, its level, what happened, and what it is about: request, session, turn, iterations, tokens. No header, query, body or key is ever
  *     in one, a text in it is cut, and writing it never fails what it is about.
  */
 export type Level = "debug" | "info" | "warn" | "error";

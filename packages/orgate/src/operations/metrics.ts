@@ -1,9 +1,9 @@
 /**
  * Counters and gauges, the same in JSON and in Prometheus' own text.
  *
- * W80 what agents do is counted from the journal, once each, whichever process did it, from the start of the server on; what stands is looked up when asked.
- * W81 a caller is shown the figures of the agents that it may see; those of the server itself only where it may see the project.
- * W82 no value of a label comes from what models or people say, so that there are never more series than agents, tools, models, routes and endings.
+ * W-30 what agents do is counted from the journal, once each, whichever process did it, from the start of the server on; what stands is looked up when asked.
+ * W-9 a caller is shown the figures of the agents that it may see; those of the server itself only where it may see the project.
+ * W-30 no value of a label comes from what models or people say, so that there are never more series than agents, tools, models, routes and endings.
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";

@@ -1,7 +1,7 @@
 /**
  * Sessions that are asked for by an id of the caller's own, and sessions of others.
  *
- * W118 a session that is opened, or found, by an id of the caller's own is the caller's: under an id that somebody else has used nothing is opened, found or
+ * W-16 a session that is opened, or found, by an id of the caller's own is the caller's: under an id that somebody else has used nothing is opened, found or
  *      said. To have an agent take a turn in a session of somebody else takes leave to speak in that session.
  */
 import { FaultError, isFault, principalName, type SessionId } from "@orgate/core";
@@ -30,7 +30,7 @@ export async function openUnderCallersId(
   return openOwn(runtime, caller, wanted);
 }
 
-/** W187. Whoever took a name before the server makes it up would be in the other's way, or be the one who listens. */
+/** W-16. Whoever took a name before the server makes it up would be in the other's way, or be the one who listens. */
 export function mustBeFree(id: string, { external }: Pick<IdempotencyKey, "external">): void {
   if (id !== external && OURS.test(id)) throw taken(id);
 }

@@ -1,7 +1,7 @@
 /**
  * A page of what a caller may see: `next` is where to ask on from, opaque to whoever asks.
  *
- * W189 a cursor tells nothing: it is a place in a list that holds more than the caller may see, so it is sealed, and of use in this server's life alone.
+ * W-21 a cursor tells nothing: it is a place in a list that holds more than the caller may see, so it is sealed, and of use in this server's life alone.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { wireProblem } from "@orgate/core/wire";

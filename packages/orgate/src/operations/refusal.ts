@@ -11,7 +11,7 @@ export const isRefusal = (error: unknown): error is Refusal => error instanceof 
 /** The problem that an error is for the caller. */
 export const problemIn = (error: unknown): Problem =>
   isRefusal(error) ? error.problem : isDiskFull(error) ? DISK_FULL : problemFrom(error);
-/** W687 */
+/** W-23 */
 const DISK_FULL = wireProblem(
   "disk-full",
   "the server's disk is full: nothing was written, and nothing was done",

@@ -2,9 +2,8 @@
  * What a halt kept from beginning. Words that come for an agent while its work is halted become entries and wait in their session, which is idle: no wish is
  * left in the inbox, and no turn wants driving, so nothing else would look at it again.
  *
- * S185 when a halt is lifted, by whichever process, what was said to those it held begins; also when the server was not there at that moment.
- * Q362 so does what a person answered while it was halted: its turn is open, and nobody drives it.
- * S195 a session that cannot be read (erased, damaged) holds back none of the others.
+ * Q-14 so does what a person answered while it was halted: its turn is open, and nobody drives it.
+ * S-15 a session that cannot be read (erased, damaged) holds back none of the others.
  */
 import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
 import type { Runtime } from "../runtime/api.ts";

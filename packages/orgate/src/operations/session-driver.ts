@@ -2,12 +2,12 @@
  * The floor: where the server's sessions are driven. Whoever asks for something puts a signed wish into the inbox and is told what it became; driving goes
  * on without them, also when they have gone.
  *
- * W62 a wish is durable before it is answered, and answered with the entry that it became; the same id again is one wish and gets the same answer.
- * W63 a session that wants driving and has nobody to do so is driven here: at the start of the server those that were interrupted, later those to which a
+ * W-28 a session that wants driving and has nobody to do so is driven here: at the start of the server those that were interrupted, later those to which a
  *     wish has come, whose question has expired or whose decision is due, whichever process wrote it. One that only waits is left alone, and nothing is written about it.
- * W64 no more than `atOnce` sessions are driven at a time: the others wait their turn, and none is lost.
- * W65 when the server goes, no turn is begun any more, those in progress have a time to finish, and what is left then is parked: nothing new is begun in
+ * W-28 no more than `atOnce` sessions are driven at a time: the others wait their turn, and none is lost.
+ * W-29 when the server goes, no turn is begun any more, those in progress have a time to finish, and what is left then is parked: nothing new is begun in
  *     it, what is in flight lands, and whoever starts next goes on from there. What does not land in time is dealt with as after a crash.
+ * Rule: W-16.
  */
 import {
   type Entry,
@@ -45,7 +45,7 @@ export type DriveReport = Readonly<
   { kind: "drove"; session: SessionId; result: RunResult } | { kind: "failed"; session: SessionId | null; error: unknown }
 >;
 
-/** `entry` is null while whoever holds the session has not taken it. `halted`: the halt that the session waits with (Q683). */
+/** `entry` is null while whoever holds the session has not taken it. `halted`: the halt that the session waits with (Q-17). */
 export type SentToDriver = Readonly<{ session: SessionId; entry: Entry | null; halted: StandingHalt | null }>;
 export type IntentToSend = Readonly<{ session: SessionId; wish: Wish; as: Person /** Makes it once. */; id?: IntentId }>;
 
@@ -63,7 +63,7 @@ export type SessionDriver = Readonly<{
   sweep(what?: "interrupted"): Promise<void>;
   /** Looks no more for sessions that want driving; those that are driven go on. */
   stop(): void;
-  /** W65. `finishMs`: how long turns may go on; `landMs`: how long what is in flight then may take. False: something was still in flight. */
+  /** W-29. `finishMs`: how long turns may go on; `landMs`: how long what is in flight then may take. False: something was still in flight. */
   leave(finishMs: number, landMs: number): Promise<boolean>;
 }>;
 
@@ -253,7 +253,7 @@ export function openSessionDriver({ runtime, atOnce, waitMs, told }: SessionDriv
     for (const session of found) if (holder(session) === null && !(await isAsLeft(session))) wake(session);
   }
 
-  /** Whom a delegate works for in the end: who drives that drives all below it, and calls off what is no longer wanted (S146). Later turns are its own. */
+  /** Whom a delegate works for in the end: who drives that drives all below it, and calls off what is no longer wanted (S-16). Later turns are its own. */
   async function topOf(one: SessionSummary): Promise<SessionSummary> {
     const above = one.parent === null || one.turns > 1 ? null : await journal.session(one.parent);
     return above === null || above.state !== "running" ? one : topOf(above);

@@ -1,6 +1,6 @@
 /**
  * What a change of agents and policies newly permits and newly forbids: the same requests, decided by both.
- * Y54 requests are those of both sides' decision tables, those at the values where a condition turns, and those that the journal has. Y78 what reads otherwise is told even where no
+ * Y-14 requests are those of both sides' decision tables, those at the values where a condition turns, and those that the journal has. Y-14 what reads otherwise is told even where no
  * request was found that it decides otherwise: nothing is called the same that is not.
  */
 import { type Action, type Agent, canonical, type Facts, type JsonObject, SCOPES, type Verdict } from "@orgate/core";

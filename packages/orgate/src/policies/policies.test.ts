@@ -76,14 +76,14 @@ function faultOf(work: () => unknown): FaultError["fault"] {
   throw new Error("it was accepted");
 }
 
-test("G35 without a policy nothing is opened, and the line names `orgate init`", () => {
+test("G-1 without a policy nothing is opened, and the line names `orgate init`", () => {
   const fault = () => faultOf(() => open());
   expect(fault()).toEqual({ kind: "policies-missing", folder: "policies" });
   write("shadow/x.cedar", THINK);
   expect(new FaultError(fault()).message).toContain("nothing runs, the model included");
 });
 
-test("G31 a case that is decided otherwise refuses the set, naming file, place, case and what was decided", () => {
+test("G-14 a case that is decided otherwise refuses the set, naming file, place, case and what was decided", () => {
   write("base.cedar", THINK);
   write(
     "base.cases.json",
@@ -111,7 +111,7 @@ test("G31 a case that is decided otherwise refuses the set, naming file, place, 
   ).toEqual([true, true]);
 });
 
-test("G31 a table of the shadow folder is decided as if its policies were in force", () => {
+test("G-14 a table of the shadow folder is decided as if its policies were in force", () => {
   write("base.cedar", THINK + READ);
   write("shadow/next.cedar", NO_READ);
   const table = (verdict: string) => JSON.stringify([{ name: "closed", action: "tool:look", args: { page: 1 }, verdict }]);
@@ -122,7 +122,7 @@ test("G31 a table of the shadow folder is decided as if its policies were in for
   expect(faultOf(() => open())).toMatchObject({ kind: "policies-refused", problems: [{ file: "policies/shadow/next.cases.json" }] });
 });
 
-test("G34 a surface's policies join the set for its sessions only, and its cases are decided by it", () => {
+test("G-17 a surface's policies join the set for its sessions only, and its cases are decided by it", () => {
   write("base.cedar", THINK);
   write("api/closed.cedar", '@reason("not from there")\nforbid(principal, action == Action::"model", resource);\n');
   write("api/closed.cases.json", JSON.stringify([{ name: "no model", action: "model", verdict: "deny" }]));
@@ -138,14 +138,14 @@ test("G34 a surface's policies join the set for its sessions only, and its cases
   expect(policies.current().policies.map((p) => p.id)).toEqual(["base/think", "api/closed/1"]);
 });
 
-test("G34 what changes for one surface changes the digest", () => {
+test("G-17 what changes for one surface changes the digest", () => {
   write("base.cedar", THINK);
   const before = open().digest;
   write("api/closed.cedar", READ);
   expect(open().digest).not.toBe(before);
 });
 
-test("G30 every problem of a set is told at once, with its place; two agents may not have different tools of one name", () => {
+test("G-9 every problem of a set is told at once, with its place; two agents may not have different tools of one name", () => {
   write("a.cedar", 'permit(principal, action == Action::"tool:lok", resource);\n');
   write("cli/b.cedar", "permit(principal, action, resource) when { context.nothing };\n");
   const loading = tryLoadFolder({
@@ -162,7 +162,7 @@ test("G30 every problem of a set is told at once, with its place; two agents may
   expect(faultOf(() => open([clerk(), clerk({ name: "other", tools: [other] })]))).toEqual({ kind: "tool-twice", tool: "look" });
 });
 
-test("G36 groups come from the project, group by group, and from the agents; a member that is no agent is refused", () => {
+test("G-13 groups come from the project, group by group, and from the agents; a member that is no agent is refused", () => {
   write("base.cedar", 'permit(principal in AgentGroup::"desk", action == Action::"model", resource);\n');
   expect(thinks(open()).kind).toBe("deny");
   expect(thinks(open([clerk({ groups: ["desk"] })])).kind).toBe("allow");
@@ -170,14 +170,14 @@ test("G36 groups come from the project, group by group, and from the agents; a m
   expect(faultOf(() => open([clerk()], { agents: { desk: ["clark"] } }))).toMatchObject({ kind: "agent-missing", agent: "clark" });
 });
 
-test("G36 people are in the groups of the project", () => {
+test("G-13 people are in the groups of the project", () => {
   write("base.cedar", `${THINK}permit(principal in UserGroup::"ops", action == Action::"edit-policy", resource);\n`);
   const policies = open([clerk()], { users: { ops: ["ana"] } });
   const may = (user: string) => policies.decideFor(user, { kind: "edit-policy", surface: "cli" }).verdict.kind;
   expect([may("ana"), may("eve")]).toEqual(["allow", "deny"]);
 });
 
-test("Q20 who answers is let approve by the policies, and a person's groups are those of the project", () => {
+test("Q-7 who answers is let approve by the policies, and a person's groups are those of the project", () => {
   write(
     "base.cedar",
     `${THINK}permit(principal in UserGroup::"staff", action == Action::"approve", resource) unless { resource.requester == principal.id };\n`,
@@ -190,7 +190,7 @@ test("Q20 who answers is let approve by the policies, and a person's groups are 
   expect([...policies.groupsOf("ana")].sort()).toEqual(["leads", "ops", "staff"]);
 });
 
-test("Q20 the holder refuses an answer of somebody who is not among the approvers, and a quorum is as many people", async () => {
+test("Q-7 the holder refuses an answer of somebody who is not among the approvers, and a quorum is as many people", async () => {
   const question = (more: string) =>
     `${THINK}@ask("look?")\n${more}\npermit(principal, action in Action::"read", resource);\npermit(principal is User, action == Action::"approve", resource);\n`;
   const rules = [{ when: { says: "look" }, calls: [{ tool: "look", args: { page: 1 } }] }];
@@ -221,7 +221,7 @@ test("Q20 the holder refuses an answer of somebody who is not among the approver
   expect(await answered(question('@quorum("2")'))).toEqual(["ben answered", "ana answered"]);
 });
 
-test("G32 a set that does not load never replaces one that did; one that loads does, with another digest", async () => {
+test("G-9 a set that does not load never replaces one that did; one that loads does, with another digest", async () => {
   write("base.cedar", THINK);
   const policies = open();
   const first = policies.digest;
@@ -241,7 +241,7 @@ test("G32 a set that does not load never replaces one that did; one that loads d
   expect((await policies.reload()).kind).toBe("same");
 });
 
-test("G32 a candidate that is refused after it was decided with leaves no trace in what is in force", async () => {
+test("G-9 a candidate that is refused after it was decided with leaves no trace in what is in force", async () => {
   write("base.cedar", THINK);
   const policies = open();
   expect(thinks(policies).kind).toBe("allow");
@@ -254,7 +254,7 @@ test("G32 a candidate that is refused after it was decided with leaves no trace 
   }
 });
 
-test("G33 a set is in force only once the journal says so; what the journal cannot take is not", async () => {
+test("G-15 a set is in force only once the journal says so; what the journal cannot take is not", async () => {
   write("base.cedar", THINK);
   const policies = open();
   const stop = policies.recordedBy(() => Promise.reject(new Error("the disk is full")));
@@ -274,7 +274,7 @@ const journalOptions = (gate: Policies, agents: readonly Agent[]) => ({
   synchronous: "off" as const,
 });
 
-test("G33 the journal has each set once, whoever opens it, and each refusal", async () => {
+test("G-15 the journal has each set once, whoever opens it, and each refusal", async () => {
   write("base.cedar", THINK);
   const told = async (policies: Policies, work: () => Promise<unknown>): Promise<readonly JournalEvent[]> => {
     const runtime = await createRuntime(journalOptions(policies, [clerk()]));
@@ -321,7 +321,7 @@ function tidings(policies: Policies) {
   return { next, stop };
 }
 
-test("G32 G33 an edit while a session runs decides its next call; a broken edit is refused and the old set goes on", async () => {
+test("G-9 G-15 an edit while a session runs decides its next call; a broken edit is refused and the old set goes on", async () => {
   write("base.cedar", THINK + READ);
   const pages: number[] = [];
   const turned = defineTool({
@@ -361,7 +361,7 @@ test("G32 G33 an edit while a session runs decides its next call; a broken edit 
   }
 });
 
-test("G32 the watcher sees a folder that is replaced as a whole, and a new folder in it", async () => {
+test("G-9 the watcher sees a folder that is replaced as a whole, and a new folder in it", async () => {
   write("base.cedar", THINK);
   const policies = open();
   const news = tidings(policies);
@@ -384,7 +384,7 @@ test("G32 the watcher sees a folder that is replaced as a whole, and a new folde
   }
 });
 
-test("G33 two processes that record at once leave each set once", async () => {
+test("G-15 two processes that record at once leave each set once", async () => {
   write("base.cedar", THINK);
   const runtime = await createRuntime(journalOptions(open(), [clerk()]));
   try {
@@ -398,7 +398,7 @@ test("G33 two processes that record at once leave each set once", async () => {
   }
 });
 
-test("G9 what Cedar reads and cannot decide by, nested too deep, is refused with its place: whatever loads decides", () => {
+test("G-9 what Cedar reads and cannot decide by, nested too deep, is refused with its place: whatever loads decides", () => {
   const engine = cedarEngine();
   const cast = toCast([clerk()], NO_GROUPS);
   const shapes: readonly ((n: number) => string)[] = [
@@ -421,7 +421,7 @@ test("G9 what Cedar reads and cannot decide by, nested too deep, is refused with
   }
 });
 
-test("G651 a file of policies that was emptied, or holds comments alone, refuses the set with its place", () => {
+test("G-9 a file of policies that was emptied, or holds comments alone, refuses the set with its place", () => {
   write("base.cedar", THINK + READ);
   for (const text of ["", " \n", "// forbid(principal, action, resource);\n"]) {
     write("closed.cedar", text);
@@ -438,7 +438,7 @@ test("G651 a file of policies that was emptied, or holds comments alone, refuses
   ).toContain("closed/no-read");
 });
 
-test("G653 a case about an agent or a tool that is nearly one of the project is refused with its place and the nearest; an agent near none, and a person who is nearly one, are warned of", () => {
+test("G-14 a case about an agent or a tool that is nearly one of the project is refused with its place and the nearest; an agent near none, and a person who is nearly one, are warned of", () => {
   write("base.cedar", THINK + READ);
   const refused = (more: object): readonly unknown[] => {
     write(

@@ -1,12 +1,9 @@
 /**
  * The policies in force: read, checked with their decision tables, replaced while sessions run.
  *
- * G31 a decision table is run whenever its set loads, but for cases that the same policies are known to have decided so before (A55); a case that is decided
+ * G-14 a decision table is run whenever its set loads, but for cases that the same policies are known to have decided so before (G-37); a case that is decided
  *     otherwise refuses the set, and is named with what was decided.
- * G32 a set that does not load never replaces one that did; what is in force goes on, and the refusal is on record.
- * G33 a set is in force only once the journal says so.
- * G34 `policies/<surface>/` joins the set for the sessions of that surface, whoever drives them.
- * G35 without a policy nothing runs, and the line names `orgate init`.
+ * Rules: G-1, G-9, G-15, G-17.
  */
 import {
   type Action,
@@ -59,7 +56,7 @@ export type PolicyOptions = Readonly<{
   groups: Groups;
   /** Where the person acts who approves, resolves, edits: the set that decides it. */
   surface: Surface;
-  /** Agents that are run here, those they may delegate to among them; all of them unless said. What the files of others say is left aside (Y62). */
+  /** Agents that are run here, those they may delegate to among them; all of them unless said. What the files of others say is left aside (Y-15). */
   only?: ReadonlySet<string>;
   /** What could not be read of agents and tools: only what holds all the same is told, and no decision table is run. */
   gaps?: Readonly<{ agents: boolean; tools: NonNullable<Cast["unknown"]> }>;
@@ -88,14 +85,14 @@ export type LoadedFolder = Readonly<{
   /** Of the files below the folder alone, without those of agents: what `policy.applied` names. */
   folderDigest: Digest;
   files: readonly FileDigest[];
-  /** The same with their texts: what the journal stores (J384). */
+  /** The same with their texts: what the journal stores (J-27). */
   sources: readonly SetFile[];
   policies: readonly LoadedPolicy[];
   warnings: readonly PolicyProblem[];
   cases: readonly CaseReport[];
   cast: Cast;
   gateFor(surface: Surface): CedarGate;
-  /** Why nothing is permitted: a set that was applied is not in force here (G650). */
+  /** Why nothing is permitted: a set that was applied is not in force here (G-15). */
   closed?: string;
   /** Counters that any of its policies can read over hours and days. */
   lately: readonly string[];
@@ -310,7 +307,7 @@ export type Reloaded = Readonly<
   | { kind: "same" }
   | { kind: "loaded"; loaded: LoadedFolder }
   | { kind: "refused"; problems: readonly PolicyProblem[]; files: Digest | null }
-  /** Refused where going on with the old set would be wrong: nothing is permitted from now on (G650). */
+  /** Refused where going on with the old set would be wrong: nothing is permitted from now on (G-15). */
   | { kind: "closed"; problems: readonly PolicyProblem[]; files: Digest | null; loaded: LoadedFolder }
 >;
 /** Told of a change before it is in force; what it throws keeps the change from being made. */
@@ -322,7 +319,7 @@ export type Policies = Gate &
     explain(action: Action, facts: Facts): Explained;
     /** Reads the folder again. One at a time; a set that does not load changes nothing. */
     reload(): Promise<Reloaded>;
-    /** The same for a set that was applied, here or by another process: if it does not load, nothing is permitted until one does (G650). */
+    /** The same for a set that was applied, here or by another process: if it does not load, nothing is permitted until one does (G-15). */
     takeUp(applied: AppliedSet): Promise<Reloaded>;
     /** Calls `told` with what became of each set that another process applied. Returns the way to stop. */
     onTakenUp(told: (reloaded: Reloaded) => void): () => void;
@@ -467,7 +464,7 @@ export function loadOrThrow(loading: Loading): LoadedFolder {
 
 /** For checks and trials: a set that is never in force. */
 export const tryLoadFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
-/** The same of what was read before, whatever lies there by now (G40). */
+/** The same of what was read before, whatever lies there by now (G-16). */
 export const tryLoadRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): Loading =>
   loadRead(read, { ...options, cast: toCast(options.agents, options.groups, options.gaps) }, engine);
 

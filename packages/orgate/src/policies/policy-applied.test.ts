@@ -63,7 +63,7 @@ async function apply(desk: Desk, more: string): Promise<void> {
   expect([code, stderr.includes("error")]).toEqual([0, false]);
 }
 
-test("G650 a set that another process applies decides the next call of a program that runs, within the same turn too; the session names it", async () => {
+test("G-15 a set that another process applies decides the next call of a program that runs, within the same turn too; the session names it", async () => {
   let looks = 0;
   const { desk, gate, decisions, inJournal, told } = await opened(async () => {
     looks += 1;
@@ -81,7 +81,7 @@ test("G650 a set that another process applies decides the next call of a program
   expect((await inJournal()).map(({ kind }) => kind).filter((kind) => kind === "policy.applied")).toHaveLength(2);
 }, 60_000);
 
-test("G650 an applied set that does not load in a process that runs permits nothing there, says why, and is on record; the next that loads decides again", async () => {
+test("G-15 an applied set that does not load in a process that runs permits nothing there, says why, and is on record; the next that loads decides again", async () => {
   const { desk, gate, runtime, decisions, inJournal, told } = await opened();
   await apply(desk, '@id("held")\nforbid(principal, action == Action::"tool:hold", resource);\n'); // the program has no such tool
   const [verdict] = await decisions("look");
@@ -102,7 +102,7 @@ test("G650 an applied set that does not load in a process that runs permits noth
   expect((await desk.orgate("journal", "verify")).code).toBe(0);
 }, 60_000);
 
-test("G650 a set that was journalled as applied and never came to lie in the folder permits nothing in a process that runs", async () => {
+test("G-15 a set that was journalled as applied and never came to lie in the folder permits nothing in a process that runs", async () => {
   const { gate, runtime, decisions, told } = await opened();
   const { sources } = gate.current();
   const changed = { path: "more.cedar", digest: gate.digest, text: FORBID };
@@ -115,7 +115,7 @@ test("G650 a set that was journalled as applied and never came to lie in the fol
   });
 }, 60_000);
 
-test("G650 a program whose policies lie in another folder than the one applied to goes on with its own", async () => {
+test("G-15 a program whose policies lie in another folder than the one applied to goes on with its own", async () => {
   const { desk, gate, decisions, told } = await opened(() => "well", "mine");
   desk.write("policies/more.cedar", FORBID);
   const before = gate.digest;

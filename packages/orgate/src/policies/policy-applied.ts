@@ -1,7 +1,6 @@
 /**
  * Taking up a set that was applied by another process: is it in place, and what decides if it does not load.
- *
- * G650 every process that decides takes up a set that another one applied; one that does not load, or is not in place, permits nothing.
+ * Rule: G-15.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Decision, Digest } from "@orgate/core";

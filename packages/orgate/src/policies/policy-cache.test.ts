@@ -85,7 +85,7 @@ const loaded = ({ loading }: ReturnType<typeof load>): LoadedFolder => {
 };
 const NOTHING: Asked = { validated: 0, decided: 0 };
 
-test("A55 what was found good is not asked again, and is told of as before", () => {
+test("G-37 what was found good is not asked again, and is told of as before", () => {
   const first = load();
   expect(first.asked).toEqual({ validated: 3, decided: 2 });
   const again = load();
@@ -95,7 +95,7 @@ test("A55 what was found good is not asked again, and is told of as before", () 
   expect(told(loaded(again))).toEqual(told(loaded(first)));
 });
 
-test("A55 a policy, a case, the tool's own code, or other code of ours: what changed is asked about, and a case that fails refuses the set each time", () => {
+test("G-37 a policy, a case, the tool's own code, or other code of ours: what changed is asked about, and a case that fails refuses the set each time", () => {
   load();
   write("more.cedar", '@id("more")\npermit(principal, action in Action::"read", resource) when { context.args.page > 7 };\n');
   expect(load().asked).toEqual({ validated: 1, decided: 2 });
@@ -119,7 +119,7 @@ test("A55 a policy, a case, the tool's own code, or other code of ours: what cha
   ).toBe(4);
 });
 
-test("A55 what failed is asked about again also by the same memory, in one process", () => {
+test("G-37 what failed is asked about again also by the same memory, in one process", () => {
   write("base.cases.json", table("deny"));
   const { engine, asked } = counted();
   const place = { folder: join(root, "policies"), label: "policies", within: root };
@@ -128,13 +128,13 @@ test("A55 what failed is asked about again also by the same memory, in one proce
   expect([again(), asked.decided, again(), asked.decided]).toEqual(["refused", 2, "refused", 3]);
 });
 
-test("A55 a policy that does not fit the tools is refused each time, whatever else is remembered", () => {
+test("G-37 a policy that does not fit the tools is refused each time, whatever else is remembered", () => {
   load();
   write("bad.cedar", '@id("bad")\npermit(principal, action == Action::"tool:look", resource) when { context.args.pages > 7 };\n');
   for (const _ of [1, 2]) expect(load()).toMatchObject({ loading: { kind: "refused" }, asked: { validated: 1 } });
 });
 
-test("A55 a damaged or forged memory opens nothing: what is enforced is read from the policies alone", () => {
+test("G-37 a damaged or forged memory opens nothing: what is enforced is read from the policies alone", () => {
   load();
   const file = join(root, ".orgate", "checked.json");
   const good = readFileSync(file, "utf8");
@@ -156,7 +156,7 @@ test("A55 a damaged or forged memory opens nothing: what is enforced is read fro
   expect(forged.gateFor("cli").decide(action, factsOf(looking, forged.cast.tools)).verdict.kind).toBe("deny");
 });
 
-test("A55 Cedar looks at each policy by itself: one by one, it finds and remarks the same as of all together", () => {
+test("G-37 Cedar looks at each policy by itself: one by one, it finds and remarks the same as of all together", () => {
   const engine = cedarEngine();
   type Given = Parameters<Engine["validate"]>[1];
   const seen: { schema: unknown; policies: Given }[] = [];
@@ -222,7 +222,7 @@ function reading(cedar = "1") {
   return { asked, loading, plain: loadFolder(options, real) };
 }
 
-test("R21 a text that this engine has read before is not read again, and the set is the one that it is without any memory", () => {
+test("R-9 a text that this engine has read before is not read again, and the set is the one that it is without any memory", () => {
   expect(reading().asked).toEqual({ counted: 1, parsed: 3 });
   const again = reading();
   expect(again.asked).toEqual({ counted: 0, parsed: 0 });
@@ -232,7 +232,7 @@ test("R21 a text that this engine has read before is not read again, and the set
   expect(reading("2").asked).toEqual({ counted: 1, parsed: 3 }); // another engine
 });
 
-test("R21 a changed text is read, and one that is wrong is read and refused each time, whatever is remembered of the others", () => {
+test("R-9 a changed text is read, and one that is wrong is read and refused each time, whatever is remembered of the others", () => {
   reading();
   write("base.cedar", THINK + READ.replace("permit", "forbid") + ODD);
   const { loading, plain, asked } = reading();

@@ -2,9 +2,9 @@
  * What need not be found out twice (decisions 0048, 0051). A set, its tables, its tools and this code decide alike every time, so what they were once found to be
  * is remembered by its digest. In the project lies only that somebody looked; what the engine makes of a policy's text is enforced, and lies with the person.
  *
- * A55 a policy that Cedar found fit for the same tools, and a case that the same policies decided as it expects, are not asked about again by the commands that
+ * G-37 a policy that Cedar found fit for the same tools, and a case that the same policies decided as it expects, are not asked about again by the commands that
  *     run agents; whatever failed is, and fails again. `orgate policy check` asks everything.
- * R21 the same of the text of a policy that this engine has read before: it is decided by what was made of it then.
+ * R-9 the same of the text of a policy that this engine has read before: it is decided by what was made of it then.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Digest, digestOf, type Json, type Tool } from "@orgate/core";

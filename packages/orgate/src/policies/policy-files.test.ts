@@ -31,7 +31,7 @@ const troubles = (): readonly string[] => {
   return found.kind === "refused" ? found.problems.map((p) => `${p.file}:${p.line}:${p.column} ${p.detail}`) : [];
 };
 
-test("G30 policies for everybody, for a surface, and to be recorded only, each with its table", () => {
+test("G-9 policies for everybody, for a surface, and to be recorded only, each with its table", () => {
   write({
     "policies/base.cedar": PERMIT,
     "policies/base.cases.json": JSON.stringify([CASE, { ...CASE, surface: "api" }]),
@@ -63,7 +63,7 @@ test("G30 policies for everybody, for a surface, and to be recorded only, each w
   expect(warnings.map((w) => w.file)).toEqual(["policies/base.ceder"]);
 });
 
-test("G37 what looks like a policy and is not read is told, also where something else is wrong", () => {
+test("G-18 what looks like a policy and is not read is told, also where something else is wrong", () => {
   write({
     "policies/base.cedar": PERMIT,
     "policies/old.cedar~": PERMIT,
@@ -89,7 +89,7 @@ test("G37 what looks like a policy and is not read is told, also where something
   expect(read()).toMatchObject({ kind: "refused", warnings: unread.map((file) => ({ file })) });
 });
 
-test("G30 no folder holds no policies; a file in its place is refused", () => {
+test("G-9 no folder holds no policies; a file in its place is refused", () => {
   expect(folder()).toEqual({ policies: [], tables: [], warnings: [] });
   write({ policies: "a file" });
   expect(troubles()).toEqual(["policies:1:1 is not a folder"]);
@@ -158,13 +158,13 @@ test.each<[string, () => void, string]>([
     () => write({ "policies/base.cases.json": "[]" }),
     "policies/base.cases.json:1:1 it has no case: an empty table proves nothing",
   ],
-])("G30 G621 one file %s fails the whole set, with its place", (_, damage, line) => {
+])("G-9 G-14 one file %s fails the whole set, with its place", (_, damage, line) => {
   write({ "policies/base.cedar": PERMIT });
   damage();
   expect(troubles()).toEqual([expect.stringContaining(line)]);
 });
 
-test("G30 a file without permission to read fails the whole set", () => {
+test("G-9 a file without permission to read fails the whole set", () => {
   write({ "policies/base.cedar": PERMIT, "policies/bad.cedar": PERMIT });
   chmodSync(join(root, "policies/bad.cedar"), 0);
   chmodSync(root, 0o755);
@@ -177,7 +177,7 @@ test("G30 a file without permission to read fails the whole set", () => {
   }
 });
 
-test("G30 a link inside the project is followed", () => {
+test("G-9 a link inside the project is followed", () => {
   write({ "shared/base.cedar": PERMIT });
   mkdirSync(join(root, "policies"));
   symlinkSync("../shared/base.cedar", join(root, "policies/base.cedar"));

@@ -2,8 +2,8 @@
  * The folder of policies as it lies on disk: `policies/*.cedar` for everybody, `policies/<surface>/` for the sessions of a surface,
  * `policies/shadow/` to be recorded and never enforced, and beside each `x.cedar` its decision table `x.cases.json`.
  *
- * G651 a file without a policy is refused: one that was emptied by mistake would take its forbids with it, silently.
- * G30 all files or none: one that cannot be read, is no text, is a folder, or leads out of the project fails the whole set, with its place.
+ * G-9 a file without a policy is refused: one that was emptied by mistake would take its forbids with it, silently.
+ * G-9 all files or none: one that cannot be read, is no text, is a folder, or leads out of the project fails the whole set, with its place.
  */
 
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
@@ -34,7 +34,7 @@ export type FoundTable = Found & Readonly<{ cases: readonly PlacedCase[] }>;
 export type PolicyFolder = Readonly<{
   policies: readonly FoundPolicy[];
   tables: readonly FoundTable[];
-  /** Files that look as if they were meant to be policies, and are not read (G37). */
+  /** Files that look as if they were meant to be policies, and are not read (G-18). */
   warnings: readonly PolicyProblem[];
 }>;
 export type ReadFolder = Readonly<

@@ -59,7 +59,7 @@ const verified = (of: Runtime) =>
 const kinds = async (of: Runtime): Promise<readonly string[]> =>
   (await journalOf(of).read(POLICY, seq(0), 100)).map(({ event }: { event: JournalEvent }) => event.kind);
 
-test("J384 the same set loaded again stores nothing, and a set that changes one file stores one text", async () => {
+test("J-27 the same set loaded again stores nothing, and a set that changes one file stores one text", async () => {
   for (let i = 0; i < 100; i += 1) write(`${i}.cedar`, i === 0 ? THINK : `${MORE}// file ${i}\n`);
   const of = await start(policiesFor([clerk()]));
   const journal = journalOf(of);
@@ -79,7 +79,7 @@ test("J384 the same set loaded again stores nothing, and a set that changes one 
   expect(verified(of)).toMatchObject({ firstBad: null, textless: [] });
 });
 
-test("J384 the texts of a journal from before are stored with the next start, although its set is the same", async () => {
+test("J-27 the texts of a journal from before are stored with the next start, although its set is the same", async () => {
   write("base.cedar", THINK);
   const policies = policiesFor([clerk()]);
   const { digest, files } = policies.current();
@@ -103,7 +103,7 @@ test("J384 the texts of a journal from before are stored with the next start, al
   ]);
 });
 
-test("J383 a decision made after a reload names the set it was made under, within the same turn", async () => {
+test("J-27 a decision made after a reload names the set it was made under, within the same turn", async () => {
   write("base.cedar", `${THINK}@id("old") forbid(principal, action == Action::"halt", resource);\n`);
   const policies: { now: Policies | null } = { now: null };
   const edit = defineTool({
@@ -139,7 +139,7 @@ test("J383 a decision made after a reload names the set it was made under, withi
   expect(verified(of)).toMatchObject({ firstBad: null, textless: [] });
 });
 
-test("A380 a set is found by its digest and by a time, with the texts it had then, whatever the files say now", async () => {
+test("G-21 a set is found by its digest and by a time, with the texts it had then, whatever the files say now", async () => {
   write("base.cedar", LONG);
   const of = await start(policiesFor([clerk()]));
   const old = (await journalOf(of).read(POLICY, seq(0), 1))[0];
@@ -170,7 +170,7 @@ test("A380 a set is found by its digest and by a time, with the texts it had the
   await expect(findSet(journal, "zz")).rejects.toThrow("is no digest");
 });
 
-test("A560 sets that differ in comments alone: each is found by its files, and a decision's rule is shown in the text of then", async () => {
+test("G-21 sets that differ in comments alone: each is found by its files, and a decision's rule is shown in the text of then", async () => {
   write("base.cedar", THINK);
   const of = await start(policiesFor([clerk()]));
   const { session } = await of.complete("clerk", "hello");
@@ -185,7 +185,7 @@ test("A560 sets that differ in comments alone: each is found by its files, and a
   expect(await findSetOfEntry(journal, session, seq(3))).toEqual({ digest: rows[1]?.digest, files: rows[1]?.files });
 });
 
-test("J380 the text of a policy stays when a session that read the same text is erased", async () => {
+test("J-27 the text of a policy stays when a session that read the same text is erased", async () => {
   write("base.cedar", LONG);
   const of = await start(policiesFor([clerk()]));
   const { session } = await of.complete("clerk", LONG); // the same blob, referred to twice

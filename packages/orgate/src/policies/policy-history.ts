@@ -1,6 +1,6 @@
 /**
  * The sets of policies as the journal has them: which was in force since when, who applied it and why, and what it said.
- * A380 a set is found by its digest, by a time, or by an entry of a session; its texts come from the journal, never from the files of today.
+ * G-21 a set is found by its digest, by a time, or by an entry of a session; its texts come from the journal, never from the files of today.
  */
 import {
   type Digest,

@@ -1,6 +1,6 @@
 /**
  * The `policy` stream: which set was in force since when, what was applied, what was refused; and the texts of every set, stored once each.
- * J384 a text is stored before the first entry that names it, in a stream named by its digest: the same set costs nothing again, a changed file one text.
+ * J-27 a text is stored before the first entry that names it, in a stream named by its digest: the same set costs nothing again, a changed file one text.
  */
 import {
   canonical,
@@ -32,12 +32,12 @@ const PAGE = 100;
 const TRIES = 100;
 
 export type Recording = Readonly<{
-  /** Takes up what other processes have applied since the last look. Without news it reads nothing but the end of the stream (G650). */
+  /** Takes up what other processes have applied since the last look. Without news it reads nothing but the end of the stream (G-15). */
   refresh(): Promise<void>;
   stop(): void;
 }>;
 
-/** From now on every change of the set is journalled before it is in force (G33), and a set that another process applies is taken up (G650). */
+/** From now on every change of the set is journalled before it is in force (G-15), and a set that another process applies is taken up (G-15). */
 export async function recordPolicies(where: Where, policies: Policies): Promise<Recording> {
   const by: Principal = { kind: "system", id: where.journal.writer };
   const stop = policies.recordedBy(async (change) => {

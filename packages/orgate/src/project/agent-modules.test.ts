@@ -40,7 +40,7 @@ function load(...patterns: string[]): unknown {
 const agent = (name: string) => `defineAgent({ name: "${name}", instructions: "Be brief.", model: "offline/echo" })`;
 const HEAD = 'import { defineAgent } from "@orgate/core";\n';
 
-test("A6 default and named exports are found, in the order of names, tests and declarations passed over", () => {
+test("A-3 default and named exports are found, in the order of names, tests and declarations passed over", () => {
   write(
     "agents/b.ts",
     `${HEAD}const shared: unknown = ${agent("b")};\nexport default shared;\nexport { shared };\nexport const helper = 5;\n`,
@@ -70,7 +70,7 @@ test.each<[string, string, number | null, number | null, string]>([
   ["imports a name that is not there", 'import { nothing } from "@orgate/core";\n', 1, 10, "nothing"],
   ["defines an invalid agent", `${HEAD}\nexport default ${agent("two words")};\n`, 3, 16, 'an agent: `name` is "two words"'],
   ["exports no agent", 'export const a = { name: "a", kind: "agent" };\n', null, null, "exports no agent"],
-])("A6 a module that %s is named with its place, and nothing is loaded", (_, text, line, column, detail) => {
+])("A-3 a module that %s is named with its place, and nothing is loaded", (_, text, line, column, detail) => {
   write("agents/a.ts", `${HEAD}export const fine = ${agent("fine")};\n`);
   write("agents/b.ts", text);
   expect(load("agents/*.ts")).toEqual({
@@ -86,7 +86,7 @@ test.each<[string, string, number | null, number | null, string]>([
   });
 });
 
-test("A6 a place is found whether or not the project is a package", () => {
+test("A-3 a place is found whether or not the project is a package", () => {
   write("a.ts", "const n = 1;\n enum A { B }\n");
   const place = { fault: { file: at("a.ts"), line: 2, column: 2 } };
   expect(load("a.ts")).toMatchObject(place);
@@ -94,13 +94,13 @@ test("A6 a place is found whether or not the project is a package", () => {
   expect(load("a.ts")).toMatchObject(place);
 });
 
-test("A6 an error in a module that was imported is placed there", () => {
+test("A-3 an error in a module that was imported is placed there", () => {
   write("agents/lib/deep.ts", "\nundefined.x;\n");
   write("agents/a.ts", 'import "./lib/deep.ts";\n');
   expect(load("agents/a.ts")).toMatchObject({ fault: { file: at("agents/lib/deep.ts"), line: 2, column: 11 } });
 });
 
-test("A6 two agents of one name are refused, both files named", () => {
+test("A-3 two agents of one name are refused, both files named", () => {
   write("agents/a.ts", `${HEAD}export default ${agent("same")};\n`);
   write("agents/b.ts", `${HEAD}export default ${agent("same")};\n`);
   expect(load("agents/*.ts")).toMatchObject({
@@ -108,7 +108,7 @@ test("A6 two agents of one name are refused, both files named", () => {
   });
 });
 
-test("A5 a file outside the project is refused, however it is reached, and does not run", () => {
+test("A-2 a file outside the project is refused, however it is reached, and does not run", () => {
   writeFileSync(join(root, "outside.ts"), 'console.log("it ran");\n');
   mkdirSync(at("agents"));
   symlinkSync(join(root, "outside.ts"), at("agents/link.ts"));
@@ -117,14 +117,14 @@ test("A5 a file outside the project is refused, however it is reached, and does 
     expect(load(pattern)).toMatchObject({ fault: { kind: "file-bad", detail: expect.stringContaining("lies outside the project") } });
 });
 
-test("A5 a link to a file inside the project is that file", () => {
+test("A-2 a link to a file inside the project is that file", () => {
   write("lib/a.ts", `${HEAD}export default ${agent("a")};\n`);
   mkdirSync(at("agents"));
   symlinkSync(at("lib/a.ts"), at("agents/a.ts"));
   expect(load("agents/*.ts", "lib/a.ts")).toEqual({ agents: [["a", at("lib/a.ts")]] });
 });
 
-test("A76 what is named like an agent's file and is none is told; other folders are passed over", () => {
+test("A-3 what is named like an agent's file and is none is told; other folders are passed over", () => {
   write("agents/a.ts", `${HEAD}export default ${agent("a")};\n`);
   mkdirSync(at("agents/more"));
   expect(load("agents/**")).toMatchObject({ agents: [["a", at("agents/a.ts")]] });
@@ -132,7 +132,7 @@ test("A76 what is named like an agent's file and is none is told; other folders 
   expect(load("agents/*.ts")).toMatchObject({ fault: { kind: "file-bad", file: at("agents/b.ts"), detail: "is not a file" } });
 });
 
-test("A6 a path that is spelled out must be there, and be a file", () => {
+test("A-3 a path that is spelled out must be there, and be a file", () => {
   mkdirSync(at("agents"));
   expect(load("agents/none.ts")).toMatchObject({ fault: { file: at("agents/none.ts"), detail: "there is no such file" } });
   expect(load("agents")).toMatchObject({ fault: { detail: "is not a file" } });

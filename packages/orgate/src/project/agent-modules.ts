@@ -1,8 +1,8 @@
 /**
  * Agents as TypeScript modules of the project.
  *
- * A5 Only files that lie below the project's folder are loaded, links resolved.
- * A6 All agents or none: a module that throws, holds no agent, or brings a name that is taken, is named with its place, and nothing is loaded.
+ * A-3 All agents or none: a module that throws, holds no agent, or brings a name that is taken, is named with its place, and nothing is loaded.
+ * Rule: A-2.
  */
 import { realpathSync } from "node:fs";
 import { type Agent, isAgent } from "@orgate/core";

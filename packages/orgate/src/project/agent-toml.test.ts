@@ -34,7 +34,7 @@ async function refusal(text: string): Promise<string> {
   throw new Error("it was accepted");
 }
 
-test("A21 A24 an agent in TOML is the agent that a module would define, and its tools need nothing installed", async () => {
+test("A-1 A-2 an agent in TOML is the agent that a module would define, and its tools need nothing installed", async () => {
   write("agents/clerk.toml", `${AGENT}groups = ["desk"]\n[limits]\niterations = 3\n[[modelOptions.rules]]\nsay = "hello"\n`);
   const [loaded] = await load();
   if (loaded === undefined) throw new Error("none was loaded");
@@ -52,7 +52,7 @@ test("A21 A24 an agent in TOML is the agent that a module would define, and its 
   expect(agent.digest(sha256)).toBe(same.digest(sha256));
 });
 
-test("A21 B7 C5 prices, tokenizer and the plan for the conversation are settings like any other", async () => {
+test("A-1 B-5 C-3 prices, tokenizer and the plan for the conversation are settings like any other", async () => {
   const more =
     'tokenizer = "o200k_base"\n[limits]\ncents = 25\n[prices]\ninput = 3\noutput = 15.5\n[context]\nkind = "summarise"\nkeep = 4\n';
   write("agents/clerk.toml", AGENT + more);
@@ -95,11 +95,11 @@ test.each<[string, string, string]>([
     "agents/clerk.toml:5:1: `projectInstructions`: invalid input",
   ],
   ["a date", `${AGENT}[modelOptions]\nat = 2026-01-01\n`, "agents/clerk.toml:6:1: `modelOptions.at`"],
-])("A21 %s is refused with file, line and column", async (_, text, line) => {
+])("A-1 %s is refused with file, line and column", async (_, text, line) => {
   expect(await refusal(text)).toContain(line);
 });
 
-test("A21 two tools of one name, a module without a tool, and a file outside the project are refused", async () => {
+test("A-1 two tools of one name, a module without a tool, and a file outside the project are refused", async () => {
   write("tools/again.ts", TOOL("look"));
   expect(await refusal(AGENT)).toContain("tool `look` is already defined in");
   rmSync(join(root, "tools/again.ts"));
@@ -110,14 +110,14 @@ test("A21 two tools of one name, a module without a tool, and a file outside the
   await expect(load()).rejects.toThrow("lies outside the project");
 });
 
-test("A21 F26 what is done about failures can be said in TOML", async () => {
+test("A-1 F-2 what is done about failures can be said in TOML", async () => {
   write("agents/clerk.toml", `${AGENT}recover = [{ kind = "retry", times = 1 }, "escalate"]\n[breaker]\nopenMs = 5000\n`);
   const [clerk] = await load();
   expect(clerk?.agent.tools[0]?.recover).toEqual([{ kind: "retry", times: 1, backoffMs: 500, maxBackoffMs: 10_000 }, { kind: "escalate" }]);
   expect(clerk?.agent.breaker).toEqual({ failures: 5, openMs: 5_000, probes: 2 });
 });
 
-test("A21 M75 M80 fallbacks, retries and prices by model can be said in TOML", async () => {
+test("A-1 M-8 M-18 fallbacks, retries and prices by model can be said in TOML", async () => {
   const prices = '[prices]\n"offline/clerk" = { input = 1, output = 2 }\n"offline/deputy" = { input = 3, output = 4 }\n';
   const more = 'fallbacks = ["offline/deputy", "openai/gpt-5"]\nretry = { times = 2, backoffMs = 10 }\n';
   write("agents/clerk.toml", `${AGENT}${more}[limits]\ncents = 5\n${prices}`);
@@ -135,14 +135,14 @@ test("A21 M75 M80 fallbacks, retries and prices by model can be said in TOML", a
   );
 });
 
-test("A21 without an agent in TOML no tool is loaded", async () => {
+test("A-1 without an agent in TOML no tool is loaded", async () => {
   write("tools/broken.ts", 'throw new Error("never");\n');
   expect(await load()).toEqual([]);
 });
 
 const SCHEMA = '{ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"], "additionalProperties": false }';
 
-test("M118 an output is a table, or a file beside the agent: the same either way", async () => {
+test("M-25 an output is a table, or a file beside the agent: the same either way", async () => {
   write("agents/clerk.toml", `${AGENT}output = "shapes/debt.json"\noutputRepairs = 1\n`);
   write("agents/shapes/debt.json", SCHEMA);
   const table = '[output]\ntype = "object"\nrequired = ["n"]\nadditionalProperties = false\nproperties = { n = { type = "integer" } }\n';
@@ -163,7 +163,7 @@ test.each([
   ["outputRepairs = 3", "agents/clerk.toml:5:1: agent `clerk`: `outputRepairs` is given without `output`"],
   ['output = { type = "object" }\noutputRepairs = 11', "`outputRepairs` must be a whole number of 0 to 10"],
   ['modelOptions = { tools = "none" }', "agent `clerk`: its model has no tool calls"],
-])("M118 M116 what is wrong is told with its place: %s", async (setting, message) => {
+])("M-25 M-26 what is wrong is told with its place: %s", async (setting, message) => {
   write("agents/bad.json", '{"a":1,\n "a":2}');
   write("agents/list.json", "[]");
   mkdirSync(join(root, "agents"), { recursive: true });

@@ -2,9 +2,9 @@
  * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `retry`, `breaker`, `groups`, `delegates`, `maxDepth`,
  * `skills`, `mcp`, `knowledge`, `projectInstructions`, `modelOptions`, `output` (a JSON Schema, or the path of a file that holds one), `outputRepairs`. Their tools are what the project's `tools/*.ts` export and its `tools/*.clad.toml` describe.
  *
- * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
+ * A-1 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
- * M118 an agent in TOML answers by a JSON Schema, as a table or as a file beside it; what is wrong with it is told with its place.
+ * M-25 an agent in TOML answers by a JSON Schema, as a table or as a file beside it; what is wrong with it is told with its place.
  */
 
 import { existsSync, realpathSync } from "node:fs";
@@ -119,7 +119,7 @@ export async function loadToolBox(
   return new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
 }
 
-/** T64 one name is one tool, wherever it is defined. */
+/** T-25 one name is one tool, wherever it is defined. */
 async function loadTools(root: string, patterns: readonly string[], more: ToolBox, trouble: OnLoadFault): Promise<ToolBox> {
   const box = new Map<string, { tool: Tool; file: string }>(more);
   for (const file of matchProjectFiles(root, patterns.filter(isModule), "tools")) {

@@ -70,7 +70,7 @@ export type Gaps = Readonly<{ agents: boolean; tools: UnknownTools }>;
 
 const same = <T>(agents: readonly T[]): readonly T[] => agents;
 
-/** A23 an agent is found by its name, whichever way it is written; one name is one agent. Only the skills that are named are read, unless all are asked for. */
+/** A-3 an agent is found by its name, whichever way it is written; one name is one agent. Only the skills that are named are read, unless all are asked for. */
 export async function loadProjectAgents(
   config: Config,
   which: "wanted" | "all" = "wanted",
@@ -223,7 +223,7 @@ type SymbiAgents = Readonly<{
   finish: ((agent: Agent, origin: SymbiOrigin) => Promise<Finished>) | null;
 }>;
 
-/** All files or none (A6). Tools are loaded only where there is an agent that could name them. */
+/** All files or none. Tools are loaded only where there is an agent that could name them. */
 async function symbiAgents(
   config: Config,
   loadBox: () => Promise<ToolBox>,

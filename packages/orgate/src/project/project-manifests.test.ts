@@ -37,7 +37,7 @@ const problemsOf = (root: string) =>
   );
 
 describe("files", () => {
-  test("T47 what is wrong in a manifest is told with line and column, all of it", () => {
+  test("T-15 what is wrong in a manifest is told with line and column, all of it", () => {
     const root = project({
       "tools/a.clad.toml":
         '[tool]\nname = "a"\nversion = "1"\ndescription = "a"\ntimeout = 5\n\n[args.x]\ntype = "string"\nrequird = true\n\n[args.y]\ntype = "sting"\n\n[command]\ntemplate = "echo {x}"\n',
@@ -58,7 +58,7 @@ describe("files", () => {
     ]);
   });
 
-  test("T67 custom types of the project are used", () => {
+  test("T-18 custom types of the project are used", () => {
     const root = project({
       "tools/d.clad.toml": ECHO.replace('"string"', '"kind"'),
       "toolclad.toml": '[types.kind]\nbase = "enum"\nallowed = ["a"]\n',
@@ -68,7 +68,7 @@ describe("files", () => {
 });
 
 describe("tools of a project", () => {
-  test("T64 an agent names a manifest's tool as it names any other", async () => {
+  test("T-25 an agent names a manifest's tool as it names any other", async () => {
     const root = project({ "tools/echo.clad.toml": ECHO, "agents/ops.toml": AGENT });
     const { agents } = await loadProjectAgents(openProject(root, root));
     const tool = agents[0]?.agent.tools.find((t) => t.name === "echo");
@@ -83,7 +83,7 @@ describe("tools of a project", () => {
     });
   });
 
-  test("T64 the same name from a manifest and a module is an error, with the other's file", async () => {
+  test("T-25 the same name from a manifest and a module is an error, with the other's file", async () => {
     const root = project({ "tools/a.clad.toml": ECHO, "tools/b.ts": TOOL, "agents/ops.toml": AGENT });
     const error = await loadProjectAgents(openProject(root, root)).catch((e: unknown) => e);
     expect(isFault(error, "file-bad") ? error.message : String(error)).toMatch(/b\.ts: tool `echo` is already defined in .*a\.clad\.toml/);
@@ -122,7 +122,7 @@ describe("tools of a project", () => {
       "there is no type `kind`",
     ],
   ])(
-    "T172 where a manifest cannot be used for %s, its agents are not run and are told the place; others are, and policies load",
+    "T-16 where a manifest cannot be used for %s, its agents are not run and are told the place; others are, and policies load",
     async (_, files, told) => {
       const root = project({ ...BOTH, ...files, "policies/p.cedar": POLICY });
       const config = openProject(root, root);
@@ -138,7 +138,7 @@ describe("tools of a project", () => {
     },
   );
 
-  test("Y77 a wrong manifest, or a server that is not there, stops the .symbi agents that name it, whatever their rules say of it; the others are run", async () => {
+  test("T-16 a wrong manifest, or a server that is not there, stops the .symbi agents that name it, whatever their rules say of it; the others are run", async () => {
     const rules = 'policy p { allow: echo if args.x == "a" allow: tools }';
     const root = project({
       ...BOTH,
@@ -170,7 +170,7 @@ describe("tools of a project", () => {
     expect(decide("caller").kind).toBe("deny");
   });
 
-  test("T173 a manifest shares its server's breaker, and is refused where the server's entry wants a person asked and it does not", () => {
+  test("T-25 a manifest shares its server's breaker, and is refused where the server's entry wants a person asked and it does not", () => {
     const entry = (tools: object) => JSON.stringify({ mcpServers: { crm: { command: "x", orgate: { tools } } } });
     const manifest = (more: string) =>
       `[tool]\nname = "pay"\nversion = "1"\ndescription = "d"\n${more}[mcp]\nserver = "crm"\ntool = "send"\n`;
@@ -196,7 +196,7 @@ describe("tools of a project", () => {
     }
   });
 
-  test("T64 another manifest is another tool: what was approved of the first does not count", () => {
+  test("T-25 another manifest is another tool: what was approved of the first does not count", () => {
     const toolOf = (text: string) => {
       const root = project({ "tools/echo.clad.toml": text });
       return projectManifests({ root, tools: ["tools/*.clad.toml"], directory: join(root, ".orgate"), env: {}, ask: null }).tools.get(
@@ -208,7 +208,7 @@ describe("tools of a project", () => {
     expect(one?.basis).not.toEqual(two?.basis);
   });
 
-  test("T64 so are another custom type, another scope of what reaches hosts, and another program of the project's own", async () => {
+  test("T-25 so are another custom type, another scope of what reaches hosts, and another program of the project's own", async () => {
     const RUNS = ECHO.replace('template = "echo {x}"', 'executor = "tools/run.sh"');
     const files = {
       "tools/echo.clad.toml": RUNS.replace('"string"', '"kind"'),
@@ -236,7 +236,7 @@ describe("tools of a project", () => {
     await expect(started()).rejects.toThrow("not what it was when the tool was loaded");
   });
 
-  test("T92 a program that is granted the project sees neither keys nor files of variables, under any of their names", {
+  test("T-27 a program that is granted the project sees neither keys nor files of variables, under any of their names", {
     tags: ["sandbox"],
   }, async () => {
     const root = project({
@@ -261,14 +261,14 @@ describe("tools of a project", () => {
     expect(await look?.run({}, context)).toMatchObject({ results: { raw_output: "./src/a.txt\n./tools/look.clad.toml\n" } });
   });
 
-  test("T54 a manifest outside the project is not read, though a link leads to it", () => {
+  test("T-18 a manifest outside the project is not read, though a link leads to it", () => {
     const outside = project({ "x.clad.toml": ECHO });
     const root = project({ "tools/keep.txt": "" });
     symlinkSync(join(outside, "x.clad.toml"), join(root, "tools/x.clad.toml"));
     expect(() => readManifests(root, ["tools/*.clad.toml"])).toThrow(/outside the project/);
   });
 
-  test("T68 an MCP manifest calls the server that it names, with its own names for the fields", async () => {
+  test("T-25 an MCP manifest calls the server that it names, with its own names for the fields", async () => {
     const root = project({
       "tools/issue.clad.toml":
         '[tool]\nname = "issue"\nversion = "1"\ndescription = "i"\n[args.repo]\ntype = "string"\nrequired = true\n[args.n]\ntype = "integer"\n[mcp]\nserver = "github"\ntool = "create_issue"\n[mcp.field_map]\nrepo = "repository"\n[output]\nenvelope = false\n',

@@ -53,7 +53,7 @@ export type ProjectManifests = Readonly<{
   connect(call: CallMcp): void;
 }>;
 
-/** T172 what cannot be used is told by name, and the rest can. */
+/** T-16 what cannot be used is told by name, and the rest can. */
 export function projectManifests(place: ManifestPlace): ProjectManifests {
   const read = readManifests(place.root, place.tools, place.drafts);
   const mcp: { call: CallMcp | null } = { call: null };
@@ -99,7 +99,7 @@ function made({ contract, text, file }: ManifestFile, ground: ManifestTools): To
   }
 }
 
-/** T173 what the entry of a server says that a person is asked about is not to be had without by another name. */
+/** T-25 what the entry of a server says that a person is asked about is not to be had without by another name. */
 function laxer({ contract, text, file }: ManifestFile, servers: readonly FoundServer[]): FileProblem | null {
   const { backend, tool } = contract.manifest;
   if (backend.kind !== "mcp" || tool.human_approval) return null;

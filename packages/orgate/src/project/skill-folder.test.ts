@@ -34,7 +34,7 @@ function refusal(root: string): string {
   throw new Error("it was read");
 }
 
-test("K7 a folder is its SKILL.md and the texts beside it; what is no text is part of its digest and not offered", () => {
+test("K-1 a folder is its SKILL.md and the texts beside it; what is no text is part of its digest and not offered", () => {
   const root = folder({ "SKILL.md": SKILL, "ref/limits.md": "fifty", "logo.png": new Uint8Array([0x89, 0x50, 0, 0xff]) });
   const found = read(root);
   expect([...found.files].map(([path, { bytes, text }]) => [path, bytes, text])).toEqual([
@@ -52,7 +52,7 @@ test("K7 a folder is its SKILL.md and the texts beside it; what is no text is pa
   expect(readSkill(root, { labels: [] }).labels).toEqual([]);
 });
 
-test("K7 the digest tells any two folders apart: names, texts, bytes", () => {
+test("K-1 the digest tells any two folders apart: names, texts, bytes", () => {
   const folders = [
     { "SKILL.md": SKILL },
     { "SKILL.md": `${SKILL} ` },
@@ -67,7 +67,7 @@ test("K7 the digest tells any two folders apart: names, texts, bytes", () => {
   expect(read(folder({ "SKILL.md": SKILL })).digest).toBe(read(folder({ "SKILL.md": SKILL })).digest);
 });
 
-test("K7 a link that leads out of the folder, in any way, refuses the skill", () => {
+test("K-1 a link that leads out of the folder, in any way, refuses the skill", () => {
   const outside = join(base, "secret.txt");
   writeFileSync(outside, "secret");
   for (const to of [outside, "../../secret.txt", "..", base, "nowhere.txt", "loop.md"]) {
@@ -82,7 +82,7 @@ test("K7 a link that leads out of the folder, in any way, refuses the skill", ()
   expect(refusal(inner)).toContain("`again` is a link to a folder");
 });
 
-test("K7 a folder that is itself a link out of where skills lie is refused", () => {
+test("K-1 a folder that is itself a link out of where skills lie is refused", () => {
   const elsewhere = folder({ "SKILL.md": SKILL });
   const within = join(base, "project");
   mkdirSync(join(within, "skills"), { recursive: true });
@@ -108,11 +108,11 @@ test.each<[string, Readonly<Record<string, string>>, string?]>([
   ["it has both SKILL.md and skill.md", { "SKILL.md": SKILL, "skill.md": SKILL }],
   ["SKILL.md:3:1: there is no field `desription`", { "SKILL.md": SKILL.replace("description", "desription") }],
   ["`instructions` has 70000 characters", { "SKILL.md": SKILL.replace("Mail it.", "x".repeat(70_000)) }],
-])("K7 K407 %s: refused", (detail, files, name = "mail") => {
+])("K-1 K-2 %s: refused", (detail, files, name = "mail") => {
   expect(refusal(folder(files, name))).toContain(detail);
 });
 
-test("K407 `skill.md` is read as `SKILL.md` is, and is no file beside itself", () => {
+test("K-2 `skill.md` is read as `SKILL.md` is, and is no file beside itself", () => {
   const root = folder({ "skill.md": SKILL, "limits.md": "fifty" });
   expect(readSkill(root)).toMatchObject({ name: "mail", files: { "limits.md": "fifty" } });
   expect(Object.keys(readSkill(root).files)).toEqual(["limits.md"]);
@@ -123,6 +123,6 @@ test.each([
   ["cafe\u0301", "caf\u00e9"],
   ["\u0447\u0435\u043a-2", "\u0447\u0435\u043a-2"],
   ["\u7ffb\u8a33", "\u7ffb\u8a33"],
-])("K407 a skill of folder %s may say that its name is %s: names are compared in their composed form", (called, name) => {
+])("K-2 a skill of folder %s may say that its name is %s: names are compared in their composed form", (called, name) => {
   expect(readSkill(folder({ "SKILL.md": SKILL.replace("mail", name) }, called)).name).toBe(name.normalize("NFC"));
 });

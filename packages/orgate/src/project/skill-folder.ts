@@ -1,7 +1,7 @@
 /**
  * A skill as a folder: `SKILL.md` and what lies beside it.
  *
- * K7 A folder is read whole, at once, and within bounds: what was hashed is what is used, whatever is written to the disk later. No link
+ * K-1 A folder is read whole, at once, and within bounds: what was hashed is what is used, whatever is written to the disk later. No link
  *    leads out of it.
  */
 

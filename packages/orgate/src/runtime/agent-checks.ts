@@ -33,7 +33,7 @@ export function checkDelegates(agents: ReadonlyMap<string, Agent>): void {
   }
 }
 
-/** Y75 what an agent's own file says of policies is decided by the gate, or the agent is not run. */
+/** Y-4 what an agent's own file says of policies is decided by the gate, or the agent is not run. */
 export function checkOwnPolicies(agents: readonly Agent[], gate: Gate): void {
   const read = new Set(isPolicies(gate) ? gate.current().files.map(({ digest }) => digest) : []);
   const stranger = agents.find(({ policies }) => policies.some(({ text }) => !read.has(sha256(text))));
@@ -51,7 +51,7 @@ export function limitsOf(agent: Agent, given: Partial<Limits> | undefined): Limi
   if (given === undefined) return agent.limits;
   const limits = checkLimits({ ...agent.limits, ...given }, `the limits of this run of \`${agent.name}\``);
   if ("kind" in limits) throw new FaultError(limits);
-  const unpriced = unpricedLimit(limits, agent, `the limits of this run of \`${agent.name}\``); // B7
+  const unpriced = unpricedLimit(limits, agent, `the limits of this run of \`${agent.name}\``); // B-5
   if (unpriced !== null) throw new FaultError(unpriced);
   return limits;
 }

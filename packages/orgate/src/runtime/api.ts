@@ -179,7 +179,7 @@ export type Runtime = Readonly<{
   close(): Promise<void>;
 }>;
 
-/** What waits for people, and what they say. Whoever answers is signed for and stands under the same check as everybody (Q41-Q43). */
+/** What waits for people, and what they say. Whoever answers is signed for and stands under the same check as everybody. */
 export type Approvals = Readonly<{
   /** In the order in which they were asked; a page of 100 unless told. Reads no session. */
   list(page?: Partial<QuestionPage>): Promise<readonly ListedQuestion[]>;
@@ -192,7 +192,7 @@ export type Approvals = Readonly<{
   revoke(grant: GrantId, reason: string, as: Person): Promise<void>;
 }>;
 
-/** What keeps failing and is left alone (F20-F25). */
+/** What keeps failing and is left alone (F-7, F-8, F-9). */
 export type Breakers = Readonly<{
   /** All that were ever changed, by name, as they stand now. */
   list(): Promise<readonly BreakerView[]>;
@@ -201,7 +201,7 @@ export type Breakers = Readonly<{
   reset(breaker: string, reason: string, as: Person): Promise<void>;
 }>;
 
-/** Calls that failed and were set aside (F9). */
+/** Calls that failed and were set aside (F-6). */
 export type DeadLetters = Readonly<{
   /** In the order in which they were set aside; a page of 100 unless told. Reads no session. */
   list(page?: Partial<QuestionPage>): Promise<readonly ListedDeadLetter[]>;
@@ -210,7 +210,7 @@ export type DeadLetters = Readonly<{
   dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<Answered>;
 }>;
 
-/** Trusted sets of the project: what targets are known (G94). */
+/** Trusted sets of the project: what targets are known (G-30). */
 export type KnownSets = Readonly<{
   /** By set and value; a page of 100 unless told. */
   list(page?: Partial<KnownPage>): Promise<readonly KnownValue[]>;

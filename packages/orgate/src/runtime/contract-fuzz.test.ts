@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fuzzContracts } from "./fixtures/contract-fuzz.ts";
 
-test("T49 T50 T53 T58 T170 for any manifest and values: the fixed items as written, each placeholder one item, or refused; hosts, scopes, requests and texts alike", {
+test("T-17 T-19 T-20 T-40 for any manifest and values: the fixed items as written, each placeholder one item, or refused; hosts, scopes, requests and texts alike", {
   timeout: 120_000,
 }, () => {
   fc.assert(
@@ -13,7 +13,7 @@ test("T49 T50 T53 T58 T170 for any manifest and values: the fixed items as writt
   );
 });
 
-test("T49 what is looked for turns up: built, refused for a dash and otherwise, in scope, requests, texts that load", {
+test("T-17 what is looked for turns up: built, refused for a dash and otherwise, in scope, requests, texts that load", {
   timeout: 120_000,
 }, () => {
   const { tally, violation } = fuzzContracts({ seed: 20_261_115, cases: 6_000 });
@@ -22,7 +22,7 @@ test("T49 what is looked for turns up: built, refused for a dash and otherwise, 
     expect([name, tally[name] > (name === "loaded" ? 0 : 10)]).toEqual([name, true]);
 });
 
-test("T49 a value that became two items is found out within 1,000 cases, and so is a fixed item that changed", { timeout: 60_000 }, () => {
+test("T-17 a value that became two items is found out within 1,000 cases, and so is a fixed item that changed", { timeout: 60_000 }, () => {
   const split = fuzzContracts({
     seed: 1,
     cases: 1_000,

@@ -98,7 +98,7 @@ const CHANGES = [
 ] as const;
 
 test.each(CHANGES.flatMap(([how, sql]) => (["main", "worker"] as const).map((thread) => [how, thread, sql] as const)))(
-  "J640 counters that were changed let nothing pass, in a process that lives and in the next one: %s (%s)",
+  "J-24 counters that were changed let nothing pass, in a process that lives and in the next one: %s (%s)",
   async (_, thread, sql) => {
     const folder = copied();
     const alive = await openSender(folder, thread);
@@ -125,7 +125,7 @@ test.each(CHANGES.flatMap(([how, sql]) => (["main", "worker"] as const).map((thr
   },
 );
 
-test("J640 counters that were just made are believed by others before whoever made them has committed anything", async () => {
+test("J-24 counters that were just made are believed by others before whoever made them has committed anything", async () => {
   const folder = newFolder();
   const before = await openSender(folder, "main", LIMITED.replace("when { context.calls.send.hour < 10 }", ""));
   await wantAll(before.runtime, 3);
@@ -135,7 +135,7 @@ test("J640 counters that were just made are believed by others before whoever ma
   expect([other.sent(), other.runtime.place.store.alarms.standing()]).toEqual([7, []]);
 });
 
-test("J640 processes that are killed while they count leave counters that are believed, and that count all that was sent", async () => {
+test("J-24 processes that are killed while they count leave counters that are believed, and that count all that was sent", async () => {
   const folder = newFolder();
   const file = join(folder, "sent");
   const lines = (): number => (existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean).length : 0);
@@ -159,7 +159,7 @@ test("J640 processes that are killed while they count leave counters that are be
   expect(before + next.sent()).toBeLessThanOrEqual(10); // one that was killed between the count and its effect counts
 });
 
-test("J640 an erased session leaves counters that are believed", async () => {
+test("J-24 an erased session leaves counters that are believed", async () => {
   const folder = copied();
   const { runtime, sent, close } = await openSender(folder);
   const [one] = await runtime.place.store.journal.sessions({ state: null, agent: null, before: null, most: 1 });
@@ -194,7 +194,7 @@ function makeOld(folder: string): void {
   db.close();
 }
 
-test("J641 a journal whose counters have no sums yet gets them from its sealed entries, whatever its rows say", async () => {
+test("J-24 a journal whose counters have no sums yet gets them from its sealed entries, whatever its rows say", async () => {
   const folder = copied(small);
   makeOld(folder); // and its rows say nothing
   const next = await openSender(folder);
@@ -204,7 +204,7 @@ test("J641 a journal whose counters have no sums yet gets them from its sealed e
   expect([store.alarms.standing(), store.wrongRows(Date.now())]).toEqual([[], []]);
 });
 
-test("J641 what a counter is made from is proved: an entry that was changed is an alarm, and nothing is sent", async () => {
+test("J-24 what a counter is made from is proved: an entry that was changed is an alarm, and nothing is sent", async () => {
   const folder = copied(small);
   makeOld(folder);
   tamper(folder, "UPDATE entries SET payload = json_set(payload, '$.start', 2) WHERE kind LIKE 'act.started%'");
@@ -214,7 +214,7 @@ test("J641 what a counter is made from is proved: an entry that was changed is a
   expect(next.runtime.place.store.alarms.standing()).toHaveLength(1);
 });
 
-test("J605 J640 counters that an operator acknowledged as they are count on, in this process and the next; a further change is another alarm", async () => {
+test("J-20 J-24 counters that an operator acknowledged as they are count on, in this process and the next; a further change is another alarm", async () => {
   const folder = copied();
   const { runtime, sent, close } = await openSender(folder);
   tamper(folder, "INSERT INTO counts SELECT slot, name, agent, value, bucket, 'x', 1 FROM counts LIMIT 1"); // seven of ten

@@ -19,7 +19,7 @@ function folder(): string {
   return made;
 }
 
-test.each(["main", "worker"] as const)("G83 of 50 sessions at once against a limit of 10 exactly 10 act (%s)", async (thread) => {
+test.each(["main", "worker"] as const)("G-25 of 50 sessions at once against a limit of 10 exactly 10 act (%s)", async (thread) => {
   let sent = 0;
   const runtime = await openCounted({ directory: join(folder(), ".orgate"), thread, sent: () => (sent += 1) });
   await wantAll(runtime, 50);
@@ -29,7 +29,7 @@ test.each(["main", "worker"] as const)("G83 of 50 sessions at once against a lim
   await runtime.close();
 });
 
-test("G83 of 50 sessions in five processes against a limit of 10 exactly 10 act", async () => {
+test("G-25 of 50 sessions in five processes against a limit of 10 exactly 10 act", async () => {
   const root = folder();
   const file = join(root, "sent");
   const script = join(import.meta.dirname, "fixtures", "counted-sessions.ts");
@@ -43,7 +43,7 @@ test("G83 of 50 sessions in five processes against a limit of 10 exactly 10 act"
   expect(existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : []).toHaveLength(10);
 });
 
-test("G80 what a policy begins to read is counted from the journal, and goes on counting after a restart", async () => {
+test("G-24 what a policy begins to read is counted from the journal, and goes on counting after a restart", async () => {
   const directory = join(folder(), ".orgate");
   let sent = 0;
   const free = LIMITED.replace("when { context.calls.send.hour < 10 }", "");
@@ -63,7 +63,7 @@ test("G80 what a policy begins to read is counted from the journal, and goes on 
   await again.close();
 });
 
-test("G85 verify finds counters and sets that are not what the entries make of them", async () => {
+test("G-26 verify finds counters and sets that are not what the entries make of them", async () => {
   const directory = join(folder(), ".orgate");
   const runtime = await openCounted({ directory, thread: "main", sent: () => {} });
   await wantAll(runtime, 3);
@@ -81,7 +81,7 @@ test("G85 verify finds counters and sets that are not what the entries make of t
   await runtime.close();
 });
 
-test("G83 processes that spend at the same time are each decided on what the others have set aside, from their first commit on", async () => {
+test("G-25 processes that spend at the same time are each decided on what the others have set aside, from their first commit on", async () => {
   const root = folder();
   const file = join(root, "sent");
   const script = join(import.meta.dirname, "fixtures", "counted-sessions.ts");
@@ -114,7 +114,7 @@ describe("a clock that jumps", () => {
   };
 
   test.each(["main", "worker"] as const)(
-    "G320 G321 three days forward and back under a process: the limit holds all the while, and verify finds nothing wrong (%s)",
+    "G-25 three days forward and back under a process: the limit holds all the while, and verify finds nothing wrong (%s)",
     async (thread) => {
       const directory = join(folder(), ".orgate");
       let sent = 0;
@@ -138,7 +138,7 @@ describe("a clock that jumps", () => {
     },
   );
 
-  test("G320 G321 a process that began while the clock was ahead: when it is right again all that was sent in the last hour counts, and verify finds nothing wrong", async () => {
+  test("G-25 a process that began while the clock was ahead: when it is right again all that was sent in the last hour counts, and verify finds nothing wrong", async () => {
     const directory = join(folder(), ".orgate");
     let sent = 0;
     const want = async (sessions: number): Promise<void> => {
@@ -159,7 +159,7 @@ describe("a clock that jumps", () => {
     expect([sent, verified(directory)]).toEqual([10, []]);
   });
 
-  test("G321 rows that were swept away by another time are counted anew before they are read, also by a process that goes on", async () => {
+  test("G-25 rows that were swept away by another time are counted anew before they are read, also by a process that goes on", async () => {
     const directory = join(folder(), ".orgate");
     let sent = 0;
     const runtime = await openCounted({ directory, thread: "main", sent: () => (sent += 1) });

@@ -49,7 +49,7 @@ function cutLast(directory: string, writer: string, keepCommit = false): string 
   return String(last?.ranges);
 }
 
-test("J311 a key that another process revoked stays revoked: its revocation cannot be cut off once anybody has written after it", async () => {
+test("J-22 a key that another process revoked stays revoked: its revocation cannot be cut off once anybody has written after it", async () => {
   const desk = await newDesk();
   const first = await open(desk.directory); // holds the first slot
   const book = openAccessBook({ journal: first.store.journal, secrets: secretPort, now: NODE.clock.now });
@@ -82,7 +82,7 @@ test("J311 a key that another process revoked stays revoked: its revocation cann
   await (await open(desk.directory)).close();
 }, 60_000);
 
-test("J311 entries cut off the end of a stream that gives authority are missed, however long ago they were written, with their commit or without", async () => {
+test("J-22 entries cut off the end of a stream that gives authority are missed, however long ago they were written, with their commit or without", async () => {
   const desk = await newDesk();
   const first = await open(desk.directory);
   await halt(first, "all");
@@ -113,7 +113,7 @@ test("J311 entries cut off the end of a stream that gives authority are missed, 
   expect([command.code, command.stderr]).toEqual([1, expect.stringContaining("the project is read-only")]);
 }, 60_000);
 
-test("J311 a living process notices that a stream it has read goes back", async () => {
+test("J-22 a living process notices that a stream it has read goes back", async () => {
   const desk = await newDesk();
   const first = await open(desk.directory);
   await halt(first, "all");

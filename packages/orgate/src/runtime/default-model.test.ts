@@ -36,7 +36,7 @@ async function open(directory: string, more: object = {}): Promise<Runtime> {
   return runtime;
 }
 
-test("M560 M561 a runtime has a default model; a run may choose another, and a later process keeps it", async () => {
+test("M-19 a runtime has a default model; a run may choose another, and a later process keeps it", async () => {
   const folder = newFolder();
   const first = await open(folder, { defaultModel: "offline/shared" });
   expect((await first.complete(plain, "hi")).output).toContain("offline/shared");
@@ -50,7 +50,7 @@ test("M560 M561 a runtime has a default model; a run may choose another, and a l
   for await (const { event } of second.inspect.events(chosen.session)) expect(event.kind).not.toBe("agent.changed");
 });
 
-test("M562 what cannot be used is refused before a session opens, with its place", async () => {
+test("M-3 what cannot be used is refused before a session opens, with its place", async () => {
   const runtime = await open(newFolder(), { defaultModel: "anthropic/x" });
   await expect(runtime.complete("plain", "hi")).rejects.toThrow("`defaultModel` of `createRuntime`");
   await expect(runtime.complete("own", "hi", { model: "nowhere/x" })).rejects.toThrow("there is no provider `nowhere`");
@@ -60,7 +60,7 @@ test("M562 what cannot be used is refused before a session opens, with its place
   await expect(open(newFolder(), { defaultModel: "gpt" })).rejects.toThrow("options.defaultModel");
 });
 
-test("M560 what is left out for other models is what the offline model reads", () => {
+test("M-19 what is left out for other models is what the offline model reads", () => {
   const wrong = { rules: 1, author: 1, delayMs: -1, log: 1 };
   expect(Object.keys(wrong)).toEqual(OFFLINE_OPTIONS);
   for (const [name, value] of Object.entries(wrong))

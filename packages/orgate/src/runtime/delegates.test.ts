@@ -67,7 +67,7 @@ const open = (root: string, more: Partial<RuntimeOptions> = {}) =>
   createRuntime({ directory: join(root, ".orgate"), agents: AGENTS, gate, principal: { kind: "user", id: "ada" }, model: plain, ...more });
 
 test.each(["main", "worker"] as const)(
-  "D5 another runtime answers a delegate's question, drives it on and then its parent (%s)",
+  "D-5 another runtime answers a delegate's question, drives it on and then its parent (%s)",
   async (thread) => {
     const root = folder();
     const told: Notice[] = [];
@@ -97,7 +97,7 @@ test.each(["main", "worker"] as const)(
   },
 );
 
-test("D4 a runtime that closes cancels what runs, delegates first", async () => {
+test("D-4 a runtime that closes cancels what runs, delegates first", async () => {
   const root = folder();
   const reached = Promise.withResolvers<void>();
   const stuck = (of: Agent): Model =>
@@ -126,7 +126,7 @@ test("D4 a runtime that closes cancels what runs, delegates first", async () => 
   await later.close();
 });
 
-test("A1 a delegate that is nobody's name is refused before anything runs", async () => {
+test("A-1 a delegate that is nobody's name is refused before anything runs", async () => {
   await expect(open(folder(), { agents: [agent("desk", { delegates: ["nobody"] })] })).rejects.toThrow(
     /there is no agent `nobody` to delegate to/,
   );
@@ -137,7 +137,7 @@ test("A1 a delegate that is nobody's name is refused before anything runs", asyn
   ).toThrow(/no name for a tool/);
 });
 
-test("D8 the list says whom a session works for, and one whose delegate waits for a person waits itself", async () => {
+test("D-5 the list says whom a session works for, and one whose delegate waits for a person waits itself", async () => {
   const root = folder();
   writeFileSync(join(root, "orgate.toml"), '[project]\nname = "p"\n');
   const runtime = await open(root);
@@ -159,7 +159,7 @@ test("D8 the list says whom a session works for, and one whose delegate waits fo
   expect(shown).toMatch(/reader works on it in s_/);
 });
 
-test("D4 a turn whose delegate's agent is gone cannot go on, and is cancelled all the same: by a signal, or by a person", async () => {
+test("D-4 a turn whose delegate's agent is gone cannot go on, and is cancelled all the same: by a signal, or by a person", async () => {
   for (const way of ["signal", "wish", "own agent"] as const) {
     const root = folder();
     const first = await open(root);
@@ -183,7 +183,7 @@ test("D4 a turn whose delegate's agent is gone cannot go on, and is cancelled al
   }
 });
 
-test("D5 who answers a delegate's question and does not have the agent above it drives the delegate, and leaves the rest to who has", async () => {
+test("D-5 who answers a delegate's question and does not have the agent above it drives the delegate, and leaves the rest to who has", async () => {
   const root = folder();
   const first = await open(root);
   const ben = createPerson(join(root, "home"), "ben", ed25519);
@@ -200,7 +200,7 @@ test("D5 who answers a delegate's question and does not have the agent above it 
   await third.close();
 });
 
-test("D4 a delegate that is waited for is not erased: without it the turn above could never end", async () => {
+test("D-4 a delegate that is waited for is not erased: without it the turn above could never end", async () => {
   const root = folder();
   writeFileSync(join(root, "orgate.toml"), '[project]\nname = "p"\n');
   mkdirSync(join(root, "policies"));
@@ -233,7 +233,7 @@ test("D4 a delegate that is waited for is not erased: without it the turn above 
   expect(erase()).toMatchObject({ status: 0, stdout: expect.stringContaining("erased") });
 });
 
-test("D4 who stops driving a delegate cancels that, and leaves the turn above it to whoever takes it up", async () => {
+test("D-4 who stops driving a delegate cancels that, and leaves the turn above it to whoever takes it up", async () => {
   const runtime = await open(folder());
   const { session, questions } = await runtime.complete("desk", "go");
   const below = questions[0]?.session ?? session;

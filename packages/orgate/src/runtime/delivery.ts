@@ -1,9 +1,9 @@
 /**
  * From a signed intent to what became of it: a holder's socket, else a row in the inbox, else the session is taken and driven here.
  *
- * W5 an intent is durable before anybody is told that it was sent; delivering the same one again is one intent.
- * W6 with no holder, or when the holder dies before it took the intent, whoever sent it takes the session up: a wish is not left lying.
- * W7 what became of an intent is told from the journal: the event it became, or the reason of its refusal.
+ * W-1 an intent is durable before anybody is told that it was sent; delivering the same one again is one intent.
+ * W-2 with no holder, or when the holder dies before it took the intent, whoever sent it takes the session up: a wish is not left lying.
+ * W-1 what became of an intent is told from the journal: the event it became, or the reason of its refusal.
  */
 import { type Entry, type Intent, type IntentId, type Journal, type JournalEvent, type Seq, type SessionId, seq } from "@orgate/core";
 import { offerIntent, type SocketAnswer, socketsIn } from "../store/intent-socket.ts";

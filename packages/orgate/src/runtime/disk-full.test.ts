@@ -15,7 +15,7 @@ const PROBE = `
   console.log(JSON.stringify([before, await ready()]));
 `;
 
-test("W71 a server whose disk is full is not ready", { tags: ["sandbox"] }, () => {
+test("W-23 a server whose disk is full is not ready", { tags: ["sandbox"] }, () => {
   const program = ["--dev-bind", "/", "/", "--size", "4194304", "--tmpfs", "/small", process.execPath, "--input-type=module", "-e", PROBE];
   const ran = spawnSync("bwrap", [...program, at("./compose.ts")], { encoding: "utf8" });
   expect([ran.stderr, JSON.parse(ran.stdout)]).toEqual(["", ["ready", "journal-unwritable"]]);
@@ -41,7 +41,7 @@ const SERVER = `
   process.exit(0);
 `;
 
-test("W687 on a full disk a request is refused with 507 and what to do, it is logged, and `/readyz` fails at once", {
+test("W-23 on a full disk a request is refused with 507 and what to do, it is logged, and `/readyz` fails at once", {
   tags: ["sandbox"],
 }, () => {
   const program = [

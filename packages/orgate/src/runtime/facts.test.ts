@@ -119,7 +119,7 @@ const verdicts = (done: Completed, tool: string) => decided(done, tool).map((d) 
 const named = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.inRequest };';
 const vouched = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.vouched };';
 
-test("G92 a target that the user wrote is in the request, one that a tool brought is not, and what was read is journalled", async () => {
+test("G-28 a target that the user wrote is in the request, one that a tool brought is not, and what was read is journalled", async () => {
   const runtime = await open(
     named,
     script(["read_mail", {}], ["send_mail", { to: "mallory@evil.com" }], ["send_mail", { to: "Ben@Example.org" }]),
@@ -132,7 +132,7 @@ test("G92 a target that the user wrote is in the request, one that a tool brough
   ]);
 });
 
-test("G92 of several values each has to be named; what was said in another turn is not this one's request", async () => {
+test("G-28 of several values each has to be named; what was said in another turn is not this one's request", async () => {
   const both = ["ben@example.org", "mallory@evil.com"];
   const runtime = await open(named, script(["send_mail", { to: both }], ["send_mail", { to: "ben@example.org" }]));
   const first = await runtime.complete("clerk", "tell ben@example.org");
@@ -146,7 +146,7 @@ test("G92 of several values each has to be named; what was said in another turn 
   expect(verdicts(await next.complete("clerk", "do the same again", { session: turn.session }), "send_mail")).toEqual(["deny"]);
 });
 
-test("G92 what a person says while the turn runs is their own word too", async () => {
+test("G-28 what a person says while the turn runs is their own word too", async () => {
   let speak: () => Promise<unknown> = async () => null;
   const slow = defineTool({
     ...pick(read),
@@ -181,7 +181,7 @@ test("G92 what a person says while the turn runs is their own word too", async (
   expect(verdicts(done, "send_mail")).toEqual(["allow"]);
 });
 
-test("G93 under which labels a target was seen is told, and what never came in was seen under none", async () => {
+test("G-29 under which labels a target was seen is told, and what never came in was seen under none", async () => {
   const seen =
     'permit (principal, action == Action::"tool:send_mail", resource) unless { context.facts.to.seenUnder.contains("untrusted") };';
   const runtime = await open(
@@ -191,7 +191,7 @@ test("G93 under which labels a target was seen is told, and what never came in w
   expect(verdicts(await runtime.complete("clerk", "go"), "send_mail")).toEqual(["deny", "allow"]);
 });
 
-test("G93 what a value leads to was seen when the host or the address in it was, whatever stands around it", async () => {
+test("G-29 what a value leads to was seen when the host or the address in it was, whatever stands around it", async () => {
   const seen =
     'permit (principal, action == Action::"tool:send_mail", resource) unless { context.facts.to.seenUnder.contains("untrusted") };';
   const to = ["Zed <mallory@evil.com>", "https://evil.com/?stolen=4711", "https://elsewhere.test/?stolen=4711"];
@@ -199,7 +199,7 @@ test("G93 what a value leads to was seen when the host or the address in it was,
   expect(verdicts(await runtime.complete("clerk", "go"), "send_mail")).toEqual(["deny", "deny", "allow"]);
 });
 
-test("G94 a known domain is not lent to another by standing at the end of a value", async () => {
+test("G-30 a known domain is not lent to another by standing at the end of a value", async () => {
   const directory = join(folder(), ".orgate");
   const values = [
     "ben@example.net",
@@ -227,7 +227,7 @@ test("G94 a known domain is not lent to another by standing at the end of a valu
   expect(allowed).toEqual(["ben@example.net", "https://example.net", "mailto:ben@example.net"]);
 });
 
-test("G347 an address that routes elsewhere does not count as one of the own domain", async () => {
+test("G-31 an address that routes elsewhere does not count as one of the own domain", async () => {
   const directory = join(folder(), ".orgate");
   const values = ["name%evil.test@example.net", "evil.test!name@example.net", '"name@evil.test"@example.net', "name+tag@example.net"];
   const runtime = await open(vouched, script(), directory);
@@ -242,7 +242,7 @@ test("G347 an address that routes elsewhere does not count as one of the own dom
   expect(allowed).toEqual(["name+tag@example.net"]);
 });
 
-test("G95 however many links stand in a text, nobody vouches for one that is not looked at", async () => {
+test("G-31 however many links stand in a text, nobody vouches for one that is not looked at", async () => {
   const policy = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.outgoing.vouched };';
   const many = (n: number): string => Array.from({ length: n }, (_, i) => `https://example.net/${1000 + i}`).join(" ");
   const body = (text: string): Step => ["send_mail", { to: "ben@example.org", body: text }];
@@ -254,7 +254,7 @@ test("G95 however many links stand in a text, nobody vouches for one that is not
   expect(verdicts(await runtime.complete("clerk", "go"), "send_mail")).toEqual(["allow", "deny"]);
 });
 
-test("G94 a person adds to a trusted set and takes out of it, a tool that declares it learns, and every process sees it", async () => {
+test("G-30 a person adds to a trusted set and takes out of it, a tool that declares it learns, and every process sees it", async () => {
   const directory = join(folder(), ".orgate");
   const to = (value: string): Step => ["send_mail", { to: value }];
   const runtime = await open(vouched, script(to("ben@example.org"), to("carl@example.net"), to("eve@sub.example.net")), directory);
@@ -275,7 +275,7 @@ test("G94 a person adds to a trusted set and takes out of it, a tool that declar
   await expect(runtime.known.add({ set: "people", value: "x\u200b@y.z", why: "pasted" }, ann)).rejects.toThrow("cannot be seen");
 });
 
-test("G94 a set is edited only by whom the policies let", async () => {
+test("G-30 a set is edited only by whom the policies let", async () => {
   const directory = join(folder(), ".orgate");
   const forbidden = 'forbid (principal, action == Action::"edit-known", resource == KnownSet::"payees");';
   const runtime = await open(forbidden, script(), directory);
@@ -286,7 +286,7 @@ test("G94 a set is edited only by whom the policies let", async () => {
   expect((await runtime.known.list()).map((k) => k.set)).toEqual(["people"]);
 });
 
-test("G95 links and addresses in a text that leaves are told, with whether the user or the project vouches for them", async () => {
+test("G-31 links and addresses in a text that leaves are told, with whether the user or the project vouches for them", async () => {
   const policy = `permit (principal, action == Action::"tool:send_mail", resource)
     when { context.outgoing.vouched || !context.outgoing.seenUnder.contains("untrusted") };`;
   const body = (text: string): Step => ["send_mail", { to: "ben@example.org", body: text }];
@@ -301,7 +301,7 @@ test("G95 links and addresses in a text that leaves are told, with whether the u
   expect(verdicts(done, "send_mail")).toEqual(["allow", "deny", "allow", "deny"]);
 });
 
-test("G96 an id has the name that a tool's own output gave it; by itself it is never named", async () => {
+test("G-32 an id has the name that a tool's own output gave it; by itself it is never named", async () => {
   const policy =
     'permit (principal, action == Action::"tool:delete_event", resource) when { context.facts.id.nameInRequest && !context.facts.id.inRequest };';
   const runtime = await open(
@@ -319,7 +319,7 @@ test("G96 an id has the name that a tool's own output gave it; by itself it is n
   ]);
 });
 
-test("G84 calls are counted per value of a target, in a turn and over all sessions", async () => {
+test("G-24 calls are counted per value of a target, in a turn and over all sessions", async () => {
   const policy =
     'permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.calls.turn < 1 && context.facts.to.calls.hour < 2 };';
   const to = (value: string): Step => ["send_mail", { to: value }];
@@ -332,7 +332,7 @@ test("G84 calls are counted per value of a target, in a turn and over all sessio
   expect(verdicts(await third.complete("clerk", "go"), "send_mail")).toEqual(["deny"]);
 });
 
-test("G348 calls are counted per value over all tools that have it as a target of one kind, in a turn and over all sessions", async () => {
+test("G-24 calls are counted per value over all tools that have it as a target of one kind, in a turn and over all sessions", async () => {
   const policy = `permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.touched.turn < 2 && context.facts.to.touched.hour < 4 };
     permit (principal, action == Action::"tool:invite", resource) when { context.facts.who.touched.session < 3 && context.facts.who.calls.turn < 9 };
     permit (principal, action == Action::"tool:delete_event", resource) when { context.facts.id.touched.turn < 1 };`;
@@ -377,7 +377,7 @@ test("G348 calls are counted per value over all tools that have it as a target o
   expect(store.wrongRows(Date.now())).toEqual(["counter touched:recipient"]);
 });
 
-test("G348 of more values than can be looked at none is below a limit", async () => {
+test("G-24 of more values than can be looked at none is below a limit", async () => {
   const policy =
     'permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.calls.day < 5 && context.facts.to.touched.session < 5 };';
   const many = (n: number): Step => ["send_mail", { to: Array.from({ length: n }, (_, i) => `u${i}@example.org`) }];
@@ -385,7 +385,7 @@ test("G348 of more values than can be looked at none is below a limit", async ()
   expect(verdicts(done, "send_mail")).toEqual(["allow", "deny"]);
 });
 
-test("G349 a recorded decision, decided again under the same policies, comes out as it was: labels taken off, facts, counters and who spoke", async () => {
+test("G-20 a recorded decision, decided again under the same policies, comes out as it was: labels taken off, facts, counters and who spoke", async () => {
   const policy = `permit (principal, action == Action::"tool:send_mail", resource)
     when { context.facts.to.vouched && context.facts.to.touched.day < 3 && context.calls.send_mail.turn < 2 && context.spent.tokens.session < 100 };
     forbid (principal, action == Action::"tool:send_mail", resource) when { context.labels.contains("untrusted") && context.onBehalfOf == User::"ann" };
@@ -411,7 +411,7 @@ test("G349 a recorded decision, decided again under the same policies, comes out
   expect(seen).toEqual(["allow", "deny", "deny", "allow", "deny"]);
 });
 
-test("G98 a policy that names a fact which does not exist does not load, and the line and column say where", () => {
+test("G-6 a policy that names a fact which does not exist does not load, and the line and column say where", () => {
   const load = (text: string) => {
     const loaded = loadPolicies(
       [{ path: "p.cedar", name: "p", text, shadow: false }],
@@ -428,7 +428,7 @@ test("G98 a policy that names a fact which does not exist does not load, and the
   expect(load(`${head}context.facts has body && context.facts.body.vouched };`)).toEqual([]);
 });
 
-test("G97 a label that a person takes off is gone from the next decision on, and comes back with the next output", async () => {
+test("G-33 a label that a person takes off is gone from the next decision on, and comes back with the next output", async () => {
   const clean = 'permit (principal, action == Action::"tool:send_mail", resource) unless { context.labels.contains("untrusted") };';
   const directory = join(folder(), ".orgate");
   const to: Step = ["send_mail", { to: "ben@example.org" }];

@@ -57,7 +57,7 @@ const atRest = async (iterations: number, bytes: Uint8Array | null): Promise<num
   return bytesOn(directory);
 };
 
-test("M94 a megabyte that is shown costs the disk once: an iteration adds as much as it does without", async () => {
+test("M-21 a megabyte that is shown costs the disk once: an iteration adds as much as it does without", async () => {
   const [few, many] = [5, 45];
   const per = async (bytes: Uint8Array | null) => ((await atRest(many, bytes)) - (await atRest(few, bytes))) / (many - few);
   const [plain, shown] = [await per(null), await per(MEGABYTE)];
@@ -66,7 +66,7 @@ test("M94 a megabyte that is shown costs the disk once: an iteration adds as muc
   expect((await atRest(few, MEGABYTE)) - (await atRest(few, null))).toBeLessThan(1.5 * MEGABYTE.length); // base64, once
 });
 
-test("M94 the same picture in another turn and in a fork is one blob, which goes with the last entry that refers to it", async () => {
+test("M-21 the same picture in another turn and in a fork is one blob, which goes with the last entry that refers to it", async () => {
   const { directory, runtime, result } = await session(0, MEGABYTE);
   const blobs = () => readdirSync(join(directory, "blobs"));
   const second = await runtime.complete("eye", "and again?", {

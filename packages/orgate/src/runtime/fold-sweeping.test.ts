@@ -12,7 +12,7 @@ function foldOf(session: SessionId): Fold {
 }
 const [A, B] = [sessionId("s_sweeping0001"), sessionId("s_sweeping0002")];
 
-test("L322 folds that nobody takes are gone after a while without anybody asking, and those that are taken are not", async () => {
+test("L-23 folds that nobody takes are gone after a while without anybody asking, and those that are taken are not", async () => {
   let now = 0;
   const folds = sweptFolds(journal, () => now, { sessions: 8, chars: 1_000, idleMs: 5 });
   folds.put(foldOf(A));

@@ -1,5 +1,5 @@
 /**
- * The folds that one process keeps between turns (L322). A session that nobody took up for five minutes leaves nothing behind: one timer looks after all
+ * The folds that one process keeps between turns (L-23). A session that nobody took up for five minutes leaves nothing behind: one timer looks after all
  * folds, there is none while nothing is kept, and it keeps no process alive.
  */
 import { type BoundedFolds, DEFAULT_FOLD_LIMITS, type FoldLimits, foldCache, type Journal } from "@orgate/core";

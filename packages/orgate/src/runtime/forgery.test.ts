@@ -214,7 +214,7 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 test.each(Object.keys(FORGERIES))(
-  "J300 J302 a forged %s is refused under every seal that is not genuine, and turns the project read-only",
+  "J-18 J-19 a forged %s is refused under every seal that is not genuine, and turns the project read-only",
   async (kind) => {
     const { stream, event } = FORGERIES[kind] as Forgery;
     for (const how of FORGED_SEALS) {
@@ -240,7 +240,7 @@ test.each(Object.keys(FORGERIES))(
   120_000,
 );
 
-test("J300 in the library: a forged answer runs nothing, and the genuine one does", async () => {
+test("J-18 in the library: a forged answer runs nothing, and the genuine one does", async () => {
   const o = await copied();
   const [question] = await o.runtime.approvals.list();
   if (question === undefined) throw new Error("nothing waits");
@@ -255,7 +255,7 @@ test("J300 in the library: a forged answer runs nothing, and the genuine one doe
   expect(before.paid).toEqual([{ to: "ben" }]);
 });
 
-test("J300 in the library: a forged grant lets nothing run, a forged lifting lifts nothing, a forged trusted value is not trusted", async () => {
+test("J-18 in the library: a forged grant lets nothing run, a forged lifting lifts nothing, a forged trusted value is not trusted", async () => {
   const granted = await copied();
   forge(granted.directory, GRANTS, grant(null), "copied");
   await expect(granted.runtime.complete("clerk", "pay")).rejects.toThrow("entry 1 of stream `grants` is bad");
@@ -268,7 +268,7 @@ test("J300 in the library: a forged grant lets nothing run, a forged lifting lif
   await expect(halted.runtime.complete("clerk", "hello")).rejects.toThrow("entry 3 of stream `halt` is bad");
 });
 
-test("J305 a trusted value is one that a sealed entry says, whatever rows there are", async () => {
+test("J-18 a trusted value is one that a sealed entry says, whatever rows there are", async () => {
   const o = await copied();
   const { journal } = o.runtime.place.store;
   expect(journal.isKnown("payees", ["ana"], false)).toBe(true);
@@ -285,7 +285,7 @@ test("J305 a trusted value is one that a sealed entry says, whatever rows there 
   expect(taken.runtime.place.store.journal.isKnown("payees", ["ana"], false)).toBe(false);
 });
 
-test("J304 a copy of an intent that was taken counts for nothing", async () => {
+test("J-16 a copy of an intent that was taken counts for nothing", async () => {
   const o = await copied();
   const wish = { kind: "unlabel", labels: [label("untrusted")], why: "read by hand" } as const;
   const unlabel = signIntent(o.ana, { id: NODE.ids.intent(), session: template.labelled, at: NODE.clock.now(), wish });
@@ -301,7 +301,7 @@ test("J304 a copy of an intent that was taken counts for nothing", async () => {
   expect([...(await o.runtime.inspect.state(template.labelled)).labels]).toEqual(["untrusted"]);
 });
 
-test("J300 a row in the inbox that gives authority counts only with its sender's own signature", async () => {
+test("J-18 a row in the inbox that gives authority counts only with its sender's own signature", async () => {
   const o = await copied();
   const [question] = await o.runtime.approvals.list();
   if (question === undefined) throw new Error("nothing waits");
@@ -322,7 +322,7 @@ test("J300 a row in the inbox that gives authority counts only with its sender's
   expect(await o.runtime.approvals.list()).toHaveLength(1);
 });
 
-test("J602 what subscribers are fed with is proved: a forged entry is told as bad in its place, and is an alarm", async () => {
+test("J-19 what subscribers are fed with is proved: a forged entry is told as bad in its place, and is an alarm", async () => {
   for (const how of FORGED_SEALS) {
     const { directory, runtime } = await copied();
     const { journal } = runtime.place.store;
@@ -340,7 +340,7 @@ test("J602 what subscribers are fed with is proved: a forged entry is told as ba
   }
 });
 
-test("J602 an entry that was taken out of the middle is missed by whoever is told of the ones after it", async () => {
+test("J-19 an entry that was taken out of the middle is missed by whoever is told of the ones after it", async () => {
   const { directory, runtime } = await copied();
   const db = databaseIn(directory);
   const last = db.prepare("SELECT max(rowid) AS at FROM entries WHERE stream = ?").get(template.waiting);
@@ -350,7 +350,7 @@ test("J602 an entry that was taken out of the middle is missed by whoever is tol
   expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(`position ${last?.at} of the journal`);
 });
 
-test("J603 what an unknown outcome is about is read from the sealed decision: one that was altered meanwhile ends the turn with an alarm", async () => {
+test("J-19 what an unknown outcome is about is read from the sealed decision: one that was altered meanwhile ends the turn with an alarm", async () => {
   const { directory, runtime } = await copied();
   const { store } = runtime.place;
   const hold = await store.journal.take(template.labelled);
@@ -373,7 +373,7 @@ test("J603 what an unknown outcome is about is read from the sealed decision: on
   expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(template.labelled);
 });
 
-test("J680 an entry that was altered in the database is an alarm for whoever reads it, and makes the project read-only", async () => {
+test("J-19 an entry that was altered in the database is an alarm for whoever reads it, and makes the project read-only", async () => {
   const alter = (directory: string, sql: string): void => {
     const db = databaseIn(directory);
     db.exec(sql);

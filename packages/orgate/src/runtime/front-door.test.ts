@@ -199,7 +199,7 @@ const WRONG: readonly (readonly [string, readonly (readonly unknown[])[]])[] = [
 ];
 
 describe("wrong arguments", () => {
-  test.each(BY_PEOPLE)("A500 %s: whoever is not a person with a key is one fault that says what is needed", async (path, args) => {
+  test.each(BY_PEOPLE)("A-16 %s: whoever is not a person with a key is one fault that says what is needed", async (path, args) => {
     for (const as of NOT_PEOPLE) {
       const error = await thrown(() => called(runtime, path, [...args, as]));
       expectFault(error, `\`${path}\` was called wrongly: \`as\` must be a person with their key`);
@@ -208,7 +208,7 @@ describe("wrong arguments", () => {
   });
 
   test.each(WRONG)(
-    "A500 %s: each wrong argument is a fault with a message and a next step, never a bare TypeError",
+    "A-16 %s: each wrong argument is a fault with a message and a next step, never a bare TypeError",
     async (path, wrong) => {
       const kinds = [];
       for (const args of wrong) {
@@ -220,7 +220,7 @@ describe("wrong arguments", () => {
     },
   );
 
-  test("A500 every function of a runtime that takes arguments is in the tables", () => {
+  test("A-16 every function of a runtime that takes arguments is in the tables", () => {
     const tabled = new Set([...BY_PEOPLE, ...WRONG].map(([path]) => path));
     const none = ["approvals.grants", "breakers.list", "halts", "park", "close", "inspect.policies", "inspect.head"];
     const functionsOf = (on: object, prefix: string): readonly string[] =>
@@ -250,7 +250,7 @@ describe("wrong arguments", () => {
     ["a model that is no function", { ...options("w", allow), model: "x/y" }, "options.model"],
     ["middleware that is no list", { ...options("w", allow), middleware: {} }, "options.middleware"],
     ["a synchronous that there is not", { ...options("w", allow), synchronous: "maybe" }, "options.synchronous"],
-  ])("A500 createRuntime with %s names the option", async (_, given, names) => {
+  ])("A-16 createRuntime with %s names the option", async (_, given, names) => {
     expectFault(await thrown(() => Reflect.apply(createRuntime, null, [given])), names);
   });
 
@@ -273,11 +273,11 @@ describe("wrong arguments", () => {
     ["openPerson", [[], [null, "ann"], [folder, ""], [folder, null]]],
     ["defineAgent", [[], [null], ["clerk"], [{}]]],
     ["defineTool", [[], [null], ["pay"], [{}]]],
-  ])("A500 %s: each wrong argument is a fault with a message and a next step", async (name, wrong) => {
+  ])("A-16 %s: each wrong argument is a fault with a message and a next step", async (name, wrong) => {
     for (const args of wrong) expectFault(await thrown(() => maker(name)(...args)), "");
   });
 
-  test("A500 right arguments go through: a person answers, and the call runs", async () => {
+  test("A-16 right arguments go through: a person answers, and the call runs", async () => {
     const before = paid.length;
     await runtime.place.keyring.certifyPerson("ann", ann.key.publicKey);
     const run = await runtime.run(clerk, "pay").result;
@@ -291,11 +291,11 @@ describe("wrong arguments", () => {
 
 describe("the guide's page", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../../docs/guide/library.md"), "utf8");
-  test("R500 it has a row for every option of createRuntime and of a run", () => {
+  test("R-7 it has a row for every option of createRuntime and of a run", () => {
     const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = ""]) => name);
     expect(rows.toSorted()).toEqual([...Object.keys(RUNTIME_OPTIONS), ...Object.keys(RUN_OPTIONS)].toSorted());
   });
-  test("R500 it names every part of a runtime", () => {
+  test("R-7 it names every part of a runtime", () => {
     expect(Object.keys(runtime).filter((name) => !page.includes(`\`${name}`))).toEqual([]);
   });
 });
@@ -322,7 +322,7 @@ describe("a gate that is not a gate", () => {
     ["an ask without questions", (d) => ({ ...d, verdict: { kind: "ask", because: [], asks: [] } }), "the gate's answer is not a decision"],
     ["a denial without a reason", (d) => ({ ...d, verdict: { kind: "deny", because: [] } }), "the gate's answer is not a decision"],
     ["no slice", (d) => ({ ...d, slice: undefined }), "the gate's answer is not a decision"],
-  ])("G500 a gate that answers %s denies, and the journal says why", async (name, decide, says) => {
+  ])("G-3 a gate that answers %s denies, and the journal says why", async (name, decide, says) => {
     const before = paid.length;
     const own = await createRuntime(options(`gate-${name.replaceAll(" ", "-")}`, faulty(decide)));
     try {
@@ -336,7 +336,7 @@ describe("a gate that is not a gate", () => {
     }
   });
 
-  test("G500 a promise about a person denies what the person wants, and groups that are a promise are none", async () => {
+  test("G-3 a promise about a person denies what the person wants, and groups that are a promise are none", async () => {
     const gate = {
       ...asks,
       decideFor: (...args: Parameters<Gate["decideFor"]>) => Promise.resolve(asks.decideFor(...args)),

@@ -7,7 +7,9 @@ import { runOracle } from "./fixtures/gate-oracle.ts";
 const SEED = 20_261_115;
 const CASES = 10_000;
 
-test("G10 every decision is what the official engine says of the whole set, with everything there is to read", { timeout: 120_000 }, () => {
+test("G-10 every decision is what the official engine says of the whole set, with everything there is to read", {
+  timeout: 120_000,
+}, () => {
   const { tally, mismatch } = runOracle({ seed: SEED, cases: CASES, engine: cedarEngine(), hash: sha256 });
   expect(mismatch).toBeNull();
   expect(tally.cases).toBe(CASES);
@@ -17,19 +19,19 @@ test("G10 every decision is what the official engine says of the whole set, with
   expect(tally.modify).toBeGreaterThan(0);
 });
 
-test("G10 a slicer that drops one forbid is found out within 1,000 cases", { timeout: 60_000 }, () => {
+test("G-10 a slicer that drops one forbid is found out within 1,000 cases", { timeout: 60_000 }, () => {
   const engine = cedarEngine();
   const careless: Engine = { ...engine, keep: (policies) => engine.keep(withoutOneForbid(policies)) };
   expect(runOracle({ seed: SEED, cases: 1_000, engine: careless, hash: sha256 }).mismatch).not.toBeNull();
 });
 
-test("G10 a projector that drops one path is found out within 1,000 cases", { timeout: 60_000 }, () => {
+test("G-10 a projector that drops one path is found out within 1,000 cases", { timeout: 60_000 }, () => {
   const engine = cedarEngine();
   const careless: Engine = { ...engine, decide: (kept, q) => engine.decide(kept, { ...q, context: withoutOnePath(q.context) }) };
   expect(runOracle({ seed: SEED, cases: 1_000, engine: careless, hash: sha256 }).mismatch).not.toBeNull();
 });
 
-test("G10 an entity that is not sent is found out within 1,000 cases", { timeout: 60_000 }, () => {
+test("G-10 an entity that is not sent is found out within 1,000 cases", { timeout: 60_000 }, () => {
   const engine = cedarEngine();
   const careless: Engine = { ...engine, decide: (kept, q) => engine.decide(kept, { ...q, entities: q.entities.slice(0, -1) }) };
   expect(runOracle({ seed: SEED, cases: 1_000, engine: careless, hash: sha256 }).mismatch).not.toBeNull();

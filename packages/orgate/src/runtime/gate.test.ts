@@ -105,7 +105,7 @@ const facts = (more: Partial<Facts> = {}): Facts => ({
 /** Ends its line: policies without an @id are named by their lines. */
 const PERMIT = "permit (principal, action, resource);\n";
 
-test("G1 with no policy nothing is permitted, and the reason says what", () => {
+test("G-1 with no policy nothing is permitted, and the reason says what", () => {
   expect(gateOf("").decide(call(look, { path: "a" }), facts()).verdict).toEqual({
     kind: "deny",
     by: "policy",
@@ -115,7 +115,7 @@ test("G1 with no policy nothing is permitted, and the reason says what", () => {
   });
 });
 
-test("G3 a forbid that errs denies, even when a permit matches", () => {
+test("G-3 a forbid that errs denies, even when a permit matches", () => {
   const gate = gateOf(
     `${PERMIT} forbid (principal, action == Action::"tool:send", resource) when { context.args has count && context.args.count * 9007199254740991 > 0 };`,
   );
@@ -127,7 +127,7 @@ test("G3 a forbid that errs denies, even when a permit matches", () => {
   });
 });
 
-test("G3 an engine that fails or breaks denies, and so does one for people", () => {
+test("G-3 an engine that fails or breaks denies, and so does one for people", () => {
   const broken: Engine = {
     ...engine,
     decide: () => {
@@ -147,7 +147,7 @@ test("G3 an engine that fails or breaks denies, and so does one for people", () 
   }
 });
 
-test("G7 deny beats ask beats defer beats modify beats allow, among the permits that decide", () => {
+test("G-7 deny beats ask beats defer beats modify beats allow, among the permits that decide", () => {
   const ask = '@ask("sure?") permit (principal, action == Action::"tool:send", resource);';
   const defer = '@defer("15m") permit (principal, action == Action::"tool:send", resource);';
   const redact = '@redact("args.token") permit (principal, action == Action::"tool:send", resource);';
@@ -161,7 +161,7 @@ test("G7 deny beats ask beats defer beats modify beats allow, among the permits 
   expect(verdict(PERMIT, redact, defer, ask, forbid)).toMatchObject({ kind: "deny", because: ["p/5"], reason: "not here" });
 });
 
-test("G12 what is both redacted and asked about is redacted first, and asked about as it will run", () => {
+test("G-7 what is both redacted and asked about is redacted first, and asked about as it will run", () => {
   const gate = gateOf(`@ask("sure?") @redact("args.token") permit (principal, action, resource);`);
   expect(gate.decide(call(send, { to: "x", token: "secret" }), facts()).verdict.kind).toBe("modify");
   expect(gate.decide(call(send, { to: "x", token: "[redacted]" }), facts()).verdict.kind).toBe("ask");
@@ -169,7 +169,7 @@ test("G12 what is both redacted and asked about is redacted first, and asked abo
   expect(gate.decide({ kind: "model", model: "m" }, facts()).verdict.kind).toBe("ask");
 });
 
-test("G5 a call that a policy modifies runs as modified, gated again once", async () => {
+test("G-5 a call that a policy modifies runs as modified, gated again once", async () => {
   const gate = gateOf(`${PERMIT} @redact("args.token") permit (principal, action == Action::"tool:send", resource);`);
   const model = scriptedModel([reply.calls([{ tool: "send", args: { to: "x", token: "secret" } }]), reply.text("done")]);
   const w = world({ hash: sha256, model, tools: [send], spoil: (ports) => ({ ...ports, gate }) });
@@ -180,7 +180,7 @@ test("G5 a call that a policy modifies runs as modified, gated again once", asyn
   expect(w.events("turn.ended")).toMatchObject([{ ending: "completed" }]);
 });
 
-test("G12 in the loop: a person is asked about the redacted call, and that is what runs", async () => {
+test("G-7 in the loop: a person is asked about the redacted call, and that is what runs", async () => {
   const gate = gateOf(`${PERMIT}@ask("sure?") @redact("args.token") permit (principal, action == Action::"tool:send", resource);`);
   const model = scriptedModel([reply.calls([{ tool: "send", args: { to: "x", token: "secret" } }]), reply.text("done")]);
   const w = world({ hash: sha256, model, tools: [send], spoil: (ports) => ({ ...ports, gate }) });
@@ -194,7 +194,7 @@ test("G12 in the loop: a person is asked about the redacted call, and that is wh
   expect(w.events("act.ended")).toMatchObject([{ outcome: { kind: "done", output: { to: "x", token: "[redacted]" } } }]);
 });
 
-test("G1 in the loop: the model is told why, under its own call, and goes on", async () => {
+test("G-1 in the loop: the model is told why, under its own call, and goes on", async () => {
   const gate = gateOf(`${PERMIT}@reason("nothing leaves the house") forbid (principal, action in Action::"network", resource);`);
   const seen: string[] = [];
   const model = scriptedModel([
@@ -208,7 +208,7 @@ test("G1 in the loop: the model is told why, under its own call, and goes on", a
   expect(w.events("act.started")).toEqual([]);
 });
 
-test("G8 a shadow policy is recorded where it would change something, and never enforced", () => {
+test("G-8 a shadow policy is recorded where it would change something, and never enforced", () => {
   const shadow = 'forbid (principal, action == Action::"tool:look", resource) when { context.args.path == "b" };';
   const gate = gateOf(PERMIT, { shadow });
   expect(gate.decide(call(look, { path: "a" }), facts())).toMatchObject({ verdict: { kind: "allow" }, shadow: null });
@@ -219,7 +219,7 @@ test("G8 a shadow policy is recorded where it would change something, and never 
   });
 });
 
-test("G8 a trial that fails is recorded, and the decision stands", () => {
+test("G-8 a trial that fails is recorded, and the decision stands", () => {
   const fragile: Engine = {
     ...engine,
     keep: (policies) =>
@@ -233,7 +233,7 @@ test("G8 a trial that fails is recorded, and the decision stands", () => {
   expect(shadow).toMatchObject({ kind: "deny", faults: [{ policy: null }] });
 });
 
-test("G9 every problem of a file is told at once, with its place in characters, and one is enough to refuse the set", () => {
+test("G-9 every problem of a file is told at once, with its place in characters, and one is enough to refuse the set", () => {
   const text = [
     PERMIT.trim(),
     '// später: 🙂 "quoted; not over',
@@ -254,11 +254,11 @@ test("G9 every problem of a file is told at once, with its place in characters, 
   ]);
 });
 
-test("G9 two policies of one name are refused", () => {
+test("G-9 two policies of one name are refused", () => {
   expect(problems(`@id("a") ${PERMIT}@id("a") ${PERMIT}`)).toMatchObject([{ line: 2, column: 1, detail: "two policies are named `p/a`" }]);
 });
 
-test("G9 annotations that say nothing, or nothing sensible, are refused where they stand", () => {
+test("G-9 annotations that say nothing, or nothing sensible, are refused where they stand", () => {
   const wrong: readonly (readonly [string, string])[] = [
     ['@ask("ok") @approvers("")', "@approvers is empty"],
     ['@ask("ok") @approvers(" , ")', "@approvers is empty"],
@@ -284,7 +284,7 @@ test("G9 annotations that say nothing, or nothing sensible, are refused where th
   expect(problems(`@reason("see @ask") @ask("no") forbid (principal, action, resource);`)).toMatchObject([{ line: 1, column: 21 }]);
 });
 
-test("Q367 whoever may approve may deny, unless that is forbidden; to deny and to withdraw can be permitted by themselves", () => {
+test("Q-21 whoever may approve may deny, unless that is forbidden; to deny and to withdraw can be permitted by themselves", () => {
   const about = { approval: "a", agent: "ops", tool: "pay", requester: "ann" };
   const may = (text: string, user: string, kind: "approve" | "deny" | "withdraw") =>
     gateOf(text).decideFor(user, { kind, ...about }).verdict.kind;
@@ -298,7 +298,7 @@ test("Q367 whoever may approve may deny, unless that is forbidden; to deny and t
   expect((["approve", "deny", "withdraw"] as const).map((kind) => may(fourEyes, "bob", kind))).toEqual(["allow", "allow", "deny"]);
 });
 
-test("A75 a case may say which schedule or delivery opened its session", () => {
+test("G-14 a case may say which schedule or delivery opened its session", () => {
   const gate = gateOf(
     'permit (principal, action == Action::"model", resource) when { context.origin has schedule && context.origin.schedule == "nightly" };',
   );
@@ -308,7 +308,7 @@ test("A75 a case may say which schedule or delivery opened its session", () => {
   expect(caseSchema.safeParse({ name: "x", action: "model", verdict: "deny", origin: {} }).success).toBe(false);
 });
 
-test("A73 a question that nobody could ever answer is refused where it stands, with who is missing", () => {
+test("G-9 a question that nobody could ever answer is refused where it stands, with who is missing", () => {
   const told = (annotations: string, cast: Cast = CAST) => {
     const loaded = loadPolicies(
       [{ path: "p", name: "p", text: `\n@ask("ok")\n ${annotations} ${PERMIT}`, shadow: false }],
@@ -337,12 +337,12 @@ test("A73 a question that nobody could ever answer is refused where it stands, w
   expect(told('@approvers("admins, crew")')).toEqual(["set", "3:2 nobody is in the group of users `crew` | known: admins, staff"]);
 });
 
-test("G9 a set is refused, not the process, when its tools cannot be described", () => {
+test("G-9 a set is refused, not the process, when its tools cannot be described", () => {
   const odd = { ...look, name: "odd", resourceTypes: ["__cedar"] };
   expect(problems(PERMIT, { ...CAST, tools: [odd] })[0]?.detail).toContain("the tools cannot be described to Cedar");
 });
 
-test("G6 types of resources may have a namespace", () => {
+test("G-6 types of resources may have a namespace", () => {
   const issue = { ...look, name: "issue", resourceTypes: ["Tracker::Issue"], resource: () => ({ type: "Tracker::Issue", id: "7" }) };
   const gate = gateOf('permit (principal, action == Action::"tool:issue", resource is Tracker::Issue) when { resource.id == "7" };', {
     cast: { ...CAST, tools: [issue] },
@@ -350,7 +350,7 @@ test("G6 types of resources may have a namespace", () => {
   expect(gate.decide(call(issue, { path: "a" }), facts()).verdict.kind).toBe("allow");
 });
 
-test("G6 a tool whose name means something to Cedar has an action, and no counter that could be mistaken for an entity", () => {
+test("G-6 a tool whose name means something to Cedar has an action, and no counter that could be mistaken for an entity", () => {
   const tools = ["__entity", "__extn", "__proto__"].map((name) => ({ ...look, name }));
   const gate = gateOf('permit (principal, action == Action::"tool:__entity", resource) when { context.calls == context.calls };', {
     cast: { ...CAST, tools },
@@ -361,7 +361,7 @@ test("G6 a tool whose name means something to Cedar has an action, and no counte
   expect(gate.decide(call(second, { path: "a" }), facts()).verdict.kind).toBe("deny");
 });
 
-test("G13 a tool that the policies were not checked against is denied, whatever they permit; so is one with other effects", () => {
+test("G-11 a tool that the policies were not checked against is denied, whatever they permit; so is one with other effects", () => {
   const gate = gateOf(PERMIT);
   expect(gate.decide(call({ ...look, name: "new" }, { path: "a" }), facts()).verdict).toMatchObject({
     kind: "deny",
@@ -371,7 +371,7 @@ test("G13 a tool that the policies were not checked against is denied, whatever 
   expect(gate.decide(call(look, { path: "a" }), facts()).verdict.kind).toBe("allow");
 });
 
-test("G15 hostile names of tools match no other action", () => {
+test("G-2 hostile names of tools match no other action", () => {
   const gate = gateOf(
     'permit (principal, action == Action::"tool:look", resource);\npermit (principal, action in Action::"read", resource) when { resource is File };',
   );
@@ -410,7 +410,7 @@ test("G15 hostile names of tools match no other action", () => {
   }
 });
 
-test("G11 a remembered denial is told in the words of the one who asks now", () => {
+test("G-10 a remembered denial is told in the words of the one who asks now", () => {
   const gate = gateOf('forbid (principal, action == Action::"tool:look", resource);');
   const reason = (path: string) => {
     const { verdict } = gate.decide(call(look, { path }), facts());
@@ -421,7 +421,7 @@ test("G11 a remembered denial is told in the words of the one who asks now", () 
   expect(gate.stats()).toMatchObject({ hits: 1, misses: 1 });
 });
 
-test("G11 an approval of the same id about another agent or tool is another question", () => {
+test("G-10 an approval of the same id about another agent or tool is another question", () => {
   const gate = gateOf('permit (principal, action == Action::"approve", resource) when { resource.agent == "ops" };');
   const approve = (agent: string) =>
     gate.decideFor("ann", { kind: "approve", approval: "q", agent, tool: "send", requester: "somebody" }).verdict.kind;
@@ -431,7 +431,7 @@ test("G11 an approval of the same id about another agent or tool is another ques
 describe("what people do", () => {
   const inSession = (session: string, agent: string, requester: string) => ({ session, agent, requester });
 
-  test("W100 what belongs to an agent is in that agent and in its groups", () => {
+  test("W-8 what belongs to an agent is in that agent and in its groups", () => {
     const gate = gateOf(`permit (principal in UserGroup::"admins", action, resource in Agent::"ops");
 permit (principal == User::"bob", action in [Action::"observe", Action::"say"], resource in AgentGroup::"trusted");`);
     const acts = (agent: string): readonly UserAct[] => [
@@ -454,13 +454,13 @@ permit (principal == User::"bob", action in [Action::"observe", Action::"say"], 
     expect(verdicts("bob", "guest").some(Boolean)).toBe(false);
   });
 
-  test("W100 a session is whose it is: the same id for somebody else is another question", () => {
+  test("W-8 a session is whose it is: the same id for somebody else is another question", () => {
     const gate = gateOf('permit (principal, action == Action::"say", resource is Session) when { resource.requester == principal.id };');
     const say = (requester: string) => gate.decideFor("ann", { kind: "say", ...inSession("s", "ops", requester) }).verdict.kind;
     expect([say("ann"), say("bob"), say("ann")]).toEqual(["allow", "deny", "allow"]);
   });
 
-  test("W100 what belongs to no agent is named by itself, and who may be given access is a person", () => {
+  test("W-8 what belongs to no agent is named by itself, and who may be given access is a person", () => {
     const gate = gateOf(`permit (principal, action in [Action::"observe", Action::"read-journal"], resource is Project);
 permit (principal, action == Action::"give-access", resource in UserGroup::"staff");`);
     const may = (act: UserAct) => gate.decideFor("ann", act).verdict.kind;
@@ -471,7 +471,7 @@ permit (principal, action == Action::"give-access", resource in UserGroup::"staf
     expect([may({ kind: "give-access", to: "bob" }), may({ kind: "give-access", to: "ann" })]).toEqual(["allow", "deny"]);
   });
 
-  test("W100 a table says what it is done to; what cannot be is told", () => {
+  test("W-8 a table says what it is done to; what cannot be is told", () => {
     const said = (action: string, type?: string) =>
       userActOf({ action, onBehalfOf: "x", ...(type === undefined ? {} : { resource: { type, id: type === "Scope" ? "shared" : "1" } }) });
     for (const [action, types] of Object.entries(USER_ACTIONS))
@@ -481,7 +481,7 @@ permit (principal, action == Action::"give-access", resource in UserGroup::"staf
   });
 });
 
-test("G11 agents, people and sets that the policies tell apart share no answer, those they do not share one", () => {
+test("G-10 agents, people and sets that the policies tell apart share no answer, those they do not share one", () => {
   const gate = gateOf('permit (principal, action == Action::"tool:look", resource) when { principal.id == "ops" };');
   const as = (agent: string) => gate.decide(call(look, { path: "a" }), facts({ agent })).verdict.kind;
   expect([as("ops"), as("guest"), as("ops"), as("guest")]).toEqual(["allow", "deny", "allow", "deny"]);
@@ -496,7 +496,7 @@ test("G11 agents, people and sets that the policies tell apart share no answer, 
   expect(shared.stats()).toEqual({ hits: 1, misses: 1, slices: 1 });
 });
 
-test("G11 a set that took another's place in one engine changes nothing for whoever still holds the other", () => {
+test("G-10 a set that took another's place in one engine changes nothing for whoever still holds the other", () => {
   const old = gateOf(PERMIT, { cache: 0 });
   const paths = (gate: CedarGate, path: string) => gate.decide(call(look, { path }), facts()).verdict.kind;
   expect(paths(old, "a")).toBe("allow");
@@ -504,7 +504,7 @@ test("G11 a set that took another's place in one engine changes nothing for whoe
   expect(paths(old, "b")).toBe("allow");
 });
 
-test("G16 an agent or the runtime is not the user of the same name", () => {
+test("G-13 an agent or the runtime is not the user of the same name", () => {
   const gate = gateOf('permit (principal, action == Action::"tool:look", resource) when { context.onBehalfOf in UserGroup::"admins" };');
   const by = (onBehalfOf: Facts["onBehalfOf"]) => gate.decide(call(look, { path: "a" }), facts({ onBehalfOf })).verdict.kind;
   expect(by({ kind: "user", id: "ann" })).toBe("allow");
@@ -514,7 +514,7 @@ test("G16 an agent or the runtime is not the user of the same name", () => {
   expect(open.decide({ kind: "model", model: "m" }, facts({ onBehalfOf: { kind: "user", id: "agent:ann" } })).verdict.kind).toBe("deny");
 });
 
-test("G16 who gets an answer is in their groups", () => {
+test("G-13 who gets an answer is in their groups", () => {
   const gate = gateOf(
     'permit (principal, action == Action::"respond", resource);\nforbid (principal, action == Action::"respond", resource in UserGroup::"staff");\nforbid (principal, action == Action::"respond", resource in AgentGroup::"trusted");',
   );
@@ -528,7 +528,7 @@ test("G16 who gets an answer is in their groups", () => {
   ]);
 });
 
-test("G16 a change of groups changes the digest of the gate", () => {
+test("G-13 a change of groups changes the digest of the gate", () => {
   const moved: Cast = {
     ...CAST,
     users: [
@@ -539,7 +539,7 @@ test("G16 a change of groups changes the digest of the gate", () => {
   expect(gateOf(PERMIT, { cast: moved }).digest).not.toBe(gateOf(PERMIT).digest);
 });
 
-test("G14 a number that Cedar cannot hold exactly is denied if the policies read it, and only then", () => {
+test("G-12 a number that Cedar cannot hold exactly is denied if the policies read it, and only then", () => {
   const reads = gateOf(
     `${PERMIT} forbid (principal, action == Action::"tool:send", resource) when { context.args has amount && context.args.amount.greaterThan(decimal("100.00")) };`,
   );
@@ -554,7 +554,7 @@ test("G14 a number that Cedar cannot hold exactly is denied if the policies read
   expect(gateOf(PERMIT).decide(call(send, { to: "x", amount: 1.00005 }, ["/amount"]), facts()).verdict.kind).toBe("allow");
 });
 
-test("G10 what is recorded as read is what was sent", () => {
+test("G-10 what is recorded as read is what was sent", () => {
   const sent: unknown[] = [];
   const spy: Engine = {
     ...engine,
@@ -585,7 +585,7 @@ test("G10 what is recorded as read is what was sent", () => {
   expect(sent).toHaveLength(1);
 });
 
-test("G10 a slice that reads nothing is decided once, even with the memory off", () => {
+test("G-10 a slice that reads nothing is decided once, even with the memory off", () => {
   const gate = gateOf(PERMIT, { cache: 0 });
   for (const path of ["a", "b", "c"]) gate.decide(call(look, { path }), facts());
   expect(gate.stats()).toMatchObject({ hits: 2, misses: 1 });
@@ -593,14 +593,14 @@ test("G10 a slice that reads nothing is decided once, even with the memory off",
 
 const DEEP = `permit (principal, action, resource) when { ${"(".repeat(600)}true${")".repeat(600)} };`;
 
-test("G9 a policy that breaks the engine is a policy that does not load", () => {
+test("G-9 a policy that breaks the engine is a policy that does not load", () => {
   const before = engine.renewals();
   expect(problems(`${PERMIT}${DEEP}`)).toMatchObject([{ line: 2, column: 1, hint: "write it in a simpler form" }]);
   expect(engine.renewals()).toBe(before + 2); // as a whole file, and by itself
   expect(problems(PERMIT)).toEqual([]);
 });
 
-test("G17 an engine that is replaced, or has thrown, goes on deciding the same", () => {
+test("G-3 an engine that is replaced, or has thrown, goes on deciding the same", () => {
   const worn = cedarEngine({ decisions: 3, sets: 2 });
   const gates = [PERMIT, "", `${PERMIT} forbid (principal, action, resource) when { resource.id == "b" };`].map((text) =>
     gateOf(text, { engine: worn, cache: 0 }),
@@ -618,7 +618,7 @@ test("G17 an engine that is replaced, or has thrown, goes on deciding the same",
   expect(gates[2]?.decide(call(look, { path: "a" }), facts()).verdict.kind).toBe("allow");
 });
 
-test("G9 a decision table says what was expected and what came, and may be about a tool that is not there", () => {
+test("G-9 a decision table says what was expected and what came, and may be about a tool that is not there", () => {
   const gate = gateOf('@id("reads") permit (principal, action in Action::"read", resource);');
   const base = {
     labels: [],
@@ -640,7 +640,7 @@ test("G9 a decision table says what was expected and what came, and may be about
   expect(run({ action: "tool:other" })).toMatchObject({ passed: false, detail: expect.stringContaining("there is no such tool") });
 });
 
-test("G31 a case about nothing fails whatever it expects; a refusal of the contract is expected as such, or not met", () => {
+test("G-14 a case about nothing fails whatever it expects; a refusal of the contract is expected as such, or not met", () => {
   const gate = gateOf('@id("reads") permit (principal, action in Action::"read", resource);');
   const run = (c: Readonly<Record<string, unknown>>) =>
     runCase(caseSchema.parse({ name: "n", action: "tool:look", args: { path: "a" }, verdict: "deny", ...c }), gate, CAST.tools, sha256);
@@ -666,7 +666,7 @@ test("G31 a case about nothing fails whatever it expects; a refusal of the contr
     expect(detailOf({ user: "eve", action })).toBe("");
 });
 
-test("T45 a policy sees what care a tool needs; one that does not say is taken to be of high risk", () => {
+test("T-8 a policy sees what care a tool needs; one that does not say is taken to be of high risk", () => {
   const text =
     'permit (principal, action, resource) when { context has tool && context.tool.riskTier == "low" && !context.tool.humanApproval };';
   const verdictFor = (care: Partial<Tool>) => {
@@ -684,7 +684,7 @@ test("T45 a policy sees what care a tool needs; one that does not say is taken t
   );
 });
 
-test("T94 a program without a sandbox needs two permits: for the call, and for running so; the stricter answer holds", () => {
+test("T-29 a program without a sandbox needs two permits: for the call, and for running so; the stricter answer holds", () => {
   const bare = defineTool({
     name: "bare",
     description: "Runs without a sandbox.",

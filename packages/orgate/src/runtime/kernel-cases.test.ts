@@ -58,7 +58,7 @@ const ping = (host: string, id = "c1") => reply.calls([{ tool: "ping", args: { h
 const kindsOf = (events: readonly { readonly event: JournalEvent }[]) => events.map(({ event }) => event.kind);
 const lastText = (model: ScriptedModel) => JSON.stringify(model.asked.at(-1)?.messages.at(-1));
 
-test("H50 a plain reply: one model call, and the conversation is what was said and the answer", async () => {
+test("H-14 a plain reply: one model call, and the conversation is what was said and the answer", async () => {
   const { runtime, model } = await kernel([reply.text("hello")]);
   const { output, ending, iterations, conversation, events } = await runtime.complete("tester", "hi");
   expect([output, ending, iterations]).toEqual(["hello", "completed", 1]);
@@ -68,7 +68,7 @@ test("H50 a plain reply: one model call, and the conversation is what was said a
   model.done();
 });
 
-test("H50 a tool and then an answer: two model calls, the tool runs once, its result is heard", async () => {
+test("H-14 a tool and then an answer: two model calls, the tool runs once, its result is heard", async () => {
   const { runtime, model, pinged } = await kernel([ping("a"), reply.text("it is up")]);
   const { output, iterations } = await runtime.complete("tester", "is a up?");
   expect([output, iterations, pinged]).toEqual(["it is up", 2, ["a"]]);
@@ -76,14 +76,14 @@ test("H50 a tool and then an answer: two model calls, the tool runs once, its re
   model.done();
 });
 
-test("H50 a tool that does not exist brings nothing down, and the model is told", async () => {
+test("H-14 a tool that does not exist brings nothing down, and the model is told", async () => {
   const { runtime, model } = await kernel([reply.calls([{ tool: "pong", args: {} }]), reply.text("sorry")]);
   expect(await runtime.complete("tester", "pong")).toMatchObject({ output: "sorry", ending: "completed" });
   expect(lastText(model)).toMatch(/pong.*no tool|no tool.*pong|not.*tool/);
   model.done();
 });
 
-test("H50 a question is announced and the session waits; a no is heard by the model, which is asked again", async () => {
+test("H-14 a question is announced and the session waits; a no is heard by the model, which is asked again", async () => {
   const { runtime, model, pinged, person } = await kernel([ping("a"), reply.text("then not")], ASK);
   const ann = await person();
   const first = await runtime.complete("tester", "ping a");
@@ -101,7 +101,7 @@ test("H50 a question is announced and the session waits; a no is heard by the mo
   model.done();
 });
 
-test("H50 a yes for once runs the tool, once", async () => {
+test("H-14 a yes for once runs the tool, once", async () => {
   const { runtime, model, pinged, person } = await kernel([ping("a"), ping("a", "c2")], ASK);
   const ann = await person();
   await runtime.complete("tester", "ping a");
@@ -114,13 +114,13 @@ test("H50 a yes for once runs the tool, once", async () => {
   model.done();
 });
 
-test("H50 an empty reply is asked again", async () => {
+test("H-14 an empty reply is asked again", async () => {
   const { runtime, model } = await kernel([reply.text(""), reply.text("here I am")]);
   expect(await runtime.complete("tester", "hello?")).toMatchObject({ output: "here I am", ending: "completed", iterations: 2 });
   model.done();
 });
 
-test("H50 arguments that are no JSON throw nothing, run nothing, and are told", async () => {
+test("H-14 arguments that are no JSON throw nothing, run nothing, and are told", async () => {
   const { runtime, model, pinged } = await kernel([reply.calls([{ tool: "ping", text: '{"host":' }]), reply.text("I see")]);
   expect(await runtime.complete("tester", "ping")).toMatchObject({ output: "I see", ending: "completed" });
   expect(pinged).toEqual([]);
@@ -128,7 +128,7 @@ test("H50 arguments that are no JSON throw nothing, run nothing, and are told", 
   model.done();
 });
 
-test("H50 words are told as they come, and the end of the turn before its outcome", async () => {
+test("H-14 words are told as they come, and the end of the turn before its outcome", async () => {
   const { runtime } = await kernel([reply.text("one two three")]);
   const told: Live[] = [];
   let over = false;
@@ -144,7 +144,7 @@ test("H50 words are told as they come, and the end of the turn before its outcom
   expect(told.at(-1)).toMatchObject({ kind: "entry", entry: { event: { kind: "turn.ended", ending: "completed" } } });
 });
 
-test("H50 checkpoints after the input, before the model and before calls are there, in that order", async () => {
+test("H-14 checkpoints after the input, before the model and before calls are there, in that order", async () => {
   const { runtime } = await kernel([ping("a"), reply.text("done")]);
   const kinds = kindsOf((await runtime.complete("tester", "ping a")).events);
   const [input, model, calls] = [kinds.indexOf("turn.started"), kinds.indexOf("model.asked"), kinds.indexOf("act.started")];
@@ -153,7 +153,7 @@ test("H50 checkpoints after the input, before the model and before calls are the
   expect(calls).toBeGreaterThan(model);
 });
 
-test("H50 a delegate is asked, answers in a session of its own, and its answer is the call's result", async () => {
+test("H-14 a delegate is asked, answers in a session of its own, and its answer is the call's result", async () => {
   const folder = mkdtempSync(join(tmpdir(), "orgate-kernel-"));
   folders.push(folder);
   const models: Readonly<Record<string, ScriptedModel>> = {
@@ -192,7 +192,7 @@ async function leftAt(kind: JournalEvent["kind"], steps: readonly Step[]): Promi
   return { folder: left.folder, session };
 }
 
-test("H50 resumed after the input, the turn is run as if nothing had happened", async () => {
+test("H-14 resumed after the input, the turn is run as if nothing had happened", async () => {
   const { folder, session } = await leftAt("turn.started", [ping("a"), reply.text("done")]);
   const { runtime, model, pinged } = await kernel([ping("a"), reply.text("done")], ALL, { folder });
   expect(await runtime.resume(session).result).toMatchObject({ ending: "completed", output: "done", iterations: 2 });
@@ -200,7 +200,7 @@ test("H50 resumed after the input, the turn is run as if nothing had happened", 
   model.done();
 });
 
-test("H50 resumed before its calls, they run, decided again, and the reply is not asked for again", async () => {
+test("H-14 resumed before its calls, they run, decided again, and the reply is not asked for again", async () => {
   const { folder, session } = await leftAt("model.replied", [ping("a"), reply.text("done")]);
   const { runtime, model, pinged } = await kernel([reply.text("done")], ALL, { folder });
   expect(await runtime.resume(session).result).toMatchObject({ ending: "completed", output: "done", iterations: 2 });
@@ -211,7 +211,7 @@ test("H50 resumed before its calls, they run, decided again, and the reply is no
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const pixel = { kind: "image", mediaType: "image/png", name: "pixel.png", base64: PIXEL } as const;
 
-test("H50 an image that is shown is journalled with the words it came with, and is in the request", async () => {
+test("H-14 an image that is shown is journalled with the words it came with, and is in the request", async () => {
   const { runtime, model } = await kernel([reply.text("a pixel")]);
   const bytes = Uint8Array.from(Buffer.from(PIXEL, "base64"));
   const { events, conversation } = await runtime.complete("tester", "what is it?", {
@@ -222,7 +222,7 @@ test("H50 an image that is shown is journalled with the words it came with, and 
   expect(conversation[0]).toMatchObject({ role: "user", files: [pixel] });
 });
 
-test("H50 a session with an image is restored with it, and goes on with it", async () => {
+test("H-14 a session with an image is restored with it, and goes on with it", async () => {
   const first = await kernel([reply.text("a pixel")]);
   const { session } = await first.runtime.complete("tester", "what is it?", { files: [pixel] });
   await first.runtime.close();
@@ -233,7 +233,7 @@ test("H50 a session with an image is restored with it, and goes on with it", asy
   expect(model.asked[0]?.messages.at(-1)).toMatchObject({ role: "user", text: "sure?" });
 });
 
-test("H50 an image whose process was killed while the model was asked is sent again by another process, the same to the byte", () => {
+test("H-14 an image whose process was killed while the model was asked is sent again by another process, the same to the byte", () => {
   const folder = mkdtempSync(join(tmpdir(), "orgate-kernel-"));
   folders.push(folder);
   const node = (...args: readonly string[]) =>

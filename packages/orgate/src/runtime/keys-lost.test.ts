@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(join(directory, ".."), { recursive: true }));
 const open = () => openPlace({ directory, thread: "main", synchronous: "normal" });
 
-test("J440 keys of a journal that is there are not made again: it stops with what to do, and nothing is left behind", async () => {
+test("J-17 keys of a journal that is there are not made again: it stops with what to do, and nothing is left behind", async () => {
   await (await open()).close();
   for (const lost of ["keys", "keys/root.key", "keys/blobs.key"]) {
     renameSync(join(directory, lost), join(directory, "away"));

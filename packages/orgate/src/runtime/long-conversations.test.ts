@@ -68,7 +68,7 @@ const ratios = ([early, late]: readonly [SqlCost, SqlCost]): readonly number[] =
   late.chars / early.chars,
 ];
 
-test("L325 in the library turn 2,000 steps over as many rows, and moves as many characters, as turn 100", async () => {
+test("L-23 in the library turn 2,000 steps over as many rows, and moves as many characters, as turn 100", async () => {
   const folder = mkdtempSync(join(tmpdir(), "orgate-long-"));
   const runtime: Runtime = await createRuntime({
     directory: folder,
@@ -91,7 +91,7 @@ test("L325 in the library turn 2,000 steps over as many rows, and moves as many 
   expect((await runtime.inspect.state(session)).turns).toBe(TURNS);
 }, 600_000);
 
-test("W320 at the server turn 2,000 reads as much as turn 100, also one that waits for a person and is answered", async () => {
+test("W-20 at the server turn 2,000 reads as much as turn 100, also one that waits for a person and is answered", async () => {
   const at = await serving({ agents: [clerk], gate: GATE, serve: { bounds: { perSecond: 10_000 } } }); // a quick machine would be asked to wait
   closing.push(at.stop);
   const execute = async (input: string, session?: SessionId) => {

@@ -1,6 +1,6 @@
 /**
  * Who was to work in a turn, as its journal tells: every delegation that was decided on, in that order, also one that was refused and never began.
- * S208 that a turn completed says nothing of those who worked for it: each has an ending of its own.
+ * S-17 that a turn completed says nothing of those who worked for it: each has an ending of its own.
  */
 import type { CallId, Ending, Entry, Journal, JournalEvent, SessionId } from "@orgate/core";
 import { seq } from "@orgate/core";

@@ -42,16 +42,16 @@ function newFolder(): string {
   return folder;
 }
 
-test("H1 the runtime's middleware comes first, then the agent's, each in order", async () => {
+test("H-1 the runtime's middleware comes first, then the agent's, each in order", async () => {
   const runtime = await open(newFolder(), { middleware: [mark("a"), mark("b")] });
   expect(await runtime.complete("echo", "say")).toMatchObject({ ending: "completed", output: "say a b c" });
 });
 
-test("H1 two of one name are refused before anything is opened", async () => {
+test("H-1 two of one name are refused before anything is opened", async () => {
   await expect(open(newFolder(), { middleware: [mark("c")] })).rejects.toThrow(/two middlewares are named `c`/);
 });
 
-test("H9 another process without the middleware takes the session up, and it reads the same", async () => {
+test("H-2 another process without the middleware takes the session up, and it reads the same", async () => {
   const folder = newFolder();
   const first = await open(folder, { middleware: [mark("a")] });
   const { session } = await first.complete("echo", "say");
@@ -62,7 +62,7 @@ test("H9 another process without the middleware takes the session up, and it rea
   expect(await second.complete("echo", "again", { session })).toMatchObject({ ending: "completed", output: "again" });
 });
 
-test("L93 a follow-up through the library starts a turn of its own, by whoever sent it", async () => {
+test("L-20 a follow-up through the library starts a turn of its own, by whoever sent it", async () => {
   const folder = newFolder();
   const runtime = await open(folder, {}, []);
   const bob = createPerson(join(folder, "home"), "bob", ed25519);
@@ -74,7 +74,7 @@ test("L93 a follow-up through the library starts a turn of its own, by whoever s
   expect((await runtime.inspect.state(session)).turns).toBe(2);
 });
 
-test("L94 a follow-up that middleware was still at when its runtime was closed is there for the next one", async () => {
+test("L-20 a follow-up that middleware was still at when its runtime was closed is there for the next one", async () => {
   const folder = newFolder();
   const never = defineMiddleware({ name: "never", userMessage: (text) => (text === "two" ? new Promise(() => {}) : undefined) });
   const first = await open(folder, {}, [never]);

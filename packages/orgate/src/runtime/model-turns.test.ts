@@ -165,7 +165,7 @@ const lostTokens = (s: State): number => toResult(s).usage.lost;
 describe.each(WIRES)("$id", (wired) => {
   const { wire } = wired;
 
-  test.each(AGAIN)("M125 $name: on record with its cause, asked again, and its call made once", async ({ answer, cause, options }) => {
+  test.each(AGAIN)("M-7 $name: on record with its cause, asked again, and its call made once", async ({ answer, cause, options }) => {
     const { w, local, effects } = await stage(wired, [answer(wire), whole(wire, CALLING), whole(wire, DONE)], { options });
     const s = await w.run("Ann?");
     expect(toResult(s)).toMatchObject({
@@ -182,7 +182,7 @@ describe.each(WIRES)("$id", (wired) => {
   });
 
   test.each(AGAIN)(
-    "M125 $name, again and again: the turn ends and says why, and nothing was done",
+    "M-7 $name, again and again: the turn ends and says why, and nothing was done",
     async ({ answer, told, tries, options }) => {
       const { w, local, effects } = await stage(wired, [answer(wire)], { options });
       const s = await w.run("Ann?");
@@ -192,14 +192,14 @@ describe.each(WIRES)("$id", (wired) => {
     },
   );
 
-  test.each(FOR_GOOD)("M125 $name: not asked again, told at once", async ({ answer, cause, told, options }) => {
+  test.each(FOR_GOOD)("M-7 $name: not asked again, told at once", async ({ answer, cause, told, options }) => {
     const { w, local, effects } = await stage(wired, [answer(wire), whole(wire, DONE)], { options });
     expect(toResult(await w.run("Ann?"))).toMatchObject({ ending: "failed", calls: 0, detail: expect.stringContaining(told) });
     expect([effects, local.asked.length]).toEqual([[], 1]);
     expect(w.events("model.failed")).toMatchObject([{ model: wired.id, ...cause }]);
   });
 
-  test("M125 arguments that were cut by the limit: the call is not made, the model is told", async () => {
+  test("M-7 arguments that were cut by the limit: the call is not made, the model is told", async () => {
     if (wire === geminiWire) return; // its arguments come whole or not at all
     const cut: Script = { ...CALLING, parts: [{ call: "toolu_01", tool: "look_up", args: '{"name":"An' }], finish: "length" };
     const { w, effects } = await stage(wired, [whole(wire, cut), whole(wire, DONE)]);
@@ -213,7 +213,7 @@ describe.each(WIRES)("$id", (wired) => {
     expect(w.events("model.failed")).toEqual([]);
   });
 
-  test("M125 fields and events that nobody knew: nothing is noticed", async () => {
+  test("M-7 fields and events that nobody knew: nothing is noticed", async () => {
     const future: Answer = (response) =>
       response
         .writeHead(200, { ...SSE, "x-future": "1" })
@@ -226,7 +226,7 @@ describe.each(WIRES)("$id", (wired) => {
   test.each<[string, Answer]>([
     ["a server that never answers", () => {}],
     ["a stream that never goes on", (response) => response.writeHead(200, SSE).write(half(wire))],
-  ])("M125 %s is not waited for beyond the turn's own time", async (_, answer) => {
+  ])("M-7 %s is not waited for beyond the turn's own time", async (_, answer) => {
     const { w, effects } = await stage(wired, [answer], { limits: { turnMs: 400 } });
     expect(toResult(await w.run("Ann?"))).toMatchObject({ ending: "timed-out", calls: 0 });
     expect(effects).toEqual([]);
@@ -234,7 +234,7 @@ describe.each(WIRES)("$id", (wired) => {
   });
 
   test.each(["refused", "filtered"] as const)(
-    "M79 what ended `%s` is an ending of its own, and what it called is not done",
+    "M-13 what ended `%s` is an ending of its own, and what it called is not done",
     async (finish) => {
       // OpenAI's package tells of a refusal beside a call as a call, which is then decided like any other.
       const calling = wire === responsesWire && finish === "refused" ? [] : CALLING.parts.slice(1);
@@ -248,7 +248,7 @@ describe.each(WIRES)("$id", (wired) => {
 
 // ── keys ──
 
-describe.each(WIRES.filter(({ key }) => key !== null))("M126 the canary over $id", (wired) => {
+describe.each(WIRES.filter(({ key }) => key !== null))("M-9 the canary over $id", (wired) => {
   const SECRET = "sk-canary/7f3a+9c21==";
   const { wire } = wired;
   const echoes: Readonly<Record<string, Answer>> = {
@@ -275,7 +275,7 @@ describe.each(WIRES.filter(({ key }) => key !== null))("M126 the canary over $id
         .end(wire.stream(DONE).replaceAll(/"(id|responseId|modelVersion|model|system_fingerprint)":"[^"]*"/g, `"$1":"${SECRET}"`)),
   };
 
-  test.each(Object.keys(echoes))("M126 %s: not in the journal, not in what is told, not in what is shown", async (name) => {
+  test.each(Object.keys(echoes))("M-9 %s: not in the journal, not in what is told, not in what is shown", async (name) => {
     const { w, local } = await stage(wired, [echoes[name] ?? (() => {})], { secret: SECRET });
     const s = await w.run("Ann?");
     expect(JSON.stringify(local.asked[0]?.headers)).toContain(SECRET); // it was sent, and to nobody else
@@ -287,7 +287,7 @@ describe.each(WIRES.filter(({ key }) => key !== null))("M126 the canary over $id
   });
 });
 
-test.each(WIRES)("M126 an address with a password in it is refused for $id, and the password is not repeated", (wired) => {
+test.each(WIRES)("M-9 an address with a password in it is refused for $id, and the password is not repeated", (wired) => {
   const settings = readModelSettings(
     { ...envOf(wired, "http://127.0.0.1:9"), [wired.base]: "http://me:hunter2hunter2@127.0.0.1:9/v1" },
     null,
@@ -304,7 +304,7 @@ test.each(WIRES)("M126 an address with a password in it is refused for $id, and 
   expect(`${refusal.stack} ${JSON.stringify(refusal.fault)}`).not.toContain("hunter2");
 });
 
-test.each(WIRES)("M41 an address of $id that cannot be asked at all has cost nothing, and is told at once", async (wired) => {
+test.each(WIRES)("M-4 an address of $id that cannot be asked at all has cost nothing, and is told at once", async (wired) => {
   const model = modelAt(wired, "http://127.0.0.1:9", {}, Date.now); // a port that fetch refuses
   const w = world({ hash: sha256, model, prices: { input: 3, output: 15 } });
   const s = await w.run("Ann?");
@@ -318,7 +318,7 @@ test.each(WIRES)("M41 an address of $id that cannot be asked at all has cost not
 
 // ── a door that nobody opens ──
 
-describe("M43 nobody takes the connection", () => {
+describe("M-10 nobody takes the connection", () => {
   /** A listener that never accepts, its queue full: a further SYN gets no answer. */
   async function deafPort(): Promise<number> {
     const code =
@@ -338,7 +338,7 @@ describe("M43 nobody takes the connection", () => {
     throw new Error("no connection");
   };
 
-  test.each(WIRES)("M43 M125 $id gives up in time, and the turn says so", async (wired) => {
+  test.each(WIRES)("M-10 M-7 $id gives up in time, and the turn says so", async (wired) => {
     const port = await deafPort();
     const model: Model = modelAt(wired, `http://127.0.0.1:${port}`, { firstByteMs: 150 }, Date.now);
     await expect(model.ask(request([user("x")]), () => {}, never)).rejects.toMatchObject({
@@ -346,7 +346,7 @@ describe("M43 nobody takes the connection", () => {
     });
   });
 
-  test("M40 M41 Node's own time-out for connecting: nobody was reached, so it has cost nothing", { timeout: 30_000 }, async () => {
+  test("M-6 M-4 Node's own time-out for connecting: nobody was reached, so it has cost nothing", { timeout: 30_000 }, async () => {
     const port = await deafPort();
     const [wired = fail()] = WIRES;
     const model = modelAt(wired, `http://127.0.0.1:${port}`, {}, Date.now);
@@ -363,7 +363,7 @@ describe("M43 nobody takes the connection", () => {
 
 // ── the cache ──
 
-test("M121 the request of every iteration begins with the bytes of the one before, on every wire", async () => {
+test("the request of every iteration begins with the bytes of the one before, on every wire", async () => {
   for (const wired of WIRES) {
     const { wire } = wired;
     const steps = Array.from(
@@ -400,7 +400,7 @@ function prefixOf(body: unknown): Readonly<{ rest: string; said: string }> {
   return { rest: JSON.stringify(rest), said: JSON.stringify(said).slice(0, -1) };
 }
 
-test("M122 what a provider read from its cache and put there is priced as that, and the reservation covered it", async () => {
+test("M-18 what a provider read from its cache and put there is priced as that, and the reservation covered it", async () => {
   const [wired] = WIRES;
   if (wired === undefined) throw new Error("no wire");
   const usage = { input: 1_000, cached: 600, written: 300, output: 10, reasoning: 0 };

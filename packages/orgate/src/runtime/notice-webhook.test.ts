@@ -59,7 +59,7 @@ const hook = (url: string, more: Partial<Parameters<typeof webhook>[0]> = {}) =>
   return webhook({ url, secret: SECRET, backoffMs: 1, timeoutMs: 5_000, onLost: (n, why) => lost.push(`${n.approval}: ${why}`), ...more });
 };
 
-test("Q46 a notice arrives once, signed over its time and body; another secret, body or time does not check", async () => {
+test("Q-26 a notice arrives once, signed over its time and body; another secret, body or time does not check", async () => {
   const { url, got } = await receiver();
   const out = hook(url, { now: () => 1_700_000_000_500 });
   out.tell(notice);
@@ -85,7 +85,7 @@ test("Q46 a notice arrives once, signed over its time and body; another secret, 
   expect(lost).toEqual([]);
 });
 
-test("Q47 it is sent again after errors, with the same id and body, until it is taken", async () => {
+test("Q-26 it is sent again after errors, with the same id and body, until it is taken", async () => {
   const { url, got } = await receiver([500, 503, 429, 408]);
   const out = hook(url);
   out.tell(notice);
@@ -94,7 +94,7 @@ test("Q47 it is sent again after errors, with the same id and body, until it is 
   expect(lost).toEqual([]);
 });
 
-test("Q47 it is given up after a bounded number of tries, and that is said", async () => {
+test("Q-26 it is given up after a bounded number of tries, and that is said", async () => {
   const { url, got } = await receiver([500, 500, 500, 500]);
   const out = hook(url, { tries: 3 });
   out.tell(notice);
@@ -102,7 +102,7 @@ test("Q47 it is given up after a bounded number of tries, and that is said", asy
   expect([got.length, lost]).toEqual([3, ["a_1: it answered 500"]]);
 });
 
-test("Q47 what the receiver refuses is not sent again, and no redirection is followed", async () => {
+test("Q-26 what the receiver refuses is not sent again, and no redirection is followed", async () => {
   for (const status of [400, 401, 404, 302, 307]) {
     const { url, got } = await receiver([status]);
     const out = hook(url);
@@ -112,7 +112,7 @@ test("Q47 what the receiver refuses is not sent again, and no redirection is fol
   }
 });
 
-test("Q47 no answer in time is an error like others; nobody there too", async () => {
+test("Q-26 no answer in time is an error like others; nobody there too", async () => {
   const { url, got } = await receiver([null]);
   const slow = hook(url, { timeoutMs: 400 });
   slow.tell(notice);
@@ -124,7 +124,7 @@ test("Q47 no answer in time is an error like others; nobody there too", async ()
   expect(lost).toEqual([expect.stringMatching(/^a_1: fetch failed/)]);
 });
 
-test("Q45 closing waits a bounded time; telling holds up nobody, however many there are", async () => {
+test("Q-26 closing waits a bounded time; telling holds up nobody, however many there are", async () => {
   const { url, got } = await receiver([null, null]);
   const out = hook(url, { graceMs: 50, most: 2 });
   for (const approval of ["a_1", "a_2", "a_3"]) out.tell({ ...notice, approval });
@@ -134,7 +134,7 @@ test("Q45 closing waits a bounded time; telling holds up nobody, however many th
   expect(lost.slice(1).map((l) => l.slice(0, 3))).toEqual(["a_1", "a_2"]);
 });
 
-test("Q46 only http and https, and never without a secret", () => {
+test("Q-26 only http and https, and never without a secret", () => {
   expect(() => hook("file:///etc/passwd")).toThrow("http or https");
   expect(() => hook("http://127.0.0.1/", { secret: "" })).toThrow("`options.secret` must be a text, and is an empty text");
 });

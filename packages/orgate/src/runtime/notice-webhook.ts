@@ -2,8 +2,8 @@
  * Notices over HTTP. Each is signed, so that the receiver can tell it from anybody else's, and carries the question's id, so that it can
  * tell a repeated one from a new one.
  *
- * Q46 a notice is signed with HMAC-SHA256 over its time and its body; one that is too old, or changed in any byte, does not check.
- * Q47 it is sent again after an error, a time-out or an answer that says later, a bounded number of times, and then given up.
+ * Q-26 a notice is signed with HMAC-SHA256 over its time and its body; one that is too old, or changed in any byte, does not check.
+ * Q-26 it is sent again after an error, a time-out or an answer that says later, a bounded number of times, and then given up.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";

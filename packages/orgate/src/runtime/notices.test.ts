@@ -31,7 +31,7 @@ async function receiver(): Promise<{ url: string; got: { body: string; signature
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, got };
 }
 
-test("Q44 Q46 Q47 a run of the command line tells the project's webhook, signed, again when it failed, and never what the arguments hold", async () => {
+test("Q-26 a run of the command line tells the project's webhook, signed, again when it failed, and never what the arguments hold", async () => {
   const { url, got } = await receiver();
   const desk = askingDesk(undefined, `[notify]\nwebhook = ${JSON.stringify(url)}\nsecret_env = "HOOK_SECRET"\n`);
   desks.push(desk);
@@ -62,7 +62,7 @@ test("Q44 Q46 Q47 a run of the command line tells the project's webhook, signed,
   expect(got).toHaveLength(2);
 });
 
-test("Q45 a webhook that nobody answers fails no run, and is said", async () => {
+test("Q-26 a webhook that nobody answers fails no run, and is said", async () => {
   const desk = askingDesk(undefined, '[notify]\nwebhook = "http://127.0.0.1:1/"\nsecret_env = "HOOK_SECRET"\n');
   desks.push(desk);
   await withPeople(desk, "ana", "eve");
@@ -71,7 +71,7 @@ test("Q45 a webhook that nobody answers fails no run, and is said", async () => 
   expect(await parked(desk, "pay")).toMatchObject({ tool: "pay" });
 });
 
-test("Q45 a terminal rings for a question, and nothing else does", async () => {
+test("Q-26 a terminal rings for a question, and nothing else does", async () => {
   const written = (isTerminal: boolean): string => {
     let out = "";
     const screen = {

@@ -1,9 +1,9 @@
 /**
  * Notice that something waits for a person: said by the process that recorded the question, once it is durable.
  *
- * Q44 a notice says what will be touched and by which tool, the names of the arguments and never what they hold: not even a secret that a
+ * Q-26 a notice says what will be touched and by which tool, the names of the arguments and never what they hold: not even a secret that a
  *     policy would have redacted can be in it.
- * Q45 telling never holds up a run and never fails it.
+ * Q-26 telling never holds up a run and never fails it.
  */
 import { type Decided, doingOf, isSessionStream, type Live, type Millis, type Parent, type Resource, type SessionId } from "@orgate/core";
 

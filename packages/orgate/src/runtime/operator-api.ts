@@ -137,7 +137,7 @@ function toSpoken(said: string | RunReport): Spoken {
   return files.length === 0 ? { text } : { text, files: toAttachments(files) };
 }
 
-/** Q580 */
+/** Q-23 */
 async function nothingOpen(journal: Journal, approval: string, as: Person): Promise<FaultError> {
   const settled = await settledRequest(journal, approval, { me: `user:${as.name}` });
   if (settled !== null) return settledFault(settled);

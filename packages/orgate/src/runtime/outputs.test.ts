@@ -50,7 +50,7 @@ const saying =
     };
   };
 
-test("M108 an agent's value has its type, without a key", async () => {
+test("M-25 an agent's value has its type, without a key", async () => {
   const runtime = await open(folder(), [clerk]);
   const result = await runtime.complete(clerk, 'it is "Ann" with 250');
   expectTypeOf(result.value).toEqualTypeOf<{ name: string; cents: number } | null>();
@@ -61,7 +61,7 @@ test("M108 an agent's value has its type, without a key", async () => {
   await runtime.close();
 });
 
-test("M108 a run brings its own schema, for its own turn, by its own type", async () => {
+test("M-25 a run brings its own schema, for its own turn, by its own type", async () => {
   const runtime = await open(folder(), [clerk]);
   const own = await runtime.complete(clerk, "is it paid? yes", { output: z.array(z.enum(["yes", "no"])).min(1) });
   expectTypeOf(own.value).toEqualTypeOf<("yes" | "no")[] | null>();
@@ -74,14 +74,14 @@ test("M108 a run brings its own schema, for its own turn, by its own type", asyn
   await runtime.close();
 });
 
-test("M108 another agent of the same name is not taken for the one whose type is known", async () => {
+test("M-25 another agent of the same name is not taken for the one whose type is known", async () => {
   const runtime = await open(folder(), [clerk]);
   const other = defineAgent({ name: "clerk", instructions: "x", model: "offline/clerk", output: z.object({ n: z.int() }) });
   await expect(runtime.complete(other, "x")).rejects.toThrow("the agent of this name is another one here");
   await runtime.close();
 });
 
-test("M106 a run with a schema of its own, taken up by a process that has only the journal", async () => {
+test("M-23 a run with a schema of its own, taken up by a process that has only the journal", async () => {
   const root = folder();
   const asks = tableGate(
     [
@@ -124,7 +124,7 @@ test("M106 a run with a schema of its own, taken up by a process that has only t
   await second.close();
 });
 
-test("M103 an answer that never fits ends the run `failed`, with what was wrong", async () => {
+test("M-24 an answer that never fits ends the run `failed`, with what was wrong", async () => {
   const runtime = await open(folder(), [clerk], { model: saying("x", "y", '{"name":"Ann","cents":0}') });
   const result = await runtime.complete(clerk, "go");
   expect(result).toMatchObject({
@@ -136,7 +136,7 @@ test("M103 an answer that never fits ends the run `failed`, with what was wrong"
   await runtime.close();
 });
 
-test("M112 M113 calls in words go through the gate and the journal like any other, and what is misread runs nothing", async () => {
+test("M-26 calls in words go through the gate and the journal like any other, and what is misread runs nothing", async () => {
   const ran: string[] = [];
   const look = defineTool({
     name: "look",
@@ -188,7 +188,7 @@ test("M112 M113 calls in words go through the gate and the journal like any othe
   await runtime.close();
 });
 
-test("M105 M111 through a provider's own wire: a tool, an answer that does not fit, and one that does", async () => {
+test("M-23 M-25 through a provider's own wire: a tool, an answer that does not fit, and one that does", async () => {
   const usage = { input: 20, cached: 0, output: 5, reasoning: 0 };
   const call = (tool: string, args: string): Script => ({ parts: [{ call: "call_1", tool, args }], finish: "calls", usage });
   const wire = chatWire({ path: "/v1/chat/completions", keyed: false, thinks: null });
@@ -233,7 +233,7 @@ test("M105 M111 through a provider's own wire: a tool, an answer that does not f
   });
 });
 
-test("M108 M118 on the command line the value stands beside the output", () => {
+test("M-25 on the command line the value stands beside the output", () => {
   const root = folder();
   const orgate = (...args: readonly string[]) =>
     spawnSync(process.execPath, [join(import.meta.dirname, "..", "..", "bin", "orgate.js"), ...args], {

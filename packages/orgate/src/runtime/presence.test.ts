@@ -92,7 +92,7 @@ const on = (what: string, condition: string): string => `${PERMIT}forbid (princi
 const SEND = 'action == Action::"tool:send"';
 const NETWORK = 'action in Action::"network"';
 
-describe("G341 a test for presence that is never true does not load, with its place and what may have been meant", () => {
+describe("G-6 a test for presence that is never true does not load, with its place and what may have been meant", () => {
   const NEVER = "is never true";
   test.each([
     [SEND, "when { context.args has atachments }", "`context.args has atachments`", "did you mean `attachments`?", 3, 21],
@@ -154,7 +154,7 @@ describe("G341 a test for presence that is never true does not load, with its pl
   });
 });
 
-describe("G340 an argument that Cedar cannot type can be asked for, and not read", () => {
+describe("G-12 an argument that Cedar cannot type can be asked for, and not read", () => {
   test("it is there when it is given", () => {
     for (const [asked, given] of [
       ["attachments", { attachments: [{ name: "a" }] }],
@@ -206,7 +206,7 @@ describe("G340 an argument that Cedar cannot type can be asked for, and not read
   });
 });
 
-describe("G342 a policy that can never apply does not load", () => {
+describe("G-6 a policy that can never apply does not load", () => {
   test.each([
     `permit (principal, ${SEND}, resource) when { false };`,
     `forbid (principal, ${SEND}, resource) when { context.args.to == "a" && !true };`,
@@ -282,7 +282,7 @@ function isThere(args: Json, path: readonly string[]): boolean {
   );
 }
 
-test("G340 G341 over generated schemas and calls, `has` loads where some tool has it, and says what the call says", () => {
+test("G-12 G-6 over generated schemas and calls, `has` loads where some tool has it, and says what the call says", () => {
   const seed = 340;
   let [there, absent, refused] = [0, 0, 0];
   for (let round = 0; round < 50; round += 1) {
@@ -329,7 +329,7 @@ test("G340 G341 over generated schemas and calls, `has` loads where some tool ha
   expect([there > 60, absent > 60, refused > 10]).toEqual([true, true, true]);
 });
 
-describe("G620 a word that nothing can be is warned of, with its place and what may have been meant", () => {
+describe("G-18 a word that nothing can be is warned of, with its place and what may have been meant", () => {
   const file = tool("file", object({ kind: { type: "string", enum: ["urgent", "plain"] }, path: TEXT }), ["write"]);
   const cast = { agents: [{ name: "ops", groups: ["desk"] }], users: [{ name: "ann", groups: ["admins"] }], tools: [...TOOLS, file] };
   const warned = (text: string, of: Parameters<typeof loadPolicies>[1] = cast): readonly string[] => {

@@ -39,7 +39,7 @@ test.each([
   ["unlinked WAL", (db: string) => unlinkSync(`${db}-wal`)],
   ["unlinked database", (db: string) => unlinkSync(db)],
   ["renamed database", (db: string) => renameSync(db, `${db}.away`)],
-])("J321 J322 %s: at most the effect that was on its way happens, it stops and says why in one line", async (name, deed) => {
+])("J-3 %s: at most the effect that was on its way happens, it stops and says why in one line", async (name, deed) => {
   const directory = folder();
   const at = await working(directory);
   await at.until(5);

@@ -94,7 +94,7 @@ function rollBack(directory: string, session: SessionId, answer: Intent): void {
   db.close();
 }
 
-test("J540 a session that goes back under a living process is refused with an alarm, and its answer is not used twice", async () => {
+test("J-22 a session that goes back under a living process is refused with an alarm, and its answer is not used twice", async () => {
   const { runtime, directory, session, answer, paid } = await paidOnce();
   rollBack(directory, session, answer);
   await expect(runtime.resume(session).result).rejects.toThrow(
@@ -105,7 +105,7 @@ test("J540 a session that goes back under a living process is refused with an al
   await expect(runtime.complete("clerk", "hello")).rejects.toThrow("read-only");
 });
 
-test("J541 a session that was cut back is missed when the journal is opened, also when its last commit is not among the newest few", async () => {
+test("J-22 a session that was cut back is missed when the journal is opened, also when its last commit is not among the newest few", async () => {
   const { runtime, directory, session, answer, paid, folder } = await paidOnce();
   for (let i = 0; i < FULL_EVERY; i += 1) await runtime.complete("clerk", "hello");
   const last = runtime.place.store.records;

@@ -79,7 +79,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       if (wrong !== null) throw wrong;
       return runTurn(turnParts, { ref, input, options: given }, watch, signal);
     });
-    return plain as Run<ValueOf<Out, Value>>; // nothing is delivered that the schema has not let through (M102)
+    return plain as Run<ValueOf<Out, Value>>; // nothing is delivered that the schema has not let through (M-23)
   }
 
   const resume: Runtime["resume"] = (session, given = {}) => {
@@ -193,7 +193,7 @@ function inspectOf({ store }: OpenProjectStore, { counters }: Outside, { gate }:
   };
 }
 
-/** W83 loaded only where the standard variables ask for it: for everybody else it costs nothing. */
+/** W-31 loaded only where the standard variables ask for it: for everybody else it costs nothing. */
 async function telemetryFor(env: Env, now: () => number): Promise<Telemetry | null> {
   if (!Object.keys(env).some((name) => /^OTEL_EXPORTER_OTLP_(?:.*_)?ENDPOINT$/.test(name))) return null;
   const { openTelemetry, telemetrySettings } = await import("./telemetry.ts");

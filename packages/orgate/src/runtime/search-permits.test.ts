@@ -68,7 +68,7 @@ async function search(policies: string, { path = ".", without = "" }: { path?: s
 }
 const ALL = Object.keys(FILES).sort();
 
-test("T174 where all may be read, all is shown", async () => {
+test("T-13 where all may be read, all is shown", async () => {
   expect(await search(READS)).toEqual({ verdict: "allow", shown: ALL, withheld: 0, proof: null });
 });
 
@@ -91,7 +91,7 @@ test.each([
     "a policy that cannot be evaluated",
     `${READS}forbid (principal, action == Action::"tool:read_file", resource == File::"src/keys.ts") when { 9007199254740991 * 9007199254740991 > 0 };`,
   ],
-])("T174 a file below the folder is not shown, and is counted, where it is %s", async (_, policies) => {
+])("T-13 a file below the folder is not shown, and is counted, where it is %s", async (_, policies) => {
   for (const path of [".", "src"]) {
     const { verdict, shown, withheld, proof } = await search(policies, { path });
     expect(verdict).toBe("allow");
@@ -100,7 +100,7 @@ test.each([
   }
 });
 
-test("T174 a permit for a folder by name speaks for that name alone; an agent without read_file is held to what a search may", async () => {
+test("T-13 a permit for a folder by name speaks for that name alone; an agent without read_file is held to what a search may", async () => {
   const folder = `${WORDS}permit (principal, action == Action::"tool:search_files", resource == File::"src");`;
   expect(await search(folder, { path: "src" })).toMatchObject({ verdict: "allow", shown: [], withheld: 2 });
   const named = `${folder}\npermit (principal, action == Action::"tool:search_files", resource == File::"src/a.ts");`;

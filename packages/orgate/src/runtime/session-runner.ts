@@ -93,7 +93,7 @@ export class SessionRunner {
     return result;
   }
 
-  /** Takes a session with the agent as that session runs it: the journal says which model was chosen for it (M561). */
+  /** Takes a session with the agent as that session runs it: the journal says which model was chosen for it (M-19). */
   async take<D extends Pick<Driver, "composed">>(session: SessionId, find: (state: State) => D | Promise<D>): Promise<Taken<D>> {
     const { place, outside } = this.#parts;
     const found: D[] = [];
@@ -119,7 +119,7 @@ export class SessionRunner {
     throw new FaultError({ kind: held.state.closed ? "session-closed" : "session-busy", session });
   }
 
-  /** Drives until the session waits or has ended, also through what arrived while the hold was being given back. Others reach it by socket meanwhile (W1). */
+  /** Drives until the session waits or has ended, also through what arrived while the hold was being given back. Others reach it by socket meanwhile (W-1). */
   async drive(composed: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Omit<Drove, "agent">> {
     const { session } = first.state;
     this.#driven.set(session, (this.#driven.get(session) ?? 0) + 1);
@@ -169,7 +169,7 @@ export class SessionRunner {
     }
   }
 
-  /** D4 without its agent, or with one that cannot be run, a turn does not go on; but it ends when it is to end. */
+  /** D-4 without its agent, or with one that cannot be run, a turn does not go on; but it ends when it is to end. */
   async #driverFor(state: State, watch: (live: Live) => void, until: AbortSignal): Promise<Driver> {
     const agents = this.#parts.agents();
     try {

@@ -86,7 +86,7 @@ const seqs = (told: readonly Live[]) => told.flatMap((l) => (l.kind === "entry" 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1);
 
 describe("verbs", () => {
-  test("H40 H42 opened, found, run under its own id from two processes, listed, restored, closed", async () => {
+  test("H-6 H-8 opened, found, run under its own id from two processes, listed, restored, closed", async () => {
     const folder = newFolder();
     const [a, b] = [await open(folder), await open(folder)];
     const [one, same] = await Promise.all([
@@ -115,7 +115,7 @@ describe("verbs", () => {
     expect(await faultOf(a.run("echo", "hi", { id: "ticket 7" }).result)).toEqual({ kind: "session-closed", session: one.session });
   });
 
-  test("H41 H42 a history is imported whole, or refused with its index", async () => {
+  test("H-7 H-8 a history is imported whole, or refused with its index", async () => {
     const runtime = await open(newFolder());
     const history = [
       { role: "user", text: "what is the time" },
@@ -137,7 +137,7 @@ describe("verbs", () => {
     });
   });
 
-  test("H44 a session that another process drives is forked while a call runs there", async () => {
+  test("H-10 a session that another process drives is forked while a call runs there", async () => {
     const folder = newFolder();
     const hold = latch();
     const [a, b] = [await open(folder, { hold }), await open(folder)];
@@ -152,7 +152,7 @@ describe("verbs", () => {
     expect(await run.result).toMatchObject({ ending: "completed" });
   });
 
-  test("H42 an embedder sees agents, tools, policies and the store", async () => {
+  test("H-8 an embedder sees agents, tools, policies and the store", async () => {
     const { inspect, place } = await open(newFolder());
     expect(inspect.agents.map((a) => [a.name, a.model, a.tools.map((t) => t.name)])).toEqual([
       ["echo", "offline/echo", ["wait"]],
@@ -165,7 +165,7 @@ describe("verbs", () => {
 
 describe("following a session", () => {
   test.each(["main", "worker"] as const)(
-    "H47 from any entry on, as it happens, with words before the reply they become; it ends with the session (%s)",
+    "H-12 from any entry on, as it happens, with words before the reply they become; it ends with the session (%s)",
     async (thread) => {
       const runtime = await open(newFolder(), { thread });
       const { session } = await runtime.sessions.create({ agent: "echo" });
@@ -203,7 +203,7 @@ describe("following a session", () => {
     },
   );
 
-  test("H47 who comes in the middle of a reply gets the words so far, once, and then the rest", async () => {
+  test("H-12 who comes in the middle of a reply gets the words so far, once, and then the rest", async () => {
     const talk = latch();
     const model: Model = {
       id: "slow/talker",
@@ -245,7 +245,7 @@ describe("following a session", () => {
     expect(kinds).toContain("model.replied");
   });
 
-  test("H47 a slow reader misses nothing, one that throws harms nobody, and one that leaves is gone", async () => {
+  test("H-12 a slow reader misses nothing, one that throws harms nobody, and one that leaves is gone", async () => {
     const runtime = await open(newFolder());
     const { session } = await runtime.sessions.create({ agent: "echo" });
     const slow = runtime.subscribe({ session });
@@ -260,7 +260,7 @@ describe("following a session", () => {
     expect(seqs(rest)).toEqual(upTo(last).slice(1));
   });
 
-  test("H47 what another process does is followed, and closing the runtime ends it", async () => {
+  test("H-12 what another process does is followed, and closing the runtime ends it", async () => {
     const folder = newFolder();
     const [a, b] = [await open(folder), await open(folder)];
     const { session } = await a.sessions.create({ agent: "echo" });
@@ -280,7 +280,7 @@ describe("following a session", () => {
 });
 
 describe("following everything", () => {
-  test("H48 all sessions of all processes, in the order in which it became durable, without gaps, again the same from any position", async () => {
+  test("H-12 all sessions of all processes, in the order in which it became durable, without gaps, again the same from any position", async () => {
     const folder = newFolder();
     const [a, b] = [await open(folder), await open(folder, { thread: "worker" })];
     const from = await a.place.store.journal.position();
@@ -303,7 +303,7 @@ describe("following everything", () => {
     expect(other.filter((w) => w.kind !== "preview")).toEqual(told.slice(41));
   });
 
-  test("H48 J52 what was erased is named in its place, positions stay as they were, and everything else is told", async () => {
+  test("H-12 J-25 what was erased is named in its place, positions stay as they were, and everything else is told", async () => {
     const runtime = await open(newFolder());
     const { session } = await runtime.complete("echo", "my secret");
     const before = await runtime.place.store.journal.tail(0, 1_000);
@@ -320,7 +320,7 @@ describe("following everything", () => {
 });
 
 describe("many at once", () => {
-  test("H49 two hundred sessions run at once in one process, and when they are idle nothing of them stays in memory but the last 64 folds for a while", () => {
+  test("H-13 two hundred sessions run at once in one process, and when they are idle nothing of them stays in memory but the last 64 folds for a while", () => {
     const script = join(import.meta.dirname, "fixtures", "idle-sessions.ts");
     const { stdout, stderr } = spawnSync(process.execPath, ["--expose-gc", script, newFolder(), "200"], { encoding: "utf8" });
     expect([stdout.trim(), stderr]).toEqual([JSON.stringify({ right: 200, kept: 64, left: 0, listed: 200 }), ""]);

@@ -39,9 +39,9 @@ export type Forking = Readonly<{
 }>;
 
 export type Sessions = Readonly<{
-  /** H40 the same id again returns the session that has it, if agent and principal are the same; else `external-taken`. */
+  /** H-6 the same id again returns the session that has it, if agent and principal are the same; else `external-taken`. */
   create(session: NewSession): Promise<SessionSummary>;
-  /** H41 `create` with a history that is there to be checked: `history-invalid` names the message. */
+  /** H-7 `create` with a history that is there to be checked: `history-invalid` names the message. */
   import(session: NewSession & Readonly<{ history: readonly SaidInput[] }>): Promise<SessionSummary>;
   /** Null when there is none; what is wrong with one that is there is a fault, not its absence. */
   get(session: SessionId): Promise<SessionSummary | null>;
@@ -51,9 +51,9 @@ export type Sessions = Readonly<{
   restore(session: SessionId): Promise<State>;
   /** Newest first; 100 unless told. */
   list(page?: Partial<SessionPage>): Promise<readonly SessionSummary[]>;
-  /** H44 what was said there up to an entry, in a session of its own; the origin is only read. */
+  /** H-10 what was said there up to an entry, in a session of its own; the origin is only read. */
   fork(session: SessionId, how?: Forking): Promise<SessionSummary>;
-  /** H43 for good. */
+  /** H-9 for good. */
   close(session: SessionId, reason: string, by?: Principal): Promise<SessionSummary>;
 }>;
 

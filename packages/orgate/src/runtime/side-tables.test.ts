@@ -115,7 +115,7 @@ test.each([
   ["INSERT INTO revoked VALUES ('g_1')", /^row g_1 of table revoked$/],
   ["DELETE FROM externals", /^row "mine" of table externals$/],
   ["UPDATE streams SET seq = seq - 1 WHERE stream = 'halt'", /^row halt of table streams$/],
-])("J315 verify names the row: %s", async (sql, name) => {
+])("J-23 verify names the row: %s", async (sql, name) => {
   const folder = copied();
   expect(await wrongIn(folder)).toEqual([]);
   tamper(folder, sql);
@@ -125,7 +125,7 @@ test.each([
 });
 
 test.each(["main", "worker"] as const)(
-  "J316 a deleted row of an open unknown is noticed before a look-alike is decided, by a living process and by the next one (%s)",
+  "J-24 a deleted row of an open unknown is noticed before a look-alike is decided, by a living process and by the next one (%s)",
   async (thread) => {
     const folder = copied();
     const alive = await openOffice(folder, false, thread);
@@ -141,7 +141,7 @@ test.each(["main", "worker"] as const)(
   },
 );
 
-test("J316 a row that was changed or put in its place does not pass either; a resolved unknown and an erased session leave nothing behind", async () => {
+test("J-24 a row that was changed or put in its place does not pass either; a resolved unknown and an erased session leave nothing behind", async () => {
   for (const sql of [
     "UPDATE unknowns SET resource_id = 'x', digest = 'x'",
     "INSERT INTO unknowns SELECT session, 'x', tool, resource_type, resource_id, digest, cause, at FROM unknowns",
@@ -170,7 +170,7 @@ test("J316 a row that was changed or put in its place does not pass either; a re
   expect(await wrongIn(folder)).toEqual([]);
 });
 
-test("J317 a table that is gone, a trigger or a view is an alarm: the table is made again, and the project is read-only", async () => {
+test("J-23 a table that is gone, a trigger or a view is an alarm: the table is made again, and the project is read-only", async () => {
   for (const [sql, what] of [
     ["DROP TABLE unknowns", "table `unknowns`"],
     ["DROP TABLE questions", "table `questions`"],
@@ -200,7 +200,7 @@ const FORGERIES = [
   ["hidden from the list", "UPDATE questions SET arrival = -1"],
 ] as const;
 
-test.each(FORGERIES)("J600 an approval request that was %s is an alarm in the library and at the command line", async (_, sql) => {
+test.each(FORGERIES)("J-24 an approval request that was %s is an alarm in the library and at the command line", async (_, sql) => {
   const folder = copied();
   const { runtime, directory } = await openOffice(folder);
   const [question] = await runtime.approvals.list();
@@ -221,7 +221,7 @@ test.each(FORGERIES)("J600 an approval request that was %s is an alarm in the li
   await expect(after.runtime.complete("clerk", "hello")).rejects.toThrow("read-only");
 });
 
-test("J600 a request that was taken away is missed when it is asked for by its id, and by whoever walks through the list page by page", async () => {
+test("J-24 a request that was taken away is missed when it is asked for by its id, and by whoever walks through the list page by page", async () => {
   const folder = copied();
   const first = await openOffice(folder);
   for (let i = 0; i < 4; i += 1) await first.runtime.complete("clerk", "ask");
@@ -238,7 +238,7 @@ test("J600 a request that was taken away is missed when it is asked for by its i
   await expect(runtime.approvals.show(all[1]?.approval ?? "")).rejects.toThrow("table `questions`");
 });
 
-test("J600 an old request that was answered and is put back is an alarm; requests that come and go, and an erased session, leave a whole list", async () => {
+test("J-24 an old request that was answered and is put back is an alarm; requests that come and go, and an erased session, leave a whole list", async () => {
   const folder = copied();
   const { runtime, ana, directory } = await openOffice(folder);
   const [question] = await runtime.approvals.list();
@@ -261,7 +261,7 @@ test("J600 an old request that was answered and is put back is an alarm; request
   await expect(next.runtime.approvals.list()).rejects.toThrow("table `questions`");
 });
 
-test("J600 a journal whose requests have no keyed hashes yet gets them from its sealed entries, whatever its rows say", async () => {
+test("J-24 a journal whose requests have no keyed hashes yet gets them from its sealed entries, whatever its rows say", async () => {
   const folder = copied();
   const before = await openOffice(folder);
   const listed = await before.runtime.approvals.list();
@@ -272,7 +272,7 @@ test("J600 a journal whose requests have no keyed hashes yet gets them from its 
   expect(await runtime.approvals.list()).toEqual(listed);
 });
 
-test("J601 whoever approves says yes to one digest: what runs is the sealed action, and a row with another digest runs nothing", async () => {
+test("J-24 whoever approves says yes to one digest: what runs is the sealed action, and a row with another digest runs nothing", async () => {
   const folder = copied();
   const { runtime, ana, directory } = await openOffice(folder);
   const [question] = await runtime.approvals.list();
@@ -287,7 +287,7 @@ test("J601 whoever approves says yes to one digest: what runs is the sealed acti
   await expect(runtime.approvals.answer({ ...yes, digest: forged as never }, ana)).rejects.toThrow("table `questions`");
 });
 
-test("J604 an acknowledgement that the project did not write lifts no alarm, nor does an old one that is copied behind a new alarm", async () => {
+test("J-20 an acknowledgement that the project did not write lifts no alarm, nor does an old one that is copied behind a new alarm", async () => {
   const folder = copied();
   const { runtime, directory } = await openOffice(folder);
   const file = join(directory, "alarms.jsonl");
@@ -304,7 +304,7 @@ test("J604 an acknowledgement that the project did not write lifts no alarm, nor
   await expect(runtime.complete("clerk", "hello")).rejects.toThrow("read-only");
 });
 
-test("J605 what was acknowledged as it is stays so; a further change of the same table is another alarm, and so is the same after the journal verified", async () => {
+test("J-20 what was acknowledged as it is stays so; a further change of the same table is another alarm, and so is the same after the journal verified", async () => {
   const folder = copied();
   const first = await openOffice(folder);
   await first.runtime.complete("clerk", "ask");
@@ -334,7 +334,7 @@ test("J605 what was acknowledged as it is stays so; a further change of the same
   expect(readFileSync(join(directory, "alarms.jsonl"), "utf8").match(/"kind":"alarm"/g)).toHaveLength(2);
 });
 
-test("J606 a line of the alarms that a crash or a full disk has torn is an alarm, can be acknowledged, and hides none that comes after it", async () => {
+test("J-20 a line of the alarms that a crash or a full disk has torn is an alarm, can be acknowledged, and hides none that comes after it", async () => {
   const { runtime, directory } = await openOffice(copied());
   const { alarms } = runtime.place.store;
   writeFileSync(join(directory, "alarms.jsonl"), '{"kind":"alarm","at":1,"what":"ent');

@@ -1,6 +1,6 @@
 /**
  * Following what happens, from any place on. A subscriber reads the journal, at its own pace: nothing is queued for it, nothing is lost to a slow one,
- * and what it throws is its own affair. Words of a reply in progress are kept once per session that is driven here, not once per reader (H47, H48).
+ * and what it throws is its own affair. Words of a reply in progress are kept once per session that is driven here, not once per reader (H-12).
  */
 
 import { type Entry, FaultError, type Journal, type Live, type SessionId, seq } from "@orgate/core";

@@ -34,7 +34,7 @@ const spansIn = (got: readonly Got[]): readonly Span[] =>
 const attributes = (span: Span): Record<string, unknown> =>
   Object.fromEntries(span.attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-test("W83 a turn is one trace: its span, and below it one for each model call and each tool call, with the conventions' names", async () => {
+test("W-31 a turn is one trace: its span, and below it one for each model call and each tool call, with the conventions' names", async () => {
   const { url, got } = await collector();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SERVICE_NAME: "desk", OTEL_EXPORTER_OTLP_HEADERS: "x-team=a%20b" };
   const stand = await openStand({ env });
@@ -63,7 +63,7 @@ test("W83 a turn is one trace: its span, and below it one for each model call an
   expect(metrics).toContain("gen_ai.client.operation.duration");
 });
 
-test("W83 a turn that another process drives on is the same trace", async () => {
+test("W-31 a turn that another process drives on is the same trace", async () => {
   const hold = latch();
   const first = await openStand({ keep: true, hold });
   const run = first.runtime.run("clerk", "wait");
@@ -85,7 +85,7 @@ test("W83 a turn that another process drives on is the same trace", async () => 
   expect(rest.map(({ traceId, spanId }) => [traceId, spanId])).toEqual(all.slice(-1).map(({ traceId, spanId }) => [traceId, spanId]));
 });
 
-test("W84 no word of a person, a model or a tool is sent", async () => {
+test("W-31 no word of a person, a model or a tool is sent", async () => {
   const { url, got } = await collector();
   const stand = await openStand({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: url } });
   await stand.runtime.run("clerk", "look at my-secret-words").result;
@@ -94,7 +94,7 @@ test("W84 no word of a person, a model or a tool is sent", async () => {
   expect(all).not.toMatch(/secret|You said|seen|answered/);
 });
 
-test("W85 a collector that refuses, is not there, or is not asked for holds nobody up; what is lost is counted and what waits is bounded", async () => {
+test("W-31 a collector that refuses, is not there, or is not asked for holds nobody up; what is lost is counted and what waits is bounded", async () => {
   const { url } = await collector(500);
   const settings = telemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, "0");
   if (settings === null) throw new Error("it is asked for");
@@ -150,7 +150,7 @@ type Metric = Readonly<{ name: string; unit: string; histogram: Readonly<{ dataP
 const keysOf = ({ attributes: list }: Pick<Span, "attributes">): readonly string[] => list.map(({ key }) => key);
 const filled = ({ attributes: list }: Pick<Span, "attributes">): boolean => list.every(({ value }) => Object.values(value)[0] !== "");
 
-test("W433 every span and metric has what the conventions require of its kind, whether it went well or not", async () => {
+test("W-31 every span and metric has what the conventions require of its kind, whether it went well or not", async () => {
   const { url, got } = await collector();
   const stand = await openStand({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: url } });
   expect((await stand.runtime.run("clerk", "look").result).ending).toBe("completed");
@@ -216,7 +216,7 @@ test.each([
   ["google/gemini-x", "gcp.gemini", "gemini-x"],
   ["openrouter/vendor/model", "openrouter", "vendor/model"],
   ["ollama/llama", "ollama", "llama"],
-])("W433 %s is told as %s, by the conventions' own name of a provider", async (model, provider, name) => {
+])("W-31 %s is told as %s, by the conventions' own name of a provider", async (model, provider, name) => {
   const stand = await openStand();
   const { session } = await stand.runtime.run("clerk", "hello").result;
   const entries: Entry[] = [];

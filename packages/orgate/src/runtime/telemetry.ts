@@ -2,11 +2,11 @@
  * OpenTelemetry for what agents do: spans and metrics with the names of its `gen_ai` conventions, made from journal entries, sent as OTLP over HTTP in JSON.
  * Loaded only where the standard variables ask for it (docs/decisions/0025-telemetry-without-an-sdk.md).
  *
- * W83 a turn is a trace: its span, one for each model call and one for each tool call below it. Their ids are made from session, turn and entry, so that the
+ * W-31 a turn is a trace: its span, one for each model call and one for each tool call below it. Their ids are made from session, turn and entry, so that the
  *     same turn, driven on by another process, is the same trace.
- * W433 every span and metric has what the conventions require of its kind, and the conventions' own name of a provider where they have one.
- * W84 no word of a person, a model or a tool is in it: names, counts, times and endings only.
- * W85 what cannot be sent is dropped and counted, what waits to be sent is bounded, and nothing that an agent does waits for it.
+ * W-31 every span and metric has what the conventions require of its kind, and the conventions' own name of a provider where they have one.
+ * W-31 no word of a person, a model or a tool is in it: names, counts, times and endings only.
+ * W-31 what cannot be sent is dropped and counted, what waits to be sent is bounded, and nothing that an agent does waits for it.
  */
 
 import { createHash } from "node:crypto";

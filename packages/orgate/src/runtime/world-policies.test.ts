@@ -22,7 +22,7 @@ const stage = (text: string, ...to: readonly string[]) =>
 const verdicts = (w: ReturnType<typeof stage>) =>
   w.events("gate.decided").flatMap((e) => (e.action.kind === "call" ? [`${e.verdict.kind} ${e.verdict.because.join()}`] : []));
 
-test("G351 a world is decided by Cedar: counters, facts and people as in a project, and nothing that is not permitted", async () => {
+test("G-23 a world is decided by Cedar: counters, facts and people as in a project, and nothing that is not permitted", async () => {
   const limited = stage(
     '@id("few") permit(principal, action == Action::"tool:pay", resource) when { context.facts.to.touched.day < 1 };',
     "bob",
@@ -45,7 +45,7 @@ test("G351 a world is decided by Cedar: counters, facts and people as in a proje
   expect(verdicts(asking)).toEqual(["ask world/ask", "allow world/ask"]);
 });
 
-test("G351 policies that do not load fail the test that brings them, with every place", () => {
+test("G-23 policies that do not load fail the test that brings them, with every place", () => {
   expect(() => stage('permit(principal, action == Action::"tool:pay", resource) when { context.args has too };')).toThrow(
     /world\.cedar:2:79: `context\.args has too` is never true/,
   );

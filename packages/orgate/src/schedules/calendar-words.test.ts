@@ -27,7 +27,7 @@ function due(cron: string): readonly (number | null)[] {
   return out;
 }
 
-test("V34 what is said in the same words is due at the same times", () => {
+test("V-6 what is said in the same words is due at the same times", () => {
   const said = new Map<string, Readonly<{ cron: string; due: readonly (number | null)[] }>>();
   let again = 0;
   fc.assert(

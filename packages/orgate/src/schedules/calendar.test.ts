@@ -74,22 +74,22 @@ const TABLE: readonly (readonly [string, string, string, string, readonly string
   ["the last day of a month", "0 0 L * *", "UTC", "2026-01-15T00:00:00Z", ["2026-01-31T00:00:00", "2026-02-28T00:00:00"]],
 ];
 describe("due times", () => {
-  test.each(TABLE)("Z1 Z4 %s (%s %s)", (_, text, zone, from, expected) => {
+  test.each(TABLE)("Z-1 %s (%s %s)", (_, text, zone, from, expected) => {
     expect(after(cron(text, zone), from, expected.length)).toEqual(expected);
   });
 
-  test("Z1 one time comes once", () => {
+  test("Z-1 one time comes once", () => {
     const when = { kind: "at", at: at("2030-01-01T00:00:00Z") } as const;
     expect(after(when, "2026-01-01T00:00:00Z", 3)).toEqual(["2030-01-01T00:00:00"]);
     expect(calendar.next(when, when.at)).toBe(null);
   });
 
-  test("Z1 after the year 9999 nothing is due, and asking about it is no error", () => {
+  test("Z-1 after the year 9999 nothing is due, and asking about it is no error", () => {
     expect(calendar.next(cron("* * * * *"), at("9999-06-01T00:00:00Z"))).toBe(null);
     expect(calendar.next(cron("* * * * *"), millis(8.64e15))).toBe(null);
   });
 
-  test("Z8 the last due time of a stretch is found without walking it", () => {
+  test("Z-5 the last due time of a stretch is found without walking it", () => {
     const stretch = fc.tuple(fc.integer({ min: 0, max: 40 * 86_400 }), fc.integer({ min: 0, max: 3 * 86_400 }));
     const expressions = fc.constantFrom("0 * * * *", "30 2 * * *", "*/7 1-3 * * *", "0 12 1 * *", "30 0 0 * * *", "15 3 29 3 *");
     const zones = fc.constantFrom("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe");
@@ -139,11 +139,11 @@ describe("what is written", () => {
     [{ at: "2030-01-01T25:00:00Z" }, "is no time"],
     [{ at: "9999-12-31T00:00:00Z" }, "is no time"],
     [{ at: "2030-01-01" }, "is no time"],
-  ] as const)("Z1 %j is refused", (written, message) => {
+  ] as const)("Z-1 %j is refused", (written, message) => {
     expect(refusal(written)).toContain(message);
   });
 
-  test("Z47 what may have been meant is told: a zone that is nearly one, and what others have a word for", () => {
+  test("Z-1 what may have been meant is told: a zone that is nearly one, and what others have a word for", () => {
     const hintOf = (written: Parameters<typeof read>[0]): string => {
       try {
         read(written);
@@ -157,7 +157,7 @@ describe("what is written", () => {
     expect(hintOf({ cron: "* * * * *", timezone: "Mars/Base" })).toBe("use an IANA name, such as UTC, Europe/Berlin or America/New_York");
   });
 
-  test("Z1 Z4 a time of its own offset, or on the clocks of a zone, gap and double hour included", () => {
+  test("Z-1 a time of its own offset, or on the clocks of a zone, gap and double hour included", () => {
     expect(read({ at: "2030-01-31T08:00:00+02:00" })).toEqual({ kind: "at", at: at("2030-01-31T06:00:00Z") });
     expect(read({ at: "2026-07-01T08:00", timezone: "Europe/Berlin" })).toEqual({ kind: "at", at: at("2026-07-01T06:00:00Z") });
     expect(read({ at: "2026-03-29T02:30", timezone: "Europe/Berlin" })).toEqual({ kind: "at", at: at("2026-03-29T01:00:00Z") });

@@ -1,8 +1,8 @@
 /**
  * When things are due. Cron expressions are read by `croner` (docs/decisions/0041); everything here is a pure function of its arguments.
  *
- * Z1 cron has five fields, or six with seconds first, in a time zone that there is; `at` is one ISO time. What can never come is refused where it stands.
- * Z4 local time that is left out in spring is due right after the gap; of an hour that comes twice in autumn a fixed time is due once, the first time, and
+ * Z-1 cron has five fields, or six with seconds first, in a time zone that there is; `at` is one ISO time. What can never come is refused where it stands.
+ * Z-1 local time that is left out in spring is due right after the gap; of an hour that comes twice in autumn a fixed time is due once, the first time, and
  *    what goes on through the day goes on evenly.
  */
 import { type Fault, FaultError, type Millis, millis, nearest, type ScheduleTime } from "@orgate/core";

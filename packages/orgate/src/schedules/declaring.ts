@@ -141,7 +141,7 @@ export function webhooksIn(sources: ScheduleSources, trouble: OnLoadFault = THRO
 
 export const secretText = ({ kind, name }: HookSecret): string => (kind === "env" ? `$${name}` : name);
 
-/** Z45 a signature does not say to which path it was sent. */
+/** Z-13 a signature does not say to which path it was sent. */
 function mustBeItsOwn(secret: HookSecret, hook: Webhook, others: readonly Webhook[], where: Where): void {
   const text = secretText(secret);
   const other = others.find(({ secrets }) => secrets.some((one) => secretText(one) === text));

@@ -1,6 +1,6 @@
 /**
  * When a schedule fires next, as people are told it.
- * Z30 the command line, the API and the coordinator tell the same times: those to come, jitter included; what was due and missed is none of them.
+ * Z-7 the command line, the API and the coordinator tell the same times: those to come, jitter included; what was due and missed is none of them.
  */
 import { type Millis, millis } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";

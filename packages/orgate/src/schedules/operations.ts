@@ -1,8 +1,8 @@
 /**
  * Schedules as people see and change them. The command line, the API and the coordinator use this file.
- * Z14 a schedule is changed only by a certified person whom the policies let do so; whoever adds one is whom it runs for.
- * Z38 whoever asks once more under the same name gets what they got: also of a schedule whose firings share a session, and after a crash.
- * Z31 what was set aside is fired again, as what it was, because a person asks for it; then it is set aside no more.
+ * Z-8 a schedule is changed only by a certified person whom the policies let do so; whoever adds one is whom it runs for.
+ * Z-8 whoever asks once more under the same name gets what they got: also of a schedule whose firings share a session, and after a crash.
+ * Z-6 what was set aside is fired again, as what it was, because a person asks for it; then it is set aside no more.
  */
 import {
   FaultError,

@@ -41,14 +41,14 @@ const step = (now: number, more: Partial<StandingSchedule> = {}, changed: Partia
   nextStep(standing(more, changed), millis(START + now * MINUTE), calendar, sha256);
 const open = [{ dueAt: at(0), attempt: 1, session: sessionId("s_1"), intent: null }];
 
-test("Z6 what is not due waits until it is; what is due is fired, in order, also when it is a little late", () => {
+test("Z-3 what is not due waits until it is; what is due is fired, in order, also when it is a little late", () => {
   expect(step(0.5)).toEqual({ kind: "wait", until: at(1) });
   expect(step(1)).toEqual({ kind: "fire", dueAt: at(1), attempt: 1, why: "due" });
   expect(step(1.05)).toMatchObject({ kind: "fire", why: "due" });
   expect(step(3.5, {}, { graceMs: 300_000 })).toMatchObject({ kind: "fire", dueAt: at(1), why: "due" });
 });
 
-test("Z14 what is paused, stopped, removed or off waits for a person; what is done has only its retries", () => {
+test("Z-8 what is paused, stopped, removed or off waits for a person; what is done has only its retries", () => {
   for (const state of ["paused", "stopped", "removed"] as const) expect(step(9, { state })).toEqual({ kind: "wait", until: null });
   expect(step(9, {}, { enabled: false })).toEqual({ kind: "wait", until: null });
   expect(step(9, { state: "done", queue: [] })).toEqual({ kind: "wait", until: null });
@@ -57,7 +57,7 @@ test("Z14 what is paused, stopped, removed or off waits for a person; what is do
   expect(step(5, { state: "done", retry })).toEqual({ kind: "fire", dueAt: at(1), attempt: 2, why: "retry" });
 });
 
-test("Z7 while one is not over: skipped, queued up to a bound, or beside it up to a bound", () => {
+test("Z-5 while one is not over: skipped, queued up to a bound, or beside it up to a bound", () => {
   expect(step(1, { open })).toMatchObject({ kind: "skip", first: at(1), last: at(1), count: 1, why: "overlap" });
   expect(step(1, { open }, { overlap: "queue" })).toEqual({ kind: "queue", dueAt: at(1) });
   const full = Array.from({ length: MOST_QUEUED }, (_, i) => millis(i));
@@ -74,7 +74,7 @@ test("Z7 while one is not over: skipped, queued up to a bound, or beside it up t
   expect(step(0.5, { open, queue: [at(0.2)] }, { overlap: "queue" })).toEqual({ kind: "wait", until: at(1) });
 });
 
-test("Z8 missed: skipped at once, made up for by the latest, or each of the latest few", () => {
+test("Z-5 missed: skipped at once, made up for by the latest, or each of the latest few", () => {
   expect(step(60.5, {}, { missed: "skip" })).toMatchObject({ kind: "skip", first: at(1), last: at(60), count: 60, why: "missed" });
   expect(step(60.5)).toMatchObject({ kind: "skip", first: at(1), last: at(59), count: 59 });
   expect(step(60.5, { through: at(59) })).toEqual({ kind: "fire", dueAt: at(60), attempt: 1, why: "missed" });
@@ -94,7 +94,7 @@ test("Z8 missed: skipped at once, made up for by the latest, or each of the late
   expect(years).toMatchObject({ kind: "skip", count: 1_000, last: Date.UTC(2030, 0, 1) - 5_000 + 0 });
 });
 
-test("Z7 what a long grace lets pile up while one is not over is skipped in one entry, jitter included", () => {
+test("Z-5 what a long grace lets pile up while one is not over is skipped in one entry, jitter included", () => {
   const long = { graceMs: 86_400_000 };
   expect(step(60, { open }, long)).toMatchObject({ kind: "skip", first: at(1), last: at(60), count: 60, why: "overlap" });
   const jittered = step(60, { open }, { ...long, jitterMs: 30_000 });
@@ -102,7 +102,7 @@ test("Z7 what a long grace lets pile up while one is not over is skipped in one 
   expect(jittered).toMatchObject({ kind: "skip", last: at(due(60) ? 60 : 59) });
 });
 
-test("Z33 one that waits behind another with a longer jitter is late, and was not missed", () => {
+test("Z-5 one that waits behind another with a longer jitter is late, and was not missed", () => {
   const spread = { jitterMs: 600_000, missed: "skip" } as const;
   for (const now of [3, 6, 9.9]) {
     const found = step(now, {}, spread);
@@ -111,12 +111,12 @@ test("Z33 one that waits behind another with a longer jitter is late, and was no
   expect(step(11.2, {}, spread)).toMatchObject({ kind: "skip", first: at(1), last: at(1) });
 });
 
-test("Z13 a clock that was set back fires nothing again, and waits for what was not fired", () => {
+test("Z-7 a clock that was set back fires nothing again, and waits for what was not fired", () => {
   expect(step(3, { through: at(10) })).toEqual({ kind: "wait", until: at(11) });
   expect(nextStep(standing(), millis(0), calendar, sha256)).toEqual({ kind: "wait", until: at(1) });
 });
 
-test("Z5 jitter is within its bound, not the same for every due time, and the same wherever it is worked out", () => {
+test("Z-7 jitter is within its bound, not the same for every due time, and the same wherever it is worked out", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 10 ** 9 }), fc.integer({ min: 0, max: 3_600_000 }), (due, most) => {
       const jitter = jitterOf("nightly", millis(due), most, sha256);
@@ -132,6 +132,6 @@ test("Z5 jitter is within its bound, not the same for every due time, and the sa
   expect(step(1, {}, { jitterMs: 30_000 })).toEqual({ kind: "wait", until: firesAt });
 });
 
-test("Z9 retries wait longer each time, an hour at the most", () => {
+test("Z-6 retries wait longer each time, an hour at the most", () => {
   expect([1, 2, 3, 20, 500].map(retryAfter)).toEqual([30_000, 60_000, 120_000, 3_600_000, 3_600_000]);
 });

@@ -1,10 +1,9 @@
 /**
  * What comes next for one schedule: how it stands and the time in, one step out. No I/O, so that every case is a line of a table.
  *
- * Z5 jitter is told by name and due time: the same in every process, before and after a restart.
- * Z7 while a firing is not over, the next is skipped, waits its turn, or runs beside it, so many at the most.
- * Z8 what nobody was there for is skipped, made up for once with the latest, or each within a bound. One that is late by less than its grace is not missed.
- * Z13 a clock that goes back fires nothing again; one that jumps ahead has missed what lay between.
+ * Z-5 while a firing is not over, the next is skipped, waits its turn, or runs beside it, so many at the most.
+ * Z-5 what nobody was there for is skipped, made up for once with the latest, or each within a bound. One that is late by less than its grace is not missed.
+ * Rule: Z-7.
  */
 import { type FiredWhy, type Hash, type Millis, millis, type SkippedWhy } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";

@@ -20,7 +20,7 @@ const turn = async (s: Stage, p: Process, to: number): Promise<void> => {
   await p.clockwork.settle();
 };
 
-test("Z6 a firing is one commit: the schedule says so, the session is opened for its owner where schedules open them, and its turn has begun", async () => {
+test("Z-3 a firing is one commit: the schedule says so, the session is opened for its owner where schedules open them, and its turn has begun", async () => {
   const { s, p } = await serving();
   await turn(s, p, 1);
   const [fired] = await of(s, "schedule.fired");
@@ -44,7 +44,7 @@ describe("two processes, one of them killed around any append", () => {
     { append, when: "before" },
     { append, when: "after" },
   ]);
-  test.each(POINTS)("Z6 every due time is fired exactly once (killed $when append $append)", async (death) => {
+  test.each(POINTS)("Z-3 every due time is fired exactly once (killed $when append $append)", async (death) => {
     const s = stage();
     let [a, b] = [await s.start("a", death), await s.start("b")];
     const both = async (work: (p: Process) => Promise<unknown>): Promise<void> => {
@@ -69,12 +69,12 @@ describe("two processes, one of them killed around any append", () => {
     expect(fired.map(({ dueAt }) => dueAt)).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map(minute));
     expect(s.sessions()).toHaveLength(8);
     expect([...s.disk.sessions.values()].every(({ turns, surface }) => turns === 1 && surface === "schedule")).toBe(true);
-    expect((await kinds(s)).filter((kind) => kind === "schedule.declared")).toHaveLength(1); // Z11, whoever starts first
+    expect((await kinds(s)).filter((kind) => kind === "schedule.declared")).toHaveLength(1); // Z-2, whoever starts first
     expect((await of(s, "schedule.ended")).map(({ dueAt }) => dueAt)).toEqual(fired.map(({ dueAt }) => dueAt));
   });
 });
 
-test("Z6 a session that its firer did not live to drive is driven by whoever comes next", async () => {
+test("Z-3 a session that its firer did not live to drive is driven by whoever comes next", async () => {
   const s = stage();
   const a = await s.start("a", { append: 2, when: "after" });
   await a.book.declare([declared()], SERVER);
@@ -86,7 +86,7 @@ test("Z6 a session that its firer did not live to drive is driven by whoever com
   expect(b.woken).toEqual(s.sessions());
 });
 
-test("Z7 what is due while one is not over: skipped and told, or fired when that is over, in order", async () => {
+test("Z-5 what is due while one is not over: skipped and told, or fired when that is over, in order", async () => {
   const skipping = await serving({ overlap: "skip" });
   for (const n of [1, 2, 3]) await turn(skipping.s, skipping.p, n);
   expect(await kinds(skipping.s)).toEqual(["schedule.declared", "schedule.fired", "schedule.skipped", "schedule.skipped"]);
@@ -104,7 +104,7 @@ test("Z7 what is due while one is not over: skipped and told, or fired when that
   ]);
 });
 
-test("Z8 a process that comes late makes up for what it missed, by what the schedule says", async () => {
+test("Z-5 a process that comes late makes up for what it missed, by what the schedule says", async () => {
   for (const [missed, expected] of [
     ["skip", []],
     ["once", [60]],
@@ -124,7 +124,7 @@ test("Z8 a process that comes late makes up for what it missed, by what the sche
   }
 });
 
-test("Z9 a turn that failed is tried again later, in a session of its own, then set aside; too many in a row and the schedule stops", async () => {
+test("Z-6 a turn that failed is tried again later, in a session of its own, then set aside; too many in a row and the schedule stops", async () => {
   const { s, p } = await serving({
     retries: 1,
     failures: 2,
@@ -152,7 +152,7 @@ test("Z9 a turn that failed is tried again later, in a session of its own, then 
   expect([await of(s, "schedule.fired").then((all) => all.length), p.book.get("nightly")?.state]).toEqual([4, "stopped"]);
 });
 
-test("Z10 what its owner may not run, what has no agent, and what is halted is skipped and says why", async () => {
+test("Z-4 what its owner may not run, what has no agent, and what is halted is skipped and says why", async () => {
   const { s, p } = await serving({ failures: 3 });
   s.mayNot.set("ana", "no policy permits run");
   await turn(s, p, 1);
@@ -173,7 +173,7 @@ test("Z10 what its owner may not run, what has no agent, and what is halted is s
   expect(s.sessions()).toHaveLength(1);
 });
 
-test("Z12 however many schedules there are, one timer runs, and only what is due is looked at", async () => {
+test("Z-7 however many schedules there are, one timer runs, and only what is due is looked at", async () => {
   const s = stage();
   const p = await s.start("a");
   const many = Array.from({ length: 300 }, (_, i) => declared({ when: { kind: "at", at: minute(10 + i) }, oneShot: true }, `at-${i}`));
@@ -191,7 +191,7 @@ test("Z12 however many schedules there are, one timer runs, and only what is due
   expect(p.timers.size).toBe(0);
 });
 
-test("Z13 after a clock was ahead and set right, nothing is fired twice, and a person has it go on", async () => {
+test("Z-7 after a clock was ahead and set right, nothing is fired twice, and a person has it go on", async () => {
   const { s, p } = await serving({ missed: "skip" });
   await turn(s, p, 1);
   await s.finish();
@@ -212,7 +212,7 @@ test("Z13 after a clock was ahead and set right, nothing is fired twice, and a p
   expect([new Set(fired).size, fired.at(-1)]).toEqual([fired.length, minute(4)]);
 });
 
-test("Z13 a due time that has opened its session is not fired again, whatever the clock and the schedule say", async () => {
+test("Z-7 a due time that has opened its session is not fired again, whatever the clock and the schedule say", async () => {
   const { s, p } = await serving();
   await turn(s, p, 1);
   await s.finish();
@@ -229,7 +229,7 @@ test("Z13 a due time that has opened its session is not fired again, whatever th
   expect(await of(s, "schedule.fired")).toHaveLength(2);
 });
 
-test("Z2 a long past is carried: what is read at a start does not grow with it", async () => {
+test("Z-2 a long past is carried: what is read at a start does not grow with it", async () => {
   const { s, p } = await serving({ overlap: "parallel", atOnce: 10_000, graceMs: 10 ** 9 });
   await turn(s, p, 450);
   const carried = (await of(s, "schedule.declared")).filter((e) => e.carried !== null);
@@ -252,7 +252,7 @@ test("Z2 a long past is carried: what is read at a start does not grow with it",
   expect(read).toBeLessThanOrEqual(500);
 });
 
-test("Z15 with a shared session each firing is a turn of the one session, told by its own word", async () => {
+test("Z-4 with a shared session each firing is a turn of the one session, told by its own word", async () => {
   const { s, p } = await serving({ session: "shared", overlap: "queue" });
   await turn(s, p, 1);
   await s.finish();
@@ -263,7 +263,7 @@ test("Z15 with a shared session each firing is a turn of the one session, told b
   expect(p.book.get("nightly")?.open).toHaveLength(1); // its word waits for whoever drives the session
 });
 
-test("Z28 a firing whose session was closed under it comes again at once, in another session; one that was cancelled before it began is over", async () => {
+test("Z-4 a firing whose session was closed under it comes again at once, in another session; one that was cancelled before it began is over", async () => {
   const { s, p } = await serving({ session: "shared", overlap: "queue", retries: 1 });
   await turn(s, p, 1);
   await s.finish();
@@ -290,7 +290,7 @@ test("Z28 a firing whose session was closed under it comes again at once, in ano
   expect(p.book.get("nightly")?.open).toEqual([]);
 });
 
-test("Z29 a server takes over what no file says whose it is; who passes by leaves it whose it has been, and a file that says so is followed", async () => {
+test("Z-4 a server takes over what no file says whose it is; who passes by leaves it whose it has been, and a file that says so is followed", async () => {
   const { p } = await serving();
   const owned = (owner: string, isOwned: boolean) => [{ ...declared({ owner }), isOwned }];
   const owner = () => p.book.get("nightly")?.spec.owner;
@@ -302,7 +302,7 @@ test("Z29 a server takes over what no file says whose it is; who passes by leave
   expect(owner()).toBe("eve");
 });
 
-test("Z11 what is declared no more is removed, what a person added stays, and what comes back begins anew", async () => {
+test("Z-2 what is declared no more is removed, what a person added stays, and what comes back begins anew", async () => {
   const { s, p } = await serving();
   const by = { kind: "user", id: "ana" } as const;
   await p.book.change("mine", () => ({

@@ -1,10 +1,10 @@
 /**
  * What makes schedules fire: one timer for all of them, a heap of what is due when, and for each firing one transaction.
  *
- * Z6 a firing is one transaction: `schedule.fired`, and with it the session, opened for the schedule's owner at the surface `schedule`, and its turn. Whoever
+ * Z-3 a firing is one transaction: `schedule.fired`, and with it the session, opened for the schedule's owner at the surface `schedule`, and its turn. Whoever
  *    dies before it has fired nothing; whoever dies after it leaves a turn that wants driving. Two who fire the same are told apart by the stream.
- * Z10 before it fires, its owner must be let run the agent by the policies; what may not be, is halted, or has no agent, is skipped and says so.
- * Z12 a schedule that waits costs an entry of the heap, and no timer; what is not due is not looked at.
+ * Z-7 a schedule that waits costs an entry of the heap, and no timer; what is not due is not looked at.
+ * Rule: Z-4.
  */
 import {
   type AgentFacts,
@@ -329,7 +329,7 @@ function endedEvent(s: StandingSchedule, { dueAt, attempt, session, intent }: Fi
   return { kind: "schedule.ended", schedule: s.schedule, dueAt, attempt, session, ending, result, retryAt };
 }
 
-/** Z9 with the failure that is one too many, in the same commit. */
+/** Z-6 with the failure that is one too many, in the same commit. */
 function stopping(s: StandingSchedule, events: readonly SystemEvent[]): readonly SystemEvent[] {
   const fails = events.some(
     (e) =>

@@ -1,9 +1,9 @@
 /**
  * The schedules of a project as the journal has them: read, declared, and changed by people. Whoever looks and whoever fires use this file alike.
  *
- * Z2 a schedule is folded from its last entries: at least every so many of them one carries how it stood.
- * Z11 what a project declares is written when it is new or another, once, whoever starts first; what it declares no more is removed; what people added stays.
- * Z14 people change schedules when their key counts here and the policies let them.
+ * Z-2 a schedule is folded from its last entries: at least every so many of them one carries how it stood.
+ * Z-2 what a project declares is written when it is new or another, once, whoever starts first; what it declares no more is removed; what people added stays.
+ * Z-8 people change schedules when their key counts here and the policies let them.
  */
 import {
   canonical,
@@ -44,7 +44,7 @@ export type Book = Readonly<{
   refresh(name?: string): Promise<readonly string[]>;
   /** Appends what `plan` wants as it stands; whoever else was first changes that, and it is planned again. Null: nothing was to be done. */
   change(name: string, plan: (now: StandingSchedule | null) => SchedulePlan | null): Promise<StandingSchedule | null>;
-  /** Z11. `owners`: a server takes over what no file says whose it is; who only passes by leaves it whose it has been (Z29). */
+  /** Z-2. `owners`: a server takes over what no file says whose it is; who only passes by leaves it whose it has been (Z-4). */
   declare(declared: readonly Declared[], by: Principal, owners?: "taken" | "kept"): Promise<void>;
 }>;
 

@@ -1,8 +1,8 @@
 /**
  * What signs deliveries, by the name of the webhook: looked up when the server starts, and anew when the project's secrets have changed.
- * Z34 a secret that is set anew counts from the next delivery on, and the old one no more, without a restart; while there is none, nothing counts.
- * Z45 what signs for two webhooks signs for neither: each would take the other's deliveries.
- * Z46 a webhook may name several, any of which may sign, while one takes the place of another.
+ * Z-13 a secret that is set anew counts from the next delivery on, and the old one no more, without a restart; while there is none, nothing counts.
+ * Z-13 what signs for two webhooks signs for neither: each would take the other's deliveries.
+ * Z-13 a webhook may name several, any of which may sign, while one takes the place of another.
  */
 
 import { openSecrets, secretVariable } from "../identity/secrets.ts";

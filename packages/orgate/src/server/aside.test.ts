@@ -17,7 +17,7 @@ afterEach(() => at.stop());
 const directory = () => `${at.stand.folder}/.orgate`;
 const lines = (text: string) => text.trim().split("\n");
 
-test("W444 an export is made aside: nothing of it is read in the server's own thread, and it is whole", async () => {
+test("W-20 an export is made aside: nothing of it is read in the server's own thread, and it is whole", async () => {
   const { records } = at.stand.runtime.place.store;
   let reads = 0;
   const { entries } = records;
@@ -36,7 +36,7 @@ test("W444 an export is made aside: nothing of it is read in the server's own th
   expect(JSON.parse(lines(one).at(-1) ?? "")).toMatchObject({ kind: "end" });
 });
 
-test("W444 W445 while a reader takes its time others are answered; a second export of the same caller is refused with a sentence, and let in once the first has left", async () => {
+test("W-20 while a reader takes its time others are answered; a second export of the same caller is refused with a sentence, and let in once the first has left", async () => {
   const held = await new Promise<IncomingMessage>((resolve, reject) => {
     httpGet(`${at.at.url}/api/v1/journal/export`, { headers: { authorization: `Bearer ${key}` }, agent: false }, resolve).on(
       "error",
@@ -58,7 +58,7 @@ test("W444 W445 while a reader takes its time others are answered; a second expo
   expect(new Set(statuses).size).toBeLessThanOrEqual(2);
 });
 
-test("W444 the thread of an export, and of a verification, has ended when its reader has left", async () => {
+test("W-20 the thread of an export, and of a verification, has ended when its reader has left", async () => {
   const left = new AbortController();
   const pieces = exportInWorker(directory(), null, left.signal);
   expect((await pieces.next()).done).toBe(false);
@@ -71,7 +71,7 @@ test("W444 the thread of an export, and of a verification, has ended when its re
   expect(await verifyInWorker(directory(), () => {}, new AbortController().signal)).toMatchObject({ ok: true });
 });
 
-test("W444 a verification goes on for whoever still waits, and ends with the last", async () => {
+test("W-20 a verification goes on for whoever still waits, and ends with the last", async () => {
   const first = new AbortController();
   const headers = { authorization: `Bearer ${key}` };
   const [one, two] = [

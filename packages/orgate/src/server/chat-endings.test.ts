@@ -53,7 +53,7 @@ const SCENES: readonly Scene[] = [
 ];
 
 test.each(SCENES.map((scene) => [scene.ending, scene] as const))(
-  "W195 %s: one last chunk after everything else, with its sentence; an error after a failure alone",
+  "W-26 %s: one last chunk after everything else, with its sentence; an error after a failure alone",
   async (ending, scene) => {
     const hold = latch();
     const stage = await openStage({
@@ -94,7 +94,7 @@ test.each(SCENES.map((scene) => [scene.ending, scene] as const))(
   },
 );
 
-test("W195 a call that is put off is told as `defer`, and as what was decided once its time was up", async () => {
+test("W-26 a call that is put off is told as `defer`, and as what was decided once its time was up", async () => {
   const rows: readonly Row[] = [{ id: "later", action: "tool:look", verdict: "defer", deferMs: 50 }, ...ALL];
   const stage = await openStage({ steps: [call("look"), reply.text("It was not to be.")], rows });
   open.push(stage);

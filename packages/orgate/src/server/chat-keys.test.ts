@@ -40,7 +40,7 @@ const revoke = async (one: Guarded, token: string): Promise<void> => {
 };
 const WRONG = `ogk_${"0".repeat(16)}_${"x".repeat(43)}`;
 
-test("W430 with the setting a client connects with its key, chats, drops, comes back with the same key and chats on; each use is told", async () => {
+test("W-15 with the setting a client connects with its key, chats, drops, comes back with the same key and chats on; each use is told", async () => {
   const { one, lines } = await taking();
   const path = `/ws/chat?token=${await one.give()}`;
   const first = said(one, path, "1");
@@ -55,7 +55,7 @@ test("W430 with the setting a client connects with its key, chats, drops, comes 
   );
 });
 
-test("W430 without the setting it is refused in one line that says where a key goes", async () => {
+test("W-15 without the setting it is refused in one line that says where a key goes", async () => {
   const one = await guarded({});
   const key = await one.give();
   expect(await one.dial(`/ws/chat?token=${key}`).closed).toBe(401);
@@ -68,7 +68,7 @@ test("W430 without the setting it is refused in one line that says where a key g
 });
 const SOCKET = { via: "socket", method: "GET", path: "/ws/chat", headers: {}, remote: "127.0.0.1" } as const;
 
-test("W430 with the setting nothing else is taken from an address: a wrong or revoked key, another socket, a request, two keys, a sign-in", async () => {
+test("W-15 with the setting nothing else is taken from an address: a wrong or revoked key, another socket, a request, two keys, a sign-in", async () => {
   const { one, lines } = await taking();
   const [key, expired, signIn] = [await one.give(), await one.give({ until: 1 }), await one.give({ means: "sign-in" })];
   const revoked = await one.give();
@@ -87,7 +87,7 @@ test("W430 with the setting nothing else is taken from an address: a wrong or re
   expect(lines.filter((line) => line.includes("chat-key.used"))).toEqual([]);
 });
 
-test("W430 a limited key has its limits there too, and a key that is revoked cuts the socket", async () => {
+test("W-15 a limited key has its limits there too, and a key that is revoked cuts the socket", async () => {
   const { one } = await taking();
   const scoped = said(one, `/ws/chat?token=${await one.give({ agents: ["clerk"] })}`, "1");
   await scoped.opened;
@@ -101,7 +101,7 @@ test("W430 a limited key has its limits there too, and a key that is revoked cut
   expect(await open.closed).toBe(1008);
 });
 
-test("W432 no line of the log holds a key that came in an address, right or wrong", async () => {
+test("W-15 no line of the log holds a key that came in an address, right or wrong", async () => {
   const { one, lines } = await taking();
   const key = await one.give();
   const ends = said(one, `/ws/chat?token=${key}`, "1");
@@ -115,7 +115,7 @@ test("W432 no line of the log holds a key that came in an address, right or wron
   for (const secret of [readToken(key)?.secret ?? key, "x".repeat(43)]) expect(lines.join("\n")).not.toContain(secret);
 });
 
-test("W430 W191 wrong keys in addresses, which any page can make a browser show, keep nobody waiting who shows a key in a header", async () => {
+test("W-15 W-17 wrong keys in addresses, which any page can make a browser show, keep nobody waiting who shows a key in a header", async () => {
   const { one } = await taking({ bounds: { strangersBurst: 5, strangersPerSecond: 0.001 } });
   const key = await one.give();
   const outcomes: number[] = [];
@@ -124,7 +124,7 @@ test("W430 W191 wrong keys in addresses, which any page can make a browser show,
   expect((await one.get("/api/v1/sessions", key)).status).toBe(200);
 });
 
-test("W601 a wrong key in the address is counted by the key that it claims to be, as one in a header is, and the right one gets in", async () => {
+test("W-17 a wrong key in the address is counted by the key that it claims to be, as one in a header is, and the right one gets in", async () => {
   const { one } = await taking({ bounds: { strangersBurst: 3, strangersPerSecond: 0.001 }, proxies: ["127.0.0.1"] });
   const key = await one.give();
   const wrong = `${key.slice(0, "ogk_".length + 16)}_${"B".repeat(43)}`;

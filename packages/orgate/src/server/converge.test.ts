@@ -69,7 +69,7 @@ async function started(): Promise<Readonly<{ ground: Ground; crank: Crank; one: 
   return { ground, crank, one, all };
 }
 
-test("W42 whatever is dropped, doubled, delayed, overtaken or cut: what a client has is where the journal began, and in the end all of it", () =>
+test("W-24 whatever is dropped, doubled, delayed, overtaken or cut: what a client has is where the journal began, and in the end all of it", () =>
   fc.assert(
     fc.asyncProperty(steps, async (script) => {
       const { ground, crank, one, all } = await started();
@@ -108,7 +108,7 @@ async function playedWith(at: number, way: Way, what: Mishap): Promise<number> {
 }
 
 test.each(WAYS.flatMap((way) => MISHAPS.map((what) => [what, way] as const)))(
-  "W42 %s at every single message on its way %s: the client has the whole journal",
+  "W-24 %s at every single message on its way %s: the client has the whole journal",
   async (what, way) => {
     const messages = await playedWith(-1, way, what);
     expect(messages).toBeGreaterThan(way === "up" ? 3 : 9);
@@ -116,7 +116,7 @@ test.each(WAYS.flatMap((way) => MISHAPS.map((what) => [what, way] as const)))(
   },
 );
 
-test("W43 reconnecting tells exactly the entries that were missed", async () => {
+test("W-24 reconnecting tells exactly the entries that were missed", async () => {
   const { ground, crank, one } = await started();
   await crank.calm();
   const before = one.items.length;
@@ -131,7 +131,7 @@ test("W43 reconnecting tells exactly the entries that were missed", async () => 
   ).toEqual(["a", "b", "c"]);
 });
 
-test("W43 a follower from now on is told what comes after its beginning, also over another connection", async () => {
+test("W-24 a follower from now on is told what comes after its beginning, also over another connection", async () => {
   const { ground, crank } = await started();
   const late = listen(crank, onSession, "now");
   await crank.calm();
@@ -143,7 +143,7 @@ test("W43 a follower from now on is told what comes after its beginning, also ov
   expect(entriesOf(late).map(({ event }) => event.kind === "note" && event.value)).toEqual(["a", "b"]);
 });
 
-test("W43 the end of a session is told once, after all its entries", async () => {
+test("W-24 the end of a session is told once, after all its entries", async () => {
   const { ground, crank, one } = await started();
   await crank.calm();
   await ground.write(S1, { kind: "session.closed", by: { kind: "user", id: "ann" }, reason: "done" });

@@ -10,8 +10,8 @@ import type { Identity } from "./identity/auth.ts";
 export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ [COORDINATOR]: "coordinator", [SHELL]: "shell" });
 
 /**
- * W108 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and whoever may delegate to such an agent,
- * however far away; and conductors (S148), which have any agent work. Limited access speaks with none of them.
+ * W-13 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and whoever may delegate to such an agent,
+ * however far away; and conductors (S-18), which have any agent work. Limited access speaks with none of them.
  */
 export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorTools, "tools">): readonly string[] {
   const names = new Set(tools.map(({ name }) => name)); // one of the project's own under such a name counts too: rather too many than one too few

@@ -17,7 +17,7 @@ async function served(): Promise<Guarded & { readonly directory: string }> {
 }
 const ann = { kind: "user", id: "ann" } as const;
 
-test("J300 at a server: a forged API key lets nobody in, and a genuine one does", async () => {
+test("J-18 at a server: a forged API key lets nobody in, and a genuine one does", async () => {
   const at = await served();
   const genuine = await at.give();
   expect((await at.get("/api/v1/agents", genuine)).status).toBe(200);
@@ -29,7 +29,7 @@ test("J300 at a server: a forged API key lets nobody in, and a genuine one does"
   expect((await at.get("/readyz", null)).status).toBe(503);
 });
 
-test("J300 J302 at a server: a forged answer and a forged grant run nothing, the turn is refused with what is wrong, and the server is not ready", async () => {
+test("J-18 J-19 at a server: a forged answer and a forged grant run nothing, the turn is refused with what is wrong, and the server is not ready", async () => {
   const at = await served();
   const key = await at.give();
   const asked = (await (await at.post("/api/v1/agents/clerk/execute", { input: "pay" }, key)).json()) as {
@@ -77,7 +77,7 @@ test("J300 J302 at a server: a forged answer and a forged grant run nothing, the
   });
 });
 
-test("J600 J601 at a server: an altered approval request is not shown, and nothing is approved with it; the server is not ready", async () => {
+test("J-24 at a server: an altered approval request is not shown, and nothing is approved with it; the server is not ready", async () => {
   const at = await served();
   const key = await at.give();
   const asked = (await (await at.post("/api/v1/agents/clerk/execute", { input: "pay" }, key)).json()) as { state: string };

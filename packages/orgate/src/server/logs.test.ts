@@ -6,7 +6,7 @@ import { CSRF_HEADER, csrfOf } from "./http/auth-site.ts";
 
 const lines = (texts: readonly string[]): readonly Record<string, unknown>[] => texts.map((text) => JSON.parse(text));
 
-test("W70 a line is one JSON object with time, level and what it is about; a text is cut, and a reader that has gone harms nobody", () => {
+test("W-22 a line is one JSON object with time, level and what it is about; a text is cut, and a reader that has gone harms nobody", () => {
   const told: string[] = [];
   const log = openLog({ write: (line) => told.push(line), now: () => 0, least: "info" });
   log("debug", "nothing");
@@ -24,7 +24,7 @@ test("W70 a line is one JSON object with time, level and what it is about; a tex
   expect(() => broken("error", "anything")).not.toThrow();
 });
 
-test("W70 requests and turns are told with their ids, iterations and tokens, and no key, query or body is in any line", async () => {
+test("W-22 requests and turns are told with their ids, iterations and tokens, and no key, query or body is in any line", async () => {
   const told: string[] = [];
   const at: Serving = await serving({ serve: { log: openLog({ write: (line) => told.push(line), now: Date.now, least: "debug" }) } });
   await at.post("/api/v1/agents/clerk/execute", { input: "look at my-secret-words" }, { "idempotency-key": "my-secret-key" });
@@ -44,7 +44,7 @@ test("W70 requests and turns are told with their ids, iterations and tokens, and
   expect(told.join("")).not.toMatch(/secret|Bearer/);
 });
 
-test("W196 no key, ticket, cookie, link, word or text of a whole run is in any line of the log, whatever is done with it", async () => {
+test("W-22 no key, ticket, cookie, link, word or text of a whole run is in any line of the log, whatever is done with it", async () => {
   const told: string[] = [];
   const one = await openGuarded({ log: openLog({ write: (line) => told.push(line), now: Date.now, least: "debug" }) });
   const [key, signIn, link] = [await one.give(), await one.give({ means: "sign-in" }), await one.give({ means: "link" })];

@@ -29,7 +29,7 @@ const run = async (at: Serving, agent: string, input: string): Promise<SessionId
   return ((await response.json()) as { session: SessionId }).session;
 };
 
-test("O50 O53 entries are found by what they are about; what was used is told of the agents that one sees", async () => {
+test("entries are found by what they are about; what was used is told of the agents that one sees", async () => {
   const at = await serve();
   const session = await run(at, "clerk", "look");
   await run(at, "other", "look");
@@ -61,7 +61,7 @@ test("O50 O53 entries are found by what they are about; what was used is told of
   expect((await at.get(`/api/v1${path}&days=5,4`)).status).toBe(400);
 });
 
-test("O51 an entry is shown as it is stored: its hash is that of what is shown, and the next one names it", async () => {
+test("O-9 an entry is shown as it is stored: its hash is that of what is shown, and the next one names it", async () => {
   const at = await serve();
   const session = await run(at, "clerk", "look");
   const one = await told(at, "storedEntry", `/sessions/${session}/entries/2`);
@@ -77,7 +77,7 @@ test("O51 an entry is shown as it is stored: its hash is that of what is shown, 
   expect((await at.get(`/api/v1/sessions/${session}/entries/0`)).status).toBe(400);
 });
 
-test("O98 an entry of any stream is told as it is stored, to whom may read the whole journal", async () => {
+test("O-9 an entry of any stream is told as it is stored, to whom may read the whole journal", async () => {
   const at = await serve();
   const session = await run(at, "clerk", "look");
   const { items } = await told(at, "journalEntries", "/journal/entries?limit=500");
@@ -91,7 +91,7 @@ test("O98 an entry of any stream is told as it is stored, to whom may read the w
   expect((await at.get(`/api/v1/journal/entries/${session}/2`, "scoped")).status).toBe(403);
 });
 
-test("O52 a verification tells how far it is, and two at once are one", async () => {
+test("a verification tells how far it is, and two at once are one", async () => {
   const at = await serve();
   await run(at, "clerk", "look");
   const lines = async (): Promise<readonly VerifyLine[]> =>
@@ -107,7 +107,7 @@ test("O52 a verification tells how far it is, and two at once are one", async ()
   expect((await at.get("/api/v1/journal/verify/progress", "scoped")).status).toBe(403);
 });
 
-test("S72 what is known is told newest first or by words, of one agent or of all; who may not read the journal is not told", async () => {
+test("S-20 what is known is told newest first or by words, of one agent or of all; who may not read the journal is not told", async () => {
   const at = await serve();
   const store = at.runtime.place.knowledgeStore();
   const fact = (object: string) => ({ kind: "fact", subject: "the heron", predicate: "eats", object }) as const;
@@ -125,7 +125,7 @@ test("S72 what is known is told newest first or by words, of one agent or of all
   expect((await at.get("/api/v1/knowledge", "scoped")).status).not.toBe(200);
 });
 
-test("W580 sessions are found by title, by any of their ids and by what was lately said in them, by those who may see them; what is erased is not", async () => {
+test("W-9 sessions are found by title, by any of their ids and by what was lately said in them, by those who may see them; what is erased is not", async () => {
   const at = await serve();
   const mine = await run(at, "clerk", "Count the Quokkas\nand the wombats");
   const theirs = await run(at, "other", "hide the quokkas");

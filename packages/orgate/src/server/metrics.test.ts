@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const one of open.splice(0)) await one.stop();
 });
 
-test("W80 what another process's session does is counted too, each thing once", async () => {
+test("W-30 what another process's session does is counted too, each thing once", async () => {
   const at = await serving();
   open.push(at);
   await at.runtime.run("clerk", "look").result; // not by the server: nobody asked it
@@ -23,7 +23,7 @@ test("W80 what another process's session does is counted too, each thing once", 
   expect(await value("orgate_model_replies_total", "agent", "clerk")).toBe(2);
 });
 
-test("W82 a label's value is never what somebody said: paths that are not there count as one", async () => {
+test("W-30 a label's value is never what somebody said: paths that are not there count as one", async () => {
   const at = await serving();
   open.push(at);
   for (let i = 0; i < 20; i += 1) await (await at.get(`/api/v1/nothing-${i}`)).text();
@@ -34,7 +34,7 @@ test("W82 a label's value is never what somebody said: paths that are not there 
   expect(text).toBe('# HELP a b\\nc\n# TYPE a gauge\na{x="q\\"\\\\\\n"} 1\n');
 });
 
-test("W73 what is made while it is read is made at the reader's pace, and no further once it has gone", async () => {
+test("W-25 what is made while it is read is made at the reader's pace, and no further once it has gone", async () => {
   let made = 0;
   const { promise: stopped, resolve } = Promise.withResolvers<void>();
   const at = await serving({

@@ -32,7 +32,7 @@ async function opened(): Promise<Readonly<{ folder: string; runtime: Runtime }>>
   return { folder, runtime };
 }
 
-test("W152 the example's coordinator and its policies are those that are shipped", () => {
+test("the example's coordinator and its policies are those that are shipped", () => {
   expect(readFileSync(join(EXAMPLE, "agents/coordinator.toml"), "utf8")).toBe(readFileSync(SHIPPED, "utf8"));
   const files = readdirSync(SHIPPED_POLICIES);
   expect(readdirSync(join(EXAMPLE, "policies/coordinator"))).toEqual(files);
@@ -40,7 +40,7 @@ test("W152 the example's coordinator and its policies are those that are shipped
     expect(readFileSync(join(EXAMPLE, "policies/coordinator", file), "utf8")).toBe(readFileSync(join(SHIPPED_POLICIES, file), "utf8"));
 });
 
-test("W152 the example has three agents and a coordinator, and each does its work as far as the policies go", async () => {
+test("the example has three agents and a coordinator, and each does its work as far as the policies go", async () => {
   const { folder, runtime } = await opened();
   expect(runtime.inspect.agents.map(({ name }) => name)).toEqual(["billing", "coordinator", "ops", "reporter"]);
   expect(await runtime.complete("reporter", "write up payments")).toMatchObject({ ending: "completed" });

@@ -82,23 +82,23 @@ async function reply(text: string): Promise<readonly (readonly [string, object])
   return calls.length > 0 ? calls : parts.map((part) => part.text).join("");
 }
 
-test.each(ASKED)("W149 the offline coordinator understands %j", async (text, [tool, args]) => {
+test.each(ASKED)("W-37 the offline coordinator understands %j", async (text, [tool, args]) => {
   expect(await reply(text)).toEqual([[tool, args]]);
 });
 
-test("W149 each question is understood in ten ways at least", () => {
+test("W-37 each question is understood in ten ways at least", () => {
   const ways = new Map<string, number>();
   for (const [, call] of ASKED) ways.set(JSON.stringify(call), (ways.get(JSON.stringify(call)) ?? 0) + 1);
   expect([...ways.values()].every((n) => n >= 10)).toBe(true);
   expect(ways.size).toBeGreaterThanOrEqual(12);
 });
 
-test("W149 without a task an agent is run with what the operator said", async () => {
+test("W-37 without a task an agent is run with what the operator said", async () => {
   for (const text of ["run clerk", "Run clerk!", "please start the clerk agent", "can you run clerk now?"])
     expect(await reply(text)).toEqual([["run_agent", { agent: "clerk", input: text }]]);
 });
 
-test("W149 what it does not understand is answered with what it can", async () => {
+test("W-37 what it does not understand is answered with what it can", async () => {
   for (const text of ["sing me a song", "", "what is the capital of Peru, exactly", "42"]) {
     const said = await reply(text);
     expect(said).toContain("I can answer:");

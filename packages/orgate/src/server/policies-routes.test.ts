@@ -51,7 +51,7 @@ const applied = async () =>
     one.kind === "entry" && one.entry.stream === POLICY ? [one.entry.event.kind] : [],
   );
 
-test("W198 the policies in force are listed with where they stand; a check says of files whether they would be taken, and changes nothing", async () => {
+test("W-32 the policies in force are listed with where they stand; a check says of files whether they would be taken, and changes nothing", async () => {
   expect(await idsNow()).toEqual(["base/answer", "base/editors", "base/think"]);
   expect(await post("/check", files(BASE + FORBID))).toMatchObject([200, { ok: true, problems: [] }]);
   const [, wrong] = await post("/check", files(`${BASE}permit(principal, action == Action::"dance", resource);`));
@@ -60,7 +60,7 @@ test("W198 the policies in force are listed with where they stand; a check says 
   expect(await idsNow()).toEqual(["base/answer", "base/editors", "base/think"]);
 });
 
-test("W198 files that would lie elsewhere are refused, by check and by apply", async () => {
+test("W-32 files that would lie elsewhere are refused, by check and by apply", async () => {
   for (const path of ["../base.cedar", "/tmp/base.cedar", "a/../../b.cedar", "a\\..\\..\\b.cedar", "a\0.cedar", ""])
     for (const [way, body] of [
       ["/check", files(BASE, path)],
@@ -70,7 +70,7 @@ test("W198 files that would lie elsewhere are refused, by check and by apply", a
   expect(onDisk()).toBe(BASE);
 });
 
-test("W198 one action is tried against the policies in force, with what decided it; what is no action is refused", async () => {
+test("W-32 one action is tried against the policies in force, with what decided it; what is no action is refused", async () => {
   const model = { agent: "clerk", action: "model", resource: { type: "Model", id: "offline/echo" } };
   const [status, allowed] = await post("/evaluate", model);
   expect([status, allowed.verdict]).toEqual([200, expect.objectContaining({ kind: "allow", because: ["base/think"] })]);
@@ -85,7 +85,7 @@ test("W198 one action is tried against the policies in force, with what decided 
   expect((await post("/evaluate", { ...model, dance: 1 }))[0]).toBe(400);
 });
 
-test("G654 what cannot be asked is a problem, not a denial: no such agent or tool, arguments that do not fit", async () => {
+test("G-19 what cannot be asked is a problem, not a denial: no such agent or tool, arguments that do not fit", async () => {
   const asked = async (body: object) => {
     const [status, { detail, hint }] = await post("/evaluate", body);
     return [status, detail, hint];
@@ -108,13 +108,13 @@ test("G654 what cannot be asked is a problem, not a denial: no such agent or too
   expect((await post("/evaluate", { agent: "clerk", action: "tool:pay", args: { amount: 1 } }))[0]).toBe(200);
 });
 
-test("G655 policies are applied with a reason or not at all", async () => {
+test("G-16 policies are applied with a reason or not at all", async () => {
   expect((await post("/apply", files(BASE + FORBID)))[0]).toBe(400);
   expect((await post("/apply", { ...files(BASE + FORBID), reason: "  " }))[0]).toBe(400);
   expect(onDisk()).toBe(BASE);
 });
 
-test("W198 policies are put in place all at once, on record, and in force at once; the same key is one change, another request under it is refused", async () => {
+test("W-32 policies are put in place all at once, on record, and in force at once; the same key is one change, another request under it is refused", async () => {
   const before = await applied();
   const [one, two] = [await post("/apply", because(BASE + FORBID), "k1"), await post("/apply", because(BASE + FORBID), "k1")];
   expect(one).toMatchObject([200, { changes: [{ path: "base.cedar", change: "changed" }] }]);
@@ -125,7 +125,7 @@ test("W198 policies are put in place all at once, on record, and in force at onc
   expect((await at.runtime.complete("clerk", "hello")).ending).toBe("denied");
 });
 
-test("W198 what does not load, or would not be allowed by the policies in force, changes nothing and is on record", async () => {
+test("W-32 what does not load, or would not be allowed by the policies in force, changes nothing and is on record", async () => {
   const before = (await applied()).length;
   expect((await post("/apply", because("permit(")))[0]).toBe(422);
   expect((await post("/apply", { files: [] }))[0]).toBeGreaterThanOrEqual(400);
@@ -137,7 +137,7 @@ test("W198 what does not load, or would not be allowed by the policies in force,
   expect((await applied()).slice(before).filter((kind) => kind === "policy.refused").length).toBe(2);
 });
 
-test("O70 each policy names the agents that it can decide for, by its scope", async () => {
+test("each policy names the agents that it can decide for, by its scope", async () => {
   await post("/apply", because(`${BASE}@id("own") permit(principal == Agent::"clerk", action == Action::"remember", resource);`));
   const { policies } = (await (await at.get("/api/v1/policies")).json()) as { policies: { id: string; agents: string[] }[] };
   expect(Object.fromEntries(policies.map(({ id, agents }) => [id, agents]))).toEqual({
@@ -148,7 +148,7 @@ test("O70 each policy names the agents that it can decide for, by its scope", as
   });
 });
 
-test("O54 the files are told as they lie there now, tables among them, with what is wrong in its line, while what was in force goes on", async () => {
+test("O-8 the files are told as they lie there now, tables among them, with what is wrong in its line, while what was in force goes on", async () => {
   const told = async () => (await (await at.get("/api/v1/policies/files")).json()) as Record<string, readonly Record<string, unknown>[]>;
   expect(await told()).toMatchObject({ files: [{ path: "policies/base.cedar", text: BASE, surface: null, table: false }], problems: [] });
   const row = { name: "it may think", agent: "clerk", action: "model", verdict: "deny" };
@@ -168,7 +168,7 @@ test("O54 the files are told as they lie there now, tables among them, with what
   expect((await at.get("/api/v1/policies/files", "scoped")).status).toBe(403);
 });
 
-test("W380 the sets of before are told with who applied them and why, and are read with the texts they had", async () => {
+test("W-32 the sets of before are told with who applied them and why, and are read with the texts they had", async () => {
   const get = async (path: string) => (await (await at.get(`/api/v1/policies${path}`)).json()) as Record<string, never>;
   await post("/apply", { ...files(BASE + FORBID), reason: "Sundays" });
   const { rows, next } = (await get("/history")) as unknown as {
@@ -193,7 +193,7 @@ test("W380 the sets of before are told with who applied them and why, and are re
   expect(under).toEqual({ digest: rows[0]?.digest, files: rows[0]?.files });
 });
 
-test("W381 an earlier set is applied again through the same decision as any other, and one request names files or a set", async () => {
+test("W-32 an earlier set is applied again through the same decision as any other, and one request names files or a set", async () => {
   const { digest: first } = (await (await at.get("/api/v1/policies")).json()) as { digest: string };
   await post("/apply", because(BASE + FORBID));
   expect(await post("/apply", { set: first.slice(0, 12), reason: "back" })).toMatchObject([
@@ -211,7 +211,7 @@ test("W381 an earlier set is applied again through the same decision as any othe
 
 const table = (cases: readonly unknown[]) => ({ path: "base.cases.json", text: JSON.stringify(cases) });
 
-test("W444 W445 a check of a large set is made aside: others are answered before it is, more than three at once of a caller are refused, and cases are decided as ever", async () => {
+test("W-20 a check of a large set is made aside: others are answered before it is, more than three at once of a caller are refused, and cases are decided as ever", async () => {
   const many = Array.from(
     { length: 300 },
     (_, n) =>

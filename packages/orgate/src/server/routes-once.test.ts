@@ -126,7 +126,7 @@ const LIKE: Partial<Record<OperationName, OperationName>> = {
   retrySchedule: "execute",
 };
 
-test("W78 every route that needs a key: twice at once, later and after a restart is one effect and one answer; another request under it is refused", async () => {
+test("W-5 every route that needs a key: twice at once, later and after a restart is one effect and one answer; another request under it is refused", async () => {
   const at = await serve({ folder: await stuckFolder(), keep: true });
   const cases = await casesOf(at);
   const needing = Object.entries(OPERATIONS).flatMap(([name, { idempotencyKey }]) => (idempotencyKey ? [name] : []));
@@ -153,7 +153,7 @@ test("W78 every route that needs a key: twice at once, later and after a restart
   }
 }, 60_000);
 
-test("W188 a crash before the answer was kept: sent again it is still one effect, and another request under the key is refused", async () => {
+test("W-5 a crash before the answer was kept: sent again it is still one effect, and another request under the key is refused", async () => {
   const folder = await stuckFolder();
   const at = await serve({ folder, serve: { keys: forgetful(join(folder, ".orgate")) } });
   for (const { route, path, body, other, kinds } of await casesOf(at)) {
@@ -166,7 +166,7 @@ test("W188 a crash before the answer was kept: sent again it is still one effect
   }
 }, 60_000);
 
-test("Z38 a schedule whose firings share a session is fired once for each key, also when a crash kept the answer from being kept", async () => {
+test("Z-8 a schedule whose firings share a session is fired once for each key, also when a crash kept the answer from being kept", async () => {
   const folder = mkdtempSync(join(tmpdir(), "orgate-once-"));
   const spec: ScheduleSpec = {
     ...EACH_MINUTE,
@@ -189,7 +189,7 @@ test("Z38 a schedule whose firings share a session is fired once for each key, a
   expect(await kindsIn(at, "schedule.fired")).toBe(2);
 });
 
-test("W188 the key of a turn that still waits, or of a request that failed, is for that request alone", async () => {
+test("W-5 the key of a turn that still waits, or of a request that failed, is for that request alone", async () => {
   const at = await serve();
   const run = async (body: object) => (await at.post("/api/v1/agents/clerk/execute", body, under("k"))).status;
   expect([await run({ input: "pay" }), await run({ input: "pay" }), await run({ input: "look" })]).toEqual([200, 200, 422]);
@@ -197,7 +197,7 @@ test("W188 the key of a turn that still waits, or of a request that failed, is f
   expect([await halt("nonsense"), await halt("nonsense"), await halt("tool:pay")]).toEqual([400, 400, 422]);
 });
 
-test("W188 a key of access with other limits is another key: nothing is told through it", async () => {
+test("W-5 a key of access with other limits is another key: nothing is told through it", async () => {
   const at = await serve();
   const open = (token: string) => at.post("/api/v1/sessions", { agent: "clerk" }, under("same"), token);
   const [full, scoped] = [await toldOf(open("full")), await toldOf(open("scoped"))];
@@ -205,7 +205,7 @@ test("W188 a key of access with other limits is another key: nothing is told thr
   expect(await toldOf(open("scoped"))).toEqual(scoped);
 });
 
-test("W26 a request that needs a key and has none, two, or one that is none, does nothing", async () => {
+test("W-5 a request that needs a key and has none, two, or one that is none, does nothing", async () => {
   const at = await serve();
   for (const key of ["", "ä", "x".repeat(129), "a b"])
     expect((await at.post("/api/v1/sessions", { agent: "clerk" }, { [IDEMPOTENCY_KEY]: encodeURI(key) === key ? key : "" })).status).toBe(
@@ -214,7 +214,7 @@ test("W26 a request that needs a key and has none, two, or one that is none, doe
   expect(await at.runtime.sessions.list()).toEqual([]);
 });
 
-test("J581 an erasure reaches the answers that are kept under keys: nothing of them is in the file, and the same request is not done again", async () => {
+test("J-8 an erasure reaches the answers that are kept under keys: nothing of them is in the file, and the same request is not done again", async () => {
   const at = await serve();
   const run = () => at.post("/api/v1/agents/clerk/execute", { input: "the canary's words", waitMs: 5_000 }, under("k1"));
   const [status, first] = await toldOf(run());

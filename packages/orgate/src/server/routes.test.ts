@@ -40,7 +40,7 @@ async function counted(at: Serving, turns: number): Promise<void> {
   }
 }
 
-test("W78 the same key is done once: at the same time, later, and after the server was started again; with another request it is refused", async () => {
+test("W-5 the same key is done once: at the same time, later, and after the server was started again; with another request it is refused", async () => {
   const first = await serving({ keep: true });
   const run = (at: Serving, input: string, key: string) => at.post("/api/v1/agents/clerk/execute", { input }, { [IDEMPOTENCY_KEY]: key });
   const [a, b] = await Promise.all([run(first, "look", "k1"), run(first, "look", "k1")]);
@@ -57,7 +57,7 @@ test("W78 the same key is done once: at the same time, later, and after the serv
   expect(second.runs.look).toBe(0);
 });
 
-test("W78 a request whose answer was lost with the server is not done again: its ids are the key's", async () => {
+test("W-5 a request whose answer was lost with the server is not done again: its ids are the key's", async () => {
   const keys = { find: () => null, begin: (_: string, digest: string) => digest, keep: () => {}, close: () => {} }; // as if the answer had never been kept
   const at = await serve({ serve: { keys } });
   const run = () => at.post("/api/v1/agents/clerk/execute", { input: "look" }, { [IDEMPOTENCY_KEY]: "k1" });
@@ -66,7 +66,7 @@ test("W78 a request whose answer was lost with the server is not done again: its
   expect(at.runs.look).toBe(1);
 });
 
-test("W78 an answer that was given before the turn was over is not the last word: the same key tells how it ended", async () => {
+test("W-5 an answer that was given before the turn was over is not the last word: the same key tells how it ended", async () => {
   const hold = latch();
   const at = await serve({ hold });
   const run = () => at.post("/api/v1/agents/clerk/execute", { input: "wait", waitMs: 50 }, { [IDEMPOTENCY_KEY]: "k1" });
@@ -78,7 +78,7 @@ test("W78 an answer that was given before the turn was over is not the last word
   }
 });
 
-test("W79 a scoped key sees its agents' things alone, in every list; a full one sees all", async () => {
+test("W-6 a scoped key sees its agents' things alone, in every list; a full one sees all", async () => {
   const at = await serve();
   for (const agent of ["clerk", "other"])
     await read("execute", await at.post(`/api/v1/agents/${agent}/execute`, { input: "pay", waitMs: 5_000 }));
@@ -105,7 +105,7 @@ test("W79 a scoped key sees its agents' things alone, in every list; a full one 
   expect((await at.post(`/api/v1/sessions/${session}/cancel`, {}, {}, "scoped")).status).toBe(404);
 });
 
-test("W79 sessions, turns and events come in pages, each once, also when most of them may not be seen", async () => {
+test("W-6 sessions, turns and events come in pages, each once, also when most of them may not be seen", async () => {
   const at = await serve();
   for (let i = 0; i < 7; i += 1)
     await read("openSession", await at.post("/api/v1/sessions", { agent: i % 2 === 0 ? "clerk" : "other", id: `n${i}` }));
@@ -124,7 +124,7 @@ test("W79 sessions, turns and events come in pages, each once, also when most of
   expect((await at.get("/api/v1/sessions?limit=2&limit=3")).status).toBe(400);
 });
 
-test("W79 a turn is run, asks, is answered, and is read back, by every route that tells of it", async () => {
+test("W-6 a turn is run, asks, is answered, and is read back, by every route that tells of it", async () => {
   const at = await serve();
   const result = (await read("execute", await at.post("/api/v1/agents/clerk/execute", { input: "pay" }))) as {
     session: string;
@@ -165,7 +165,7 @@ test("W79 a turn is run, asks, is answered, and is read back, by every route tha
   expect(exported.trim().split("\n").length).toBeGreaterThan(5);
 });
 
-test("Q580 whoever comes too late to a question is told who answered it, when, and what the call came to; who may not see it is not", async () => {
+test("Q-23 whoever comes too late to a question is told who answered it, when, and what the call came to; who may not see it is not", async () => {
   const at = await serve();
   const ask = async (agent: string) => {
     const result = await read("execute", await at.post(`/api/v1/agents/${agent}/execute`, { input: "pay" }));
@@ -212,7 +212,7 @@ test("Q580 whoever comes too late to a question is told who answered it, when, a
   await expect(late).rejects.toThrow(denied);
 });
 
-test("Q683 under a halt a turn, a session and an answer say which halt it waits with and how to lift it, and nobody is told to answer", async () => {
+test("Q-17 under a halt a turn, a session and an answer say which halt it waits with and how to lift it, and nobody is told to answer", async () => {
   const at = await serve();
   const asked = (await read("execute", await at.post("/api/v1/agents/clerk/execute", { input: "pay" }))) as {
     session: string;
@@ -244,7 +244,7 @@ test("Q683 under a halt a turn, a session and an answer say which halt it waits 
   expect(await session()).toMatchObject({ state: "idle", halted: null });
 });
 
-test("W480 Q480 halting, lifting a halt, setting a breaker and revoking a grant take a reason; a halt takes a name that exists", async () => {
+test("W-18 Q-15 halting, lifting a halt, setting a breaker and revoking a grant take a reason; a halt takes a name that exists", async () => {
   const at = await serve();
   for (const reason of [undefined, "", "  \n"])
     for (const [path, body] of [
@@ -269,7 +269,7 @@ test("W480 Q480 halting, lifting a halt, setting a breaker and revoking a grant 
   expect(await at.runtime.halts()).toMatchObject([{ scope: "agent:clrek", reason: "x" }]);
 });
 
-test("F665 a breaker takes a name that exists, over HTTP and in the library, unless it is said that it is meant all the same", async () => {
+test("F-9 a breaker takes a name that exists, over HTTP and in the library, unless it is said that it is meant all the same", async () => {
   const at = await serve();
   const set = (body: object) => at.post("/api/v1/breakers", { breaker: "tool:pya", to: "open", reason: "x", ...body });
   const typo = await set({});
@@ -293,7 +293,7 @@ test("F665 a breaker takes a name that exists, over HTTP and in the library, unl
   ]);
 });
 
-test("W81 figures are those of the agents that a caller may see, alike in JSON and in Prometheus' text", async () => {
+test("W-9 figures are those of the agents that a caller may see, alike in JSON and in Prometheus' text", async () => {
   const at = await serve();
   for (const agent of ["clerk", "other"]) await read("execute", await at.post(`/api/v1/agents/${agent}/execute`, { input: "look" }));
   const shown = async (token: string) =>

@@ -47,7 +47,7 @@ async function over(session: string, turns: number): Promise<void> {
   throw new Error(`${session} does not end`);
 }
 
-test("Z16 what a project declares is listed and shown to whom may see it, with when it is due", async () => {
+test("Z-8 what a project declares is listed and shown to whom may see it, with when it is due", async () => {
   expect((await get("/schedules")).value.items).toMatchObject([
     { schedule: "nightly", state: "active", from: "orgate.toml", spec: { agent: "clerk", owner: "ann", jitterMs: 30_000 } },
     { schedule: "other" },
@@ -59,13 +59,13 @@ test("Z16 what a project declares is listed and shown to whom may see it, with w
     next: null,
   });
   expect((await get("/schedules/nightly")).value).toMatchObject({ schedule: "nightly", fired: 0, last: null });
-  const { value } = await get("/schedules/nightly/next?most=3");
+  const { value } = await get("/schedules/nightly/next?limit=3");
   const [first = 0, second = 0] = value.next as number[];
   expect([(value.next as number[]).length, Math.abs(second - first - 86_400_000) <= 30_000]).toEqual([3, true]);
   expect((await get("/schedules/nothing")).status).toBe(404);
 });
 
-test("Z16 W186 access to one agent's sees and changes its schedules alone; another's is as if it were not there", async () => {
+test("Z-8 W-9 access to one agent's sees and changes its schedules alone; another's is as if it were not there", async () => {
   expect((await get("/schedules/nightly", "scoped")).status).toBe(200);
   const hidden = await get("/schedules/other", "scoped");
   const missing = await get("/schedules/nothing", "scoped");
@@ -78,7 +78,7 @@ test("Z16 W186 access to one agent's sees and changes its schedules alone; anoth
   expect((await get("/schedules/other")).value).toMatchObject({ state: "active" });
 });
 
-test("O64 schedules are told with their next three times and what the caller may do; what needs somebody comes first, in pages, by agent, state and name", async () => {
+test("schedules are told with their next three times and what the caller may do; what needs somebody comes first, in pages, by agent, state and name", async () => {
   const [nightly] = (await get("/schedules")).value.items;
   expect(nightly).toMatchObject({ may: { edit: true, run: true }, upcoming: [expect.any(Number), expect.any(Number), expect.any(Number)] });
   expect([nightly?.nextAt]).toEqual((nightly?.upcoming as number[] | undefined)?.slice(0, 1));
@@ -96,7 +96,7 @@ test("O64 schedules are told with their next three times and what the caller may
   expect((await post("/schedules/other/resume", {})).value).toMatchObject({ state: "active", may: { edit: true } });
 });
 
-test("Z16 one is added, paused, resumed and removed; what is wrong with it is told", async () => {
+test("Z-8 one is added, paused, resumed and removed; what is wrong with it is told", async () => {
   const added = await post("/schedules", { schedule: "mine", agent: "clerk", cron: "0 3 * * *", timezone: "Europe/Berlin", input: "look" });
   expect([added.status, added.value]).toMatchObject([201, { schedule: "mine", from: null, spec: { owner: "ann" } }]);
   expect((await post("/schedules/mine/pause", { reason: "a holiday" })).value).toMatchObject({ state: "paused", nextAt: null });
@@ -114,7 +114,7 @@ test("Z16 one is added, paused, resumed and removed; what is wrong with it is to
     expect((await post("/schedules", body)).value).toMatchObject({ detail: expect.stringContaining(message) });
 });
 
-test("Z6 Z16 W78 run fires it now, once for a key, as a real turn; its past is told in pages", async () => {
+test("Z-3 Z-8 W-5 run fires it now, once for a key, as a real turn; its past is told in pages", async () => {
   const key = { "idempotency-key": crypto.randomUUID() };
   const first = await post("/schedules/nightly/run", undefined, key);
   const again = await post("/schedules/nightly/run", undefined, key);
@@ -128,7 +128,7 @@ test("Z6 Z16 W78 run fires it now, once for a key, as a real turn; its past is t
   expect(whole.at(-1)).toBe("schedule.declared");
 });
 
-test("Z28 every firing in a shared session is a turn of its owner's, in the owner's own words", async () => {
+test("Z-4 every firing in a shared session is a turn of its owner's, in the owner's own words", async () => {
   const first = String((await post("/schedules/shared/run", undefined)).value.session);
   await over(first, 1);
   const second = String((await post("/schedules/shared/run", undefined)).value.session);
@@ -144,7 +144,7 @@ test("Z28 every firing in a shared session is a turn of its owner's, in the owne
   ]);
 });
 
-test("Z31 what was set aside is fired once more, as what it was; what is not set aside is not", async () => {
+test("Z-6 what was set aside is fired once more, as what it was; what is not set aside is not", async () => {
   expect((await post("/schedules/other/retry", {})).value).toMatchObject({ detail: "nothing of `other` is set aside" });
   const [dueAt, session] = [millis(Date.UTC(2030, 0, 1, 2)), sessionId("s_lost0000001")];
   const by = { kind: "user", id: "ann" } as const;

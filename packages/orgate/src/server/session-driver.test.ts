@@ -39,7 +39,7 @@ async function ended({ runtime }: Place, session: SessionId, turns = 1): Promise
   throw new Error("it did not end");
 }
 
-test("W62 a wish is answered with the entry it became, and the same id again with the same one; the turn goes on without its sender", async () => {
+test("W-16 a wish is answered with the entry it became, and the same id again with the same one; the turn goes on without its sender", async () => {
   const at = await place();
   const session = await opened(at, "one");
   const sending = { session, wish: { kind: "follow-up", text: "hello" }, as: at.ann, id: intentId("i-1") } as const;
@@ -50,7 +50,7 @@ test("W62 a wish is answered with the entry it became, and the same id again wit
   expect((await kinds(at, session)).filter((k) => k === "turn.started")).toHaveLength(1);
 });
 
-test("W62 what is refused is said with its reason, and an unknown session is named", async () => {
+test("W-16 what is refused is said with its reason, and an unknown session is named", async () => {
   const at = await place();
   const session = await opened(at, "one");
   const refused = at.floor.send({ session, wish: { kind: "steer", text: "left" }, as: at.ann });
@@ -59,7 +59,7 @@ test("W62 what is refused is said with its reason, and an unknown session is nam
   await expect(nobody).rejects.toSatisfy((e) => isFault(e, "session-unknown"));
 });
 
-test("W62 the outcome of a wish's own turn is told, of none other, and that it waits for a person", async () => {
+test("W-16 the outcome of a wish's own turn is told, of none other, and that it waits for a person", async () => {
   const at = await place();
   const session = await opened(at, "one");
   const say = (text: string, id: string) => at.floor.send({ session, wish: { kind: "follow-up", text }, as: at.ann, id: intentId(id) });
@@ -74,7 +74,7 @@ test("W62 the outcome of a wish's own turn is told, of none other, and that it w
   expect(await at.floor.outcome(session, intentId("i-3"), 5_000)).toBe("waiting");
 });
 
-test("W63 a turn that was interrupted is taken up when the server starts, once; what had run does not run again", async () => {
+test("W-28 a turn that was interrupted is taken up when the server starts, once; what had run does not run again", async () => {
   const hold = latch();
   const first = await place({ keep: true, hold });
   const session = await opened(first, "one");
@@ -95,7 +95,7 @@ test("W63 a turn that was interrupted is taken up when the server starts, once; 
   expect(await kinds(second, session)).toHaveLength(after);
 });
 
-test("W63 a parked session goes on when an answer comes, also one that another process put there, and is left alone until then", async () => {
+test("W-28 a parked session goes on when an answer comes, also one that another process put there, and is left alone until then", async () => {
   const at = await place();
   const session = await opened(at, "one");
   await at.floor.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann, id: intentId("i-1") });
@@ -116,7 +116,7 @@ test("W63 a parked session goes on when an answer comes, also one that another p
   expect(at.runs.pay).toBe(1);
 });
 
-test("W63 a question that has expired ends its turn without anybody asking for it", async () => {
+test("W-28 a question that has expired ends its turn without anybody asking for it", async () => {
   const { tableGate } = await import("@orgate/core");
   const { sha256 } = await import("../node/crypto.ts");
   const gate = tableGate(
@@ -139,7 +139,7 @@ test("W63 a question that has expired ends its turn without anybody asking for i
   expect(at.runs.pay).toBe(0);
 });
 
-test("S185 what was said to an agent while it was halted begins when the halt is lifted; another's halt holds it back no longer", async () => {
+test("S-15 what was said to an agent while it was halted begins when the halt is lifted; another's halt holds it back no longer", async () => {
   const at = await place();
   const session = await opened(at, "one");
   await at.runtime.halt("agent:clerk", "too fast", at.ann);
@@ -151,7 +151,7 @@ test("S185 what was said to an agent while it was halted begins when the halt is
   expect((await ended(at, session)).event).toMatchObject({ ending: "completed", output: "You said: hello" });
 });
 
-test("S185 also where it was lifted while no server was there, and where a turn was ended by the halt before what was said to follow it", async () => {
+test("S-15 also where it was lifted while no server was there, and where a turn was ended by the halt before what was said to follow it", async () => {
   const hold = latch();
   const before = await place({ hold, keep: true });
   const [idle, busy] = [await opened(before, "one"), await opened(before, "two")];
@@ -173,7 +173,7 @@ test("S185 also where it was lifted while no server was there, and where a turn 
 });
 
 test.each(["all", "agent:clerk", "tool:pay"])(
-  "Q362 what was approved while %s was halted runs once when that is lifted, also where no server was there at that moment",
+  "Q-14 what was approved while %s was halted runs once when that is lifted, also where no server was there at that moment",
   async (scope) => {
     const at = await place({ keep: true });
     const approved = async (id: string): Promise<SessionId> => {
@@ -204,7 +204,7 @@ test.each(["all", "agent:clerk", "tool:pay"])(
   },
 );
 
-test("S195 what was erased holds back nobody else's words when a halt is lifted, and is named", async () => {
+test("S-15 what was erased holds back nobody else's words when a halt is lifted, and is named", async () => {
   const at = await place();
   const [gone, other] = [await opened(at, "one"), await opened(at, "two")];
   await at.runtime.halt("agent:clerk", "too fast", at.ann);
@@ -229,7 +229,7 @@ test("S195 what was erased holds back nobody else's words when a halt is lifted,
   });
 });
 
-test("W64 no more than the limit are driven at a time, and all are", async () => {
+test("W-28 no more than the limit are driven at a time, and all are", async () => {
   const hold = latch();
   const at = await place({ hold, atOnce: 2 });
   const sessions = await Promise.all(["a", "b", "c", "d"].map((id) => opened(at, id)));
@@ -241,7 +241,7 @@ test("W64 no more than the limit are driven at a time, and all are", async () =>
   for (const session of sessions) expect((await ended(at, session)).event).toMatchObject({ ending: "completed" });
 });
 
-test("W65 who leaves takes no turn any more, lets those in progress finish, and parks what does not", async () => {
+test("W-29 who leaves takes no turn any more, lets those in progress finish, and parks what does not", async () => {
   const hold = latch();
   const at = await place({ hold });
   const [slow, quick] = [await opened(at, "slow"), await opened(at, "quick")];
@@ -272,7 +272,7 @@ async function untilParked({ runtime }: Place, hold: Latch): Promise<void> {
   }
 }
 
-test("W65 what does not land in time is said so, and nothing waits for it", async () => {
+test("W-29 what does not land in time is said so, and nothing waits for it", async () => {
   const hold = latch();
   const at = await place({ hold });
   const session = await opened(at, "one");
@@ -282,7 +282,7 @@ test("W65 what does not land in time is said so, and nothing waits for it", asyn
   hold.open();
 });
 
-test("W60 a parked turn holds nothing, has not ended, and goes on in another process from where it was", async () => {
+test("W-29 a parked turn holds nothing, has not ended, and goes on in another process from where it was", async () => {
   const hold = latch();
   const first = await place({ keep: true, hold });
   const session = await opened(first, "one");
@@ -300,7 +300,7 @@ test("W60 a parked turn holds nothing, has not ended, and goes on in another pro
   expect([first.runs.wait, second.runs.wait]).toEqual([1, 0]);
 });
 
-test("S146 what was interrupted is taken up from above: who conducts sees what is no longer wanted", async () => {
+test("S-16 what was interrupted is taken up from above: who conducts sees what is no longer wanted", async () => {
   const hold = latch();
   const names = ["clerk", "other", "conductor"];
   const first = await openStand({ names, hold, keep: true });

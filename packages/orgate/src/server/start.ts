@@ -79,7 +79,7 @@ export type Coordinator = RunningServer &
   Readonly<{
     floor: SessionDriver;
     front: OperationContext;
-    /** W65, W77. False: something was still in flight, and the process has to end for it to be given up. */
+    /** W-29. False: something was still in flight, and the process has to end for it to be given up. */
     leave(how?: Partial<Leaving>): Promise<boolean>;
   }>;
 

@@ -29,7 +29,7 @@ const status = async (answer: Promise<Response>): Promise<number> => {
   return code;
 };
 
-test("Z27 Z35 strangers without end and a delivery that is sent again and again are told to wait; a genuine one is taken all the while", async () => {
+test("Z-12 strangers without end and a delivery that is sent again and again are told to wait; a genuine one is taken all the while", async () => {
   const at = await serve({
     serve: { declares, bounds: { strangersBurst: 3, strangersPerSecond: 0.001, burst: 2, perSecond: 0.001 } },
   });
@@ -45,7 +45,7 @@ test("Z27 Z35 strangers without end and a delivery that is sent again and again 
   expect(await status(send(at, '{"n":3}'))).toBe(429); // two sessions is what the webhook may open at once
 });
 
-test("Z35 who shows no signature is refused before the body is there", async () => {
+test("Z-12 who shows no signature is refused before the body is there", async () => {
   const at = await serve({ serve: { declares } });
   const answer = await raw(at.at.port, [
     "POST /hooks/in HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-length: 200000\r\n\r\n",
@@ -54,7 +54,7 @@ test("Z35 who shows no signature is refused before the body is there", async () 
   expect(answer).toContain(" 401 ");
 });
 
-test("Z36 what is nested too deeply is refused, short or long; what lines would blow up is told in one; a field twice has both values", async () => {
+test("Z-12 what is nested too deeply is refused, short or long; what lines would blow up is told in one; a field twice has both values", async () => {
   const at = await serve({ serve: { declares } });
   const nested = (depth: number, inner: string): string => "[".repeat(depth) + inner + "]".repeat(depth);
   expect(await status(send(at, nested(65, "1")))).toBe(400);
@@ -71,7 +71,7 @@ test("Z36 what is nested too deeply is refused, short or long; what lines would 
   expect(inputs.some((input) => input.includes('"a": [\n    "1",\n    "2"\n  ],\n  "b": "3"'))).toBe(true);
 });
 
-test("Z3 Z24 a delivery stays known when the table of what was opened has to be made again, once somebody has looked", async () => {
+test("Z-3 Z-10 a delivery stays known when the table of what was opened has to be made again, once somebody has looked", async () => {
   const at = await serve({ keep: true, serve: { declares } });
   expect(await status(send(at, '{"n":1}', { "x-github-delivery": "d-1" }))).toBe(202);
   await at.stop();

@@ -14,7 +14,7 @@ const input = { type: "object", properties: { name: { type: "string" } }, requir
 export const readNote = defineTool({ name: "read_note", description: "reads a note", input, repeat: "read", effects: ["read"], run: ({ name }) => "the note " + name });
 `;
 
-test("S205 S206 /init, /spawn, /policy, /tool and /behavior: the difference and what it newly permits are shown, a key answers, what was saved is in force for what is said next; what was refused is nowhere", async () => {
+test("S-14 /init, /spawn, /policy, /tool and /behavior: the difference and what it newly permits are shown, a key answers, what was saved is in force for what is said next; what was refused is nowhere", async () => {
   const desk = makeDesk();
   ending.push(desk.remove);
   desk.write("tools/notes.ts", NOTES);
@@ -58,7 +58,7 @@ test("S205 S206 /init, /spawn, /policy, /tool and /behavior: the difference and 
     /\+ forbid\(principal == Agent::"keeper"[\s\S]*newly forbids: keeper · tool:read_note[\s\S]*y once/,
   );
   keys("y");
-  await sees("Saved policies/keeper-read_note.cedar"); // said before it is in force, and heard after (S206)
+  await sees("Saved policies/keeper-read_note.cedar"); // said before it is in force, and heard after (S-14)
   await does("/agent use keeper", "you talk to keeper");
   await does('read_note "today"', /denied: keeper does not use read_note/);
 
@@ -70,7 +70,7 @@ test("S205 S206 /init, /spawn, /policy, /tool and /behavior: the difference and 
 }, 120_000);
 
 test.each([40, 80])(
-  "S360 Q366 at %i columns on a real terminal a save is read to its end before y counts, is never granted, and the next save asks again",
+  "S-5 Q-10 at %i columns on a real terminal a save is read to its end before y counts, is never granted, and the next save asks again",
   async (columns) => {
     const desk = makeDesk();
     ending.push(desk.remove);

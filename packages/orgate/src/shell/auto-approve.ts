@@ -1,16 +1,16 @@
 /**
  * What a shell does about what is authored in it: consent that was given beforehand, and a server of its own that takes up what was saved.
  *
- * S115 `--yes` is one answer of the person's to the first question about `save_artifact` in a conversation: a yes to that save. Saves are never granted: once it
+ * S-12 `--yes` is one answer of the person's to the first question about `save_artifact` in a conversation: a yes to that save. Saves are never granted: once it
  *      was given, or refused, the next question is the person's.
- * S116 what was saved is taken up when the turn has ended and nothing else runs: a server of the shell's own is begun anew with it, and every conversation goes on.
+ * S-14 what was saved is taken up when the turn has ended and nothing else runs: a server of the shell's own is begun anew with it, and every conversation goes on.
  */
 import type { CallItem } from "@orgate/core/journal/view";
 import type { Principal, SessionId } from "@orgate/core/vocab";
 import { visible } from "../terminal/visible.ts";
 import type { Shell } from "./shell.ts";
 
-/** S172 conversations in which `--yes` was used up: one answer each, whichever server is in front, so that what was revoked stays so. */
+/** S-12 conversations in which `--yes` was used up: one answer each, whichever server is in front, so that what was revoked stays so. */
 export type UsedConsents = Set<SessionId>;
 /** What it needs of a shell. */
 type Desk = Pick<Shell, "conversations" | "openApprovals" | "answer" | "say" | "switchServer" | "connection">;
@@ -24,7 +24,7 @@ const SAVES = "save_artifact";
 const AUTHOR = "shell";
 /** The policy of `policies/shell/shell.cedar` that asks about every save. */
 const PLAIN_SAVE = "shell/shell/save";
-/** S117 how a project gets one. */
+/** S-20 how a project gets one. */
 export const NO_AUTHOR =
   "this project has no agent of the shell's own: `/init shell` writes agents/shell.symbi and policies/shell/, yours to edit";
 

@@ -40,7 +40,7 @@ afterAll(() => {
   desk.remove();
 });
 
-test("S70 talking: an agent is chosen, started, asked, told; what it is shown is cleared and compacted; another model is asked", async () => {
+test("S-20 talking: an agent is chosen, started, asked, told; what it is shown is cleared and compacted; another model is asked", async () => {
   await at.sees("nobody addressed");
   await does("/help", /conversation +\/ask[\s\S]*Ctrl-C twice\s+leaves/);
   await does("/help all", /\/agent use NAME \| clear/);
@@ -77,7 +77,7 @@ test("S70 talking: an agent is chosen, started, asked, told; what it is shown is
   await does("a new one", "You said: a new one");
 }, 120_000);
 
-test("S71 what is kept: positions under names, files, entries, sessions gone back to", async () => {
+test("S-20 what is kept: positions under names, files, entries, sessions gone back to", async () => {
   await does("/snapshot", /s_\w+ at entry \d+: `\/branch \d+`/);
   await does("/snapshot before", /before is s_\w+ at entry \d+: `\/resume before`/);
   await does("after it", "You said: after it");
@@ -96,7 +96,7 @@ test("S71 what is kept: positions under names, files, entries, sessions gone bac
   await does("/verify", /the journal is what was written: \d+ entries/);
 }, 120_000);
 
-test("S68 S72 S213 the fleet and what belongs to it: live, halted, let go on, its tools, skills, knowledge, schedules, secrets", async () => {
+test("S-20 S-3 the fleet and what belongs to it: live, halted, let go on, its tools, skills, knowledge, schedules, secrets", async () => {
   await does("/tools", /look +read +read/);
   await does("/skills", "no agent has a skill");
   await does("/knowledge", "nothing is known yet");
@@ -146,7 +146,7 @@ test("S68 S72 S213 the fleet and what belongs to it: live, halted, let go on, it
   await at.sees("there is no command `/nonsense`");
 }, 120_000);
 
-test("S73 people: a turn is stopped, steered, and asks; what waits is listed, explained, answered and remembered", async () => {
+test("S-20 people: a turn is stopped, steered, and asks; what waits is listed, explained, answered and remembered", async () => {
   at.keys("C-u");
   await does("/stop", "nothing is running");
   await does("/new", "the next message");
@@ -171,7 +171,7 @@ test("S73 people: a turn is stopped, steered, and asks; what waits is listed, ex
 }, 120_000);
 const sent = (): number => (desk.has("effects.txt") ? desk.read("effects.txt").split("send\n").length - 1 : 0);
 
-test("S40 S41 while a turn runs: why, edited, denied with a reason, granted, revoked, once; what was typed before it asked is no answer", async () => {
+test("S-4 while a turn runs: why, edited, denied with a reason, granted, revoked, once; what was typed before it asked is no answer", async () => {
   at.keys("-l", "send one");
   at.keys("Enter");
   at.keys("-l", "y"); // on its way when the question comes
@@ -207,7 +207,7 @@ test("S40 S41 while a turn runs: why, edited, denied with a reason, granted, rev
   await until(() => (sent() === 5 ? true : null));
 }, 120_000);
 
-test("S142 S150 S33 several at one task: a chain, all at once, a race, a debate, and Esc stops what runs", async () => {
+test("S-17 S-20 several at one task: a chain, all at once, a race, a debate, and Esc stops what runs", async () => {
   await does("/agent use desk", "you talk to desk");
   await does('/chain desk other "hello"', /● desk\(hello\)[\s\S]*● other\([\s\S]*You said: hello[\s\S]*completed · /);
   await does('/parallel desk other "both"', /## desk\s+You said: both\s+## other\s+You said: both[\s\S]*2 members together/);
@@ -223,7 +223,7 @@ test("S142 S150 S33 several at one task: a chain, all at once, a race, a debate,
   await at.sees(/● other\(hold on\)[\s\S]*cancelled · /);
 }, 120_000);
 
-test("S52 S213 every command was gone through; the last one leaves, with a word of how the last conversation goes on", async () => {
+test("S-20 S-3 every command was gone through; the last one leaves, with a word of how the last conversation goes on", async () => {
   const own = [
     ...SESSION_COMMANDS,
     ...CONVERSATION_COMMANDS,

@@ -1,6 +1,6 @@
 /**
  * How the shell reaches a coordinator: one typed client and one live link, whether the server is this process's own or another machine's.
- * S1 whatever the shell shows or does goes through the API and the link, in both cases: there is no second way in.
+ * S-1 whatever the shell shows or does goes through the API and the link, in both cases: there is no second way in.
  */
 import { randomUUID } from "node:crypto";
 import type { FaultError } from "@orgate/core/vocab";

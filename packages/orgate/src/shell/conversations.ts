@@ -1,6 +1,6 @@
 /**
  * The conversations of a shell: each one a session that is followed, folded as everybody folds it.
- * S30 what is shown of a session is a fold of the entries that were told, from the first; there is no state of the shell's own beside it.
+ * S-19 what is shown of a session is a fold of the entries that were told, from the first; there is no state of the shell's own beside it.
  */
 import { type SessionView, sessionFold } from "@orgate/core/journal/view";
 import type { JournalEvent, SessionId } from "@orgate/core/vocab";
@@ -22,7 +22,7 @@ export type Conversation = Readonly<{
 }>;
 export type Conversations = Readonly<{
   all(): readonly Conversation[];
-  /** S152 those who work for them, while they do: what they ask is asked here; what they say is their session's. */
+  /** Those who work for them, while they do: what they ask is asked here; what they say is their session's. */
   subAgents(): readonly Conversation[];
   find(session: SessionId): Conversation | null;
   /** The same again is the same one. */

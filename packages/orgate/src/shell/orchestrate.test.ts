@@ -59,7 +59,7 @@ const childrenOf = async ({ at }: Sat) => {
   return all.filter(({ parent }) => parent !== null);
 };
 
-test("S150 parallel: both are at work at once, a card for each and what they used together", async () => {
+test("S-20 parallel: both are at work at once, a card for each and what they used together", async () => {
   const hold = latch();
   const one = await sat({ hold });
   expect(await one.shell.submit('/parallel clerk other --budget 20000 "wait"')).toBe(true);
@@ -73,7 +73,7 @@ test("S150 parallel: both are at work at once, a card for each and what they use
   expect(one.shell.addressee(), "whom you talk to stays whom you talk to").toBeNull();
 });
 
-test("S208 over the API a turn that completed tells of each member what became of it", async () => {
+test("S-17 over the API a turn that completed tells of each member what became of it", async () => {
   const hold = latch();
   const one = await sat({ hold });
   const line = '/parallel clerk other --budget tokens=20000 "wait"';
@@ -96,7 +96,7 @@ test("S208 over the API a turn that completed tells of each member what became o
   });
 });
 
-test("S152 what a member asks is asked here, while the whole runs, and its answer goes to its session", async () => {
+test("what a member asks is asked here, while the whole runs, and its answer goes to its session", async () => {
   const one = await sat();
   await one.shell.submit('/chain clerk other "pay"');
   const [asked] = await until(() => (one.shell.openApprovals().length > 0 ? one.shell.openApprovals() : undefined));
@@ -118,7 +118,7 @@ test("S152 what a member asks is asked here, while the whole runs, and its answe
   await until(() => (one.shell.openApprovals().length === 0 && one.shell.conversations.subAgents().length === 0 ? true : undefined));
 });
 
-test("S151 race: who lost is not shown as a failure, and Esc stops all of it", async () => {
+test("race: who lost is not shown as a failure, and Esc stops all of it", async () => {
   const hold = latch();
   const one = await sat({ hold });
   await one.shell.submit('/race clerk other "wait"');
@@ -135,20 +135,20 @@ test.each([
   ['/chain clerk nobody "x"', "`nobody` is not among those that the conductor may have work; there are: clerk, other"],
   ['/debate clerk other 99 "x"', "a debate has 1 to 10 rounds, not 99"],
   ["/race help", "all at once; the first that completes is enough"],
-])("S150 what cannot be is said, and nothing is begun: %s", async (line, words) => {
+])("S-20 what cannot be is said, and nothing is begun: %s", async (line, words) => {
   const one = await sat();
   await one.shell.submit(line);
   expect(one.said()).toContain(words);
   expect(await childrenOf(one)).toEqual([]);
 });
 
-test("S150 without a conductor it says what is missing", async () => {
+test("S-20 without a conductor it says what is missing", async () => {
   const one = await sat({ names: ["clerk", "other"] });
   await one.shell.submit('/race clerk other "x"');
   expect(one.said()).toContain("this project has no agent `conductor`");
 });
 
-test("S150 members are completed by name, one after the other, and not within the task", () => {
+test("S-20 members are completed by name, one after the other, and not within the task", () => {
   const agents = ["clerk", "other"].map((word) => ({ word, about: "" }));
   const isOne = (name: string): boolean => ORCHESTRATE_COMMANDS.some((one) => one.name === name && one.takes?.[0] === "agent");
   const choices = { commands: [], agents, files: () => [], argumentOffers: (name: string) => (isOne(name) ? agents : null) };

@@ -6,7 +6,7 @@ import { withProfile } from "./profile.ts";
 const given = (texts: Readonly<Record<string, string>>) =>
   fromGivenText({ texts, flags: [], project: null, cwd: ".", env: { ORGATE_HOME: "home", PATH: "x" } });
 
-test("S74 a profile is a home of its own below the person's; without one everything is as it was", () => {
+test("a profile is a home of its own below the person's; without one everything is as it was", () => {
   const plain = given({});
   expect(withProfile(plain)).toBe(plain);
   expect(withProfile(given({ profile: "work" })).env).toEqual({ ORGATE_HOME: join("home", "profiles", "work"), PATH: "x" });

@@ -1,6 +1,6 @@
 /**
  * `--profile NAME`: who one is in this shell, apart from who one is otherwise.
- * S74 a profile is a home of its own below the person's: its keys, its sign-ins, its lines. Nothing of another profile's is read or written.
+ * A profile is a home of its own below the person's: its keys, its sign-ins, its lines. Nothing of another profile's is read or written.
  */
 import { homedir } from "node:os";
 import { join } from "node:path";

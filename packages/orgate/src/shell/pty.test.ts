@@ -15,7 +15,7 @@ function pane(desk: Desk, env: Readonly<Record<string, string>> = {}): Pane {
   return made;
 }
 
-test("S3 S10 S50 S64 S65 a paste sends nothing, a killed shell goes on where it was, lines are found again, a flood is drawn, and the terminal is given back: stopped, crashed, left", {
+test("S-3 S-6 a paste sends nothing, a killed shell goes on where it was, lines are found again, a flood is drawn, and the terminal is given back: stopped, crashed, left", {
   tags: ["tmux"],
   timeout: 120_000,
 }, async () => {
@@ -47,7 +47,7 @@ test("S3 S10 S50 S64 S65 a paste sends nothing, a killed shell goes on where it 
   keys("hello again", "Enter");
   await sees("You said: hello again");
 
-  // lines of the shell before, gone through and searched (S65); what is written is completed (S50)
+  // lines of the shell before, gone through and searched (S-6); what is written is completed
   keys("Up", "Up");
   await sees(/› hold on to it\n/);
   keys("C-c", "C-r", "on to");
@@ -82,7 +82,7 @@ test("S3 S10 S50 S64 S65 a paste sends nothing, a killed shell goes on where it 
   keys("C-c", "C-c");
   await sees("Ctrl-C again leaves");
 
-  // S64 its server's thread ends by an error that nobody caught
+  // S-3 its server's thread ends by an error that nobody caught
   keys("crash now", "Enter");
   await sees("unreachable: the shell's own server: nobody caught it");
   await sees(/goes on\s+here\nerror: [\s\S]*hint: start `orgate shell` again/);
@@ -123,7 +123,7 @@ export default`,
       'modelOptions: { rules: [{ when: { says: "crash" }, calls: [{ tool: "crash" }] }, { when: { says: "flood" }, calls: [{ tool: "flood" }] },',
     );
 
-test("S62 without a terminal it speaks in lines, in front of a server of its own", async () => {
+test("without a terminal it speaks in lines, in front of a server of its own", async () => {
   const desk = makeDesk();
   ending.push(desk.remove);
   const { code, stdout } = await desk.start(["shell"], "look around\n/cost\n").ended;
@@ -131,7 +131,7 @@ test("S62 without a terminal it speaks in lines, in front of a server of its own
   expect(stdout).not.toContain("\u001b");
 });
 
-test("S1 S66 S67 attached, the same: a server that is killed and started again is talked to as before; left for one's own and gone back to; nothing is coloured where nobody wants it", {
+test("S-1 V-2 S-20 attached, the same: a server that is killed and started again is talked to as before; left for one's own and gone back to; nothing is coloured where nobody wants it", {
   tags: ["tmux"],
   timeout: 120_000,
 }, async () => {

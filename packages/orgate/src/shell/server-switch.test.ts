@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-test("S67 from one server to another under the same face; one that is not there, or lets nobody in, leaves everything as it was", async () => {
+test("S-20 from one server to another under the same face; one that is not there, or lets nobody in, leaves everything as it was", async () => {
   const servers = await Promise.all([openGuarded({ names: ["clerk"] }), openGuarded({ names: ["other"] })]);
   for (const at of servers) closing.push(() => at.stop());
   const [first, second] = servers.map(({ at }) => at.url);
@@ -63,7 +63,7 @@ test.each([
   "http://127.0.0.1.example:80",
   "https://me:pw@127.0.0.1:1",
   "ftp://127.0.0.1",
-])("S175 no key goes to %s, and none is asked for", async (url) => {
+])("S-2 no key goes to %s, and none is asked for", async (url) => {
   let asked = 0;
   const given = fromGivenText({ texts: {}, flags: [], project: null, cwd: ".", env: { ORGATE_API_KEY: "key" } });
   const ask = async (): Promise<string> => {
@@ -74,7 +74,7 @@ test.each([
   expect(asked).toBe(0);
 });
 
-test("S175 what a server says in refusing is shown, and obeyed by no terminal", async () => {
+test("S-2 what a server says in refusing is shown, and obeyed by no terminal", async () => {
   const hostile = createServer((_, answer) => {
     answer.writeHead(401, { "content-type": "application/problem+json" });
     answer.end(JSON.stringify(wireProblem("unauthenticated", "\u001b]52;c;eA==\u0007no", "\u202eno")));

@@ -1,8 +1,8 @@
 /**
  * Where a person sits: one face, and whichever server they are in front of.
- * S116 to one's own anew is to the same project with what was saved in it: every conversation goes on.
- * S175 a key goes to another machine over TLS alone; what a server says in refusing is shown like anything of a stranger's.
- * S67 `/attach URL` and `/detach` change the server under the same face: the new one is reached first, so that one that cannot be reached costs nothing.
+ * S-14 to one's own anew is to the same project with what was saved in it: every conversation goes on.
+ * S-20 `/attach URL` and `/detach` change the server under the same face: the new one is reached first, so that one that cannot be reached costs nothing.
+ * Rule: S-2.
  */
 import { FaultError, describe as sentencesOf } from "@orgate/core/vocab";
 import type { AskHidden } from "../identity/secrets.ts";

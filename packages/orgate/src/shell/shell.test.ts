@@ -86,7 +86,7 @@ async function begun(reach: ServerConnection): Promise<ReturnType<typeof person>
   return { ...one, shell };
 }
 
-test("S5 the prompt is there before anything else, and what was sent meanwhile is sent once there is somebody", async () => {
+test("the prompt is there before anything else, and what was sent meanwhile is sent once there is somebody", async () => {
   const one = person();
   await one.sees("› ");
   one.type("@clerk good morning\r");
@@ -97,7 +97,7 @@ test("S5 the prompt is there before anything else, and what was sent meanwhile i
   await one.sees("You said: good morning");
 });
 
-test("S188 what was said of a line that is kept goes when it is sent, and nobody is called away who is only starting", async () => {
+test("what was said of a line that is kept goes when it is sent, and nobody is called away who is only starting", async () => {
   const one = person();
   one.type("@clerk good morning\r");
   await one.sees("it is sent as soon as everything is loaded");
@@ -113,7 +113,7 @@ test("S188 what was said of a line that is kept goes when it is sent, and nobody
   expect([...seen, one.text()].join("")).not.toMatch(/as soon as|is away/);
 });
 
-test("S189 schedules complete by name, also one that was made a moment ago", async () => {
+test("schedules complete by name, also one that was made a moment ago", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);
   type('/cron add daily clerk "0 8 * * *" look\r');
@@ -122,7 +122,7 @@ test("S189 schedules complete by name, also one that was made a moment ago", asy
   expect(shell.choices().argumentOffers("cron", 1)).toEqual([{ word: "daily", about: "clerk, active" }]);
 });
 
-test("S190 while the lines before are searched nothing is offered: Esc, Enter and Tab are the search's", async () => {
+test("while the lines before are searched nothing is offered: Esc, Enter and Tab are the search's", async () => {
   const { reach } = await served();
   const { type, sees, text } = await begun(reach);
   type("/help\r");
@@ -134,7 +134,7 @@ test("S190 while the lines before are searched nothing is offered: Esc, Enter an
   await sees("twice leaves");
 });
 
-test("S191 a session that is named to go on in is that one or none", async () => {
+test("S-3 a session that is named to go on in is that one or none", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);
   shell.address("clerk");
@@ -148,7 +148,7 @@ test("S191 a session that is named to go on in is that one or none", async () =>
   expect(shell.current()?.session).not.toBe(shell.conversations.all()[0]?.session);
 });
 
-test("S192 S480 a halt of what nobody knows is refused with the nearest name, unless it is meant; none goes without a reason", async () => {
+test("Q-15 W-18 a halt of what nobody knows is refused with the nearest name, unless it is meant; none goes without a reason", async () => {
   const { reach } = await served();
   const { type, sees } = await begun(reach);
   type("/pause clrek too fast\r");
@@ -179,7 +179,7 @@ test("S192 S480 a halt of what nobody knows is refused with the nearest name, un
   ]);
 });
 
-test("S194 what was sent before there was anybody is done in its order", async () => {
+test("what was sent before there was anybody is done in its order", async () => {
   const one = person();
   one.type("/agent use other\r");
   one.type("one\r");
@@ -193,7 +193,7 @@ test("S194 what was sent before there was anybody is done in its order", async (
   expect(shell.conversations.all().map(({ view }) => view.agent)).toEqual(["other", "clerk"]);
 });
 
-test("S31 each agent has its own conversation, and whoever is addressed hears what is said to nobody", async () => {
+test("each agent has its own conversation, and whoever is addressed hears what is said to nobody", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);
   type("to nobody\r");
@@ -213,7 +213,7 @@ test("S31 each agent has its own conversation, and whoever is addressed hears wh
   ]);
 });
 
-test("S40 an approval while the turn runs: what was being typed is no answer, a key after a pause is, and it is done once", async () => {
+test("S-4 an approval while the turn runs: what was being typed is no answer, a key after a pause is, and it is done once", async () => {
   const { at, reach } = await served();
   const { type, sees, later, shell } = await begun(reach);
   type("@clerk pay\r");
@@ -231,7 +231,7 @@ test("S40 an approval while the turn runs: what was being typed is no answer, a 
   expect(at.stand.runs.pay).toBe(1);
 });
 
-test("S683 a halt stands in the status bar and in `/status`, and whoever approves under it is told that it waits and how to lift it", async () => {
+test("Q-17 a halt stands in the status bar and in `/status`, and whoever approves under it is told that it waits and how to lift it", async () => {
   const { at, reach } = await served();
   const { type, sees, shell } = await begun(reach);
   type("@clerk pay\r");
@@ -250,7 +250,7 @@ test("S683 a halt stands in the status bar and in `/status`, and whoever approve
   await sees("pay answered: paid");
 });
 
-test("S177 a question that came while something else had the keys is answered by none of them, nor by the next before it was seen", async () => {
+test("S-4 a question that came while something else had the keys is answered by none of them, nor by the next before it was seen", async () => {
   const { at, reach } = await served();
   const { type, sees, later, terminal, shell } = await begun(reach);
   let isLeft = false;
@@ -281,7 +281,7 @@ test("S177 a question that came while something else had the keys is answered by
   expect(at.stand.runs.pay).toBe(1);
 });
 
-test("S41 no with a reason: the agent is told, and nothing runs", async () => {
+test("S-4 no with a reason: the agent is told, and nothing runs", async () => {
   const { at, reach } = await served();
   const { type, sees, later } = await begun(reach);
   type("@clerk pay\r");
@@ -294,7 +294,7 @@ test("S41 no with a reason: the agent is told, and nothing runs", async () => {
   expect(at.stand.runs.pay).toBe(0);
 });
 
-test("S483 Ctrl-C stops the turn that runs, and leaves only when it is pressed again", async () => {
+test("Ctrl-C stops the turn that runs, and leaves only when it is pressed again", async () => {
   const hold = latch();
   const { reach } = await served({ hold });
   const { type, sees, terminal } = await begun(reach);
@@ -309,7 +309,7 @@ test("S483 Ctrl-C stops the turn that runs, and leaves only when it is pressed a
   await terminal.left;
 });
 
-test("S481 S484 a command that is refused does not stay in the line, and `!` runs nothing: neither reaches an agent", async () => {
+test("S-13 a command that is refused does not stay in the line, and `!` runs nothing: neither reaches an agent", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);
   type("/agent use clerk\r");
@@ -329,14 +329,14 @@ test("S481 S484 a command that is refused does not stay in the line, and `!` run
   ).toEqual([["hello"]]);
 });
 
-test("S482 the shell says once what it is and how to get help, and nothing of it in lines", async () => {
+test("the shell says once what it is and how to get help, and nothing of it in lines", async () => {
   const { reach } = await served();
   const { sees } = await begun(reach);
   await sees("agents under your policies");
   await sees("/help");
 });
 
-test("S485 `/mcp` lists servers as `orgate mcp list` does; attached to a server elsewhere it says where to ask", async () => {
+test("`/mcp` lists servers as `orgate mcp list` does; attached to a server elsewhere it says where to ask", async () => {
   const { reach } = await served();
   const asked: (readonly string[])[] = [];
   const twin: ServerConnection["runCommand"] = async (argv) => {
@@ -357,7 +357,7 @@ test("S485 `/mcp` lists servers as `orgate mcp list` does; attached to a server 
   await elsewhere.sees("`orgate mcp list` there");
 });
 
-test("S33 Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {
+test("Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {
   const hold = latch();
   const { reach } = await served({ hold });
   const { type, sees, terminal } = await begun(reach);
@@ -374,7 +374,7 @@ test("S33 Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {
   await terminal.left;
 });
 
-test("S30 another shell takes the session up and shows all of it, each line once", async () => {
+test("S-19 another shell takes the session up and shows all of it, each line once", async () => {
   const { reach } = await served();
   const first = await begun(reach);
   first.type("@clerk remember me\r");
@@ -407,7 +407,7 @@ async function inLines(...given: readonly string[]) {
   return { isWaiting: await run(), text: lines.join("\n") };
 }
 
-test("S60 in lines: what is settled, in order and once, and nothing that moves a cursor", async () => {
+test("in lines: what is settled, in order and once, and nothing that moves a cursor", async () => {
   const { isWaiting, text } = await inLines("/agent use clerk", "hello", "look");
   expect(isWaiting).toBe(false);
   expect(text).toMatch(/you talk to clerk[\s\S]*› hello[\s\S]*You said: hello[\s\S]*› look[\s\S]*● look\(\)[\s\S]*seen/);
@@ -415,13 +415,13 @@ test("S60 in lines: what is settled, in order and once, and nothing that moves a
   expect(text.match(/› hello/g)).toHaveLength(1);
 });
 
-test("S61 at the end of the input the turn has gone as far as it can, and a question says that it waits, and how to answer", async () => {
+test("S-7 at the end of the input the turn has gone as far as it can, and a question says that it waits, and how to answer", async () => {
   const { isWaiting, text } = await inLines("@clerk pay");
   expect(isWaiting).toBe(true);
   expect(text).toMatch(/› pay[\s\S]*clerk asks: pay\(\)[\s\S]*\/approve a_\w+/);
 });
 
-test("S207 typed in lines, a prompt says whose turn it is and to whom one talks: after all that is written, and not while a turn runs; Ctrl-C cancels that, and leaves where nothing runs", async () => {
+test("typed in lines, a prompt says whose turn it is and to whom one talks: after all that is written, and not while a turn runs; Ctrl-C cancels that, and leaves where nothing runs", async () => {
   const hold = latch();
   const { reach } = await served({ hold });
   const input = new PassThrough();
@@ -463,7 +463,7 @@ test("S207 typed in lines, a prompt says whose turn it is and to whom one talks:
   expect(await ended).toBe(false);
 });
 
-test("S28 what is said while a turn runs waits below, and stands in the scrollback once", async () => {
+test("what is said while a turn runs waits below, and stands in the scrollback once", async () => {
   const hold = latch();
   const { reach } = await served({ hold });
   const { type, sees, shell } = await begun(reach);
@@ -476,7 +476,7 @@ test("S28 what is said while a turn runs waits below, and stands in the scrollba
   expect(shell.conversations.all().map(({ view }) => queuedTexts(view))).toEqual([[]]);
 });
 
-test("S2 the shell's own key lets its person in, and nothing that is not exactly it", async () => {
+test("S-2 the shell's own key lets its person in, and nothing that is not exactly it", async () => {
   const { at } = await served();
   const door = await withOwnKey(at.identity, "ann", "own-token");
   const asking = (authorization: string) =>
@@ -486,7 +486,7 @@ test("S2 the shell's own key lets its person in, and nothing that is not exactly
     expect(await door.authenticate(asking(wrong))).toMatchObject({ status: 401 });
 });
 
-test("S32 what is refused is said with a hint, and comes back to the line", async () => {
+test("S-22 what is refused is said with a hint, and comes back to the line", async () => {
   const { reach } = await served();
   const { type, sees } = await begun(reach);
   type("@nobody hello\r");
@@ -494,7 +494,7 @@ test("S32 what is refused is said with a hint, and comes back to the line", asyn
   await sees("› @nobody hello");
 });
 
-test("S71 a long conversation shows its end, and `/history` what was before it, piece by piece and each once", async () => {
+test("S-20 a long conversation shows its end, and `/history` what was before it, piece by piece and each once", async () => {
   const { at, reach } = await served();
   const history = Array.from({ length: 450 }, (_, i) => [
     { role: "user", text: `question ${i}.` } as const,

@@ -2,9 +2,9 @@
  * What a shell does, whatever it is shown on: conversations with agents over one link, commands, answers. It keeps what a person chose (whom they talk to)
  * and nothing that the journal knows.
  *
- * S31 `@agent message` goes to that agent's conversation of this shell, anything else to the one addressed; a session is opened with the first message.
- * S32 what could not be sent is said, with what to do, and comes back to be sent again: nothing is lost and nothing is sent twice.
- * S33 what is cancelled is the turn that runs, really: the model call and its tools.
+ * `@agent message` goes to that agent's conversation of this shell, anything else to the one addressed; a session is opened with the first message.
+ * What is cancelled is the turn that runs, really: the model call and its tools.
+ * Rule: S-22.
  */
 import { approvalRow, type QuestionItem } from "@orgate/core/journal/view";
 import { type Answer, isRefusal, type SessionId } from "@orgate/core/vocab";
@@ -93,7 +93,7 @@ export type Shell = Readonly<{
   close(): Promise<void>;
 }>;
 
-/** S484 a program that is run from here would pass by the gate and the journal. */
+/** S-13 a program that is run from here would pass by the gate and the journal. */
 const NO_COMMANDS =
   "`!` runs nothing here: a program would run outside the policies and the journal. Give an agent a tool for it (`/help tool`, or `orgate tools init`), or use another terminal; a message may begin with a space and then `!`";
 
@@ -193,7 +193,7 @@ export async function openShell(
     }
     return true;
   }
-  /** Q683 what was approved under a halt waits, and whoever approved it is to know why. */
+  /** Q-17 what was approved under a halt waits, and whoever approved it is to know why. */
   async function tellHeld(session: SessionId): Promise<void> {
     const found = await reach.client.call("session", { params: { session } }).catch(() => null);
     if (found?.kind === "ok" && found.value.halted !== null) say(`it has not run: ${visible(describeHalt(found.value.halted))}`);

@@ -1,6 +1,6 @@
 /**
  * `orgate shell`: agents, approvals and the fleet from a terminal, in front of a server of its own or of another one.
- * S62 without a terminal on both ends, or with --plain, it speaks in lines.
+ * Without a terminal on both ends, or with --plain, it speaks in lines.
  */
 import { FaultError, type SessionId } from "@orgate/core/vocab";
 import { EXIT, type Given, type RunCommand } from "../terminal/command.ts";
@@ -53,7 +53,7 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
   }
 }
 const FRAME_MS = 16;
-/** S213 the conversation with whom is addressed, else the last that was had: one that waits for an answer is not left without a word of where. */
+/** S-3 the conversation with whom is addressed, else the last that was had: one that waits for an answer is not left without a word of where. */
 const lastOf = (shell: Shell | null): SessionId | null => (shell?.current() ?? shell?.conversations.all().at(-1))?.session ?? null;
 
 async function inLines(given: Given, screen: Screen): Promise<number> {

@@ -82,7 +82,7 @@ const NEW: readonly (readonly [string, string, readonly StarterFile[]])[] = [
   ...PROFILES.map((profile) => [`profile ${profile}`, PROFILE_FACTS[profile].policies, profileFiles(profile, "new", "ann")] as const),
 ];
 test.each(NEW)(
-  "G501 the owner of a new project of %s may do everything that an owner does, and a stranger nothing of it",
+  "G-22 the owner of a new project of %s may do everything that an owner does, and a stranger nothing of it",
   (_, set, files) => {
     const gate = gateOfNew(files, set);
     const allowed = (user: string) =>
@@ -115,7 +115,7 @@ const fetch = defineTool({
 const other = defineAgent({ name: "buyer", instructions: "buy", model: "offline/echo", tools: [order, fetch] });
 
 test.each(SETS)(
-  "G350 the starter set `%s` loads in a project without agents, in one with other tools, and in the ops-desk",
+  "G-22 the starter set `%s` loads in a project without agents, in one with other tools, and in the ops-desk",
   async (kind) => {
     expect(loaded(kind, [], PEOPLE)).toEqual({ kind: "loaded", problems: [] });
     expect(loaded(kind, [other], PEOPLE)).toEqual({ kind: "loaded", problems: [] });

@@ -13,7 +13,7 @@ export type RequestKeys = Readonly<{
 }>;
 
 /**
- * J581 Removes the stored answers that name a session, for good. Their keys stay, so that the same request is not done a second time. False when a reader
+ * J-8 Removes the stored answers that name a session, for good. Their keys stay, so that the same request is not done a second time. False when a reader
  * was in the way: old pages can still be found in the WAL until it is gone.
  */
 export function eraseAnswers(directory: string, session: string): boolean {

@@ -56,7 +56,7 @@ function sent(path: string, bytes: string | Uint8Array): Promise<string> {
   });
 }
 
-test("W1 an intent is put into the inbox and answered; the same one again is known", async () => {
+test("W-1 an intent is put into the inbox and answered; the same one again is known", async () => {
   const path = await open();
   expect(await offerIntent(path, intent)).toEqual({ kind: "new" });
   expect(await offerIntent(path, intent)).toEqual({ kind: "known" });
@@ -64,7 +64,7 @@ test("W1 an intent is put into the inbox and answered; the same one again is kno
   expect(socketsIn(directory)).toEqual([path]);
 });
 
-test("W1 the answer waits until the intent is durable", async () => {
+test("W-1 the answer waits until the intent is durable", async () => {
   let durable = (): void => {};
   const stored = new Promise<"new">((resolve) => {
     durable = () => resolve("new");
@@ -91,7 +91,7 @@ test("W1 the answer waits until the intent is durable", async () => {
   expect(await answer).toEqual({ kind: "new" });
 });
 
-test("W2 what is not driven here is elsewhere; what is not genuine is refused; nothing is put", async () => {
+test("W-1 what is not driven here is elsewhere; what is not genuine is refused; nothing is put", async () => {
   const path = await open();
   expect(await offerIntent(path, { ...intent, session: sessionId("s_87654321") })).toEqual({ kind: "elsewhere" });
   expect(await offerIntent(path, { ...intent, signature: "other" })).toEqual({ kind: "refused", reason: "the signature does not match" });
@@ -110,7 +110,7 @@ test.each<[string, string]>([
   ["no session", line({ session: "../../etc" })],
   ["an empty text", line({ wish: { kind: "say", text: "" } })],
   ["a digest that is none", line({ wish: { kind: "answer", approval: "a", digest: "x", answer: { kind: "approve" } } })],
-])("W2 %s is answered with an error, and nothing is done", async (_, text) => {
+])("W-1 %s is answered with an error, and nothing is done", async (_, text) => {
   const path = await open();
   expect(JSON.parse(await sent(path, `${text}\n`))).toMatchObject({
     kind: "refused",
@@ -120,7 +120,7 @@ test.each<[string, string]>([
   expect(await offerIntent(path, intent)).toEqual({ kind: "new" }); // the next one is served
 });
 
-test("W2 every kind of wish is understood", () => {
+test("W-1 every kind of wish is understood", () => {
   const hex = "a".repeat(64);
   const wishes = [
     { kind: "say", text: "x" },
@@ -131,7 +131,7 @@ test("W2 every kind of wish is understood", () => {
   for (const wish of wishes) expect(readRequest(line({ wish }))).toMatchObject({ kind: "intent", intent: { wish } });
 });
 
-test("W2 a line beyond its limit is refused without being kept, and a half line is not acted on", async () => {
+test("W-1 a line beyond its limit is refused without being kept, and a half line is not acted on", async () => {
   const path = await open();
   const long = await sent(path, new Uint8Array(MAX_LINE_BYTES + 1).fill(0x61)).catch(() => "");
   if (long !== "") expect(JSON.parse(long)).toMatchObject({ kind: "refused", reason: expect.stringContaining("at most") });
@@ -140,7 +140,7 @@ test("W2 a line beyond its limit is refused without being kept, and a half line 
   expect(put).toEqual([]);
 });
 
-test("W3 the folder is its owner's alone, the socket goes with the process, and a stale one is replaced", async () => {
+test("W-2 the folder is its owner's alone, the socket goes with the process, and a stale one is replaced", async () => {
   mkdirSync(join(directory, "run"), { mode: 0o755 });
   writeFileSync(join(directory, "run", "w1.sock"), "left behind");
   const path = await open();
@@ -152,7 +152,7 @@ test("W3 the folder is its owner's alone, the socket goes with the process, and 
   expect(await offerIntent(path, intent)).toBeNull();
 });
 
-test("W4 where the path is too long, or the folder cannot be made, there is no socket and no error", async () => {
+test("W-2 where the path is too long, or the folder cannot be made, there is no socket and no error", async () => {
   expect(await listenForIntents(join(directory, "x".repeat(100)), W1, reception)).toBeNull();
   writeFileSync(join(directory, "run"), "a file");
   expect(await listenForIntents(directory, W1, reception)).toBeNull();

@@ -2,11 +2,9 @@
  * The first of the three ways into an inbox: a unix socket of the process that drives the session, `<journal>/run/<writer>.sock`.
  * One line of JSON in, `{"kind":"put","version":1,"intent":…}`; one line of JSON out; then the connection ends.
  *
- * W1 an intent that was answered `new` or `known` is durable in the inbox; the answer comes after that, never before.
- * W2 what is too long, not JSON, not an intent by schema, not genuine, or for a session that is not driven here is answered with an
- *    error, and nothing is done.
- * W3 the socket is its owner's alone (folder 0700), and goes when the process ends; one left by a process that was killed is replaced.
- * W4 where no socket can be had (too long a path, no rights), there is none: the row in the database is the second way in.
+ * W-1 an intent that was answered `new` or `known` is durable in the inbox; the answer comes after that, never before.
+ * W-2 the socket is its owner's alone (folder 0700), and goes when the process ends; one left by a process that was killed is replaced.
+ * W-2 where no socket can be had (too long a path, no rights), there is none: the row in the database is the second way in.
  */
 
 import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
@@ -57,7 +55,7 @@ export type IntentDoor = Readonly<{ path: string; close(): Promise<void> }>;
 const runFolder = (directory: string): string => join(directory, "run");
 const socketFile = (directory: string, writer: WriterId): string => join(runFolder(directory), `${writer}.sock`);
 
-/** Null where no socket can be had (W4). The writer's slot is ours alone, so a socket of its name is one that was left behind. */
+/** Null where no socket can be had (W-2). The writer's slot is ours alone, so a socket of its name is one that was left behind. */
 export async function listenForIntents(directory: string, writer: WriterId, reception: Reception): Promise<IntentDoor | null> {
   const path = socketFile(directory, writer);
   if (process.platform === "win32" || Buffer.byteLength(path) > MAX_PATH_BYTES) return null;

@@ -122,7 +122,7 @@ const faultOf = (work: () => unknown): Promise<Fault | null> =>
     );
 const readAll = (store: Pick<ReadStore, "journal">, stream: StreamId = NOTES) => store.journal.read(stream, seq(0), 1_000_000);
 
-test("J4 with the worker, what is asked for while a commit is being written is the next commit, whole", async () => {
+test("J-1 with the worker, what is asked for while a commit is being written is the next commit, whole", async () => {
   const directory = folder();
   const store = open(directory, { thread: "worker" });
   await add(store, 0, "first");
@@ -137,7 +137,7 @@ test("J4 with the worker, what is asked for while a commit is being written is t
   expect(ranges).toEqual(["notes:1+1", "notes:2+1", "notes:3+1,notes:4+1,notes:5+1"]);
 });
 
-test("J4 every commit's hash and root can be computed again from what is stored", async () => {
+test("J-1 every commit's hash and root can be computed again from what is stored", async () => {
   const store = open(folder());
   await Promise.all([add(store, 0, 1, 2, 3), add(store, 3, 4)]);
   await add(store, 4, 5);
@@ -159,7 +159,7 @@ test("J4 every commit's hash and root can be computed again from what is stored"
   expect(store.head().get(store.slot.writer)).toEqual({ number: 2, hash: commits[1]?.hash });
 });
 
-test("J10 a slot is continued by the next process, with its chain; two stores in one process are two writers", async () => {
+test("J-7 a slot is continued by the next process, with its chain; two stores in one process are two writers", async () => {
   const directory = folder();
   const first = open(directory);
   const second = open(directory);
@@ -176,7 +176,7 @@ test("J10 a slot is continued by the next process, with its chain; two stores in
   expect(two).toMatchObject({ number: 2, previous: one?.hash });
 });
 
-test("J11 lists and lookups use an index: no table is scanned, nothing is sorted", () => {
+test("J-6 lists and lookups use an index: no table is scanned, nothing is sorted", () => {
   const directory = folder();
   open(directory);
   const plans: string[] = [];
@@ -208,7 +208,7 @@ const ERASING = { stream: ERASURES, after: seq(0), hold: null, consumes: [], unl
 const erasureOf = (stream: SessionId) =>
   ({ kind: "content.erased", stream, first: seq(2), last: seq(2), by: { kind: "user", id: "ana" }, reason: "" }) as const;
 
-test("Q40 the list of what waits is made again from the entries where it is missing, and forgets a session whose content is erased", async () => {
+test("Q-25 the list of what waits is made again from the entries where it is missing, and forgets a session whose content is erased", async () => {
   const directory = folder();
   const first = open(directory);
   const session = sessionId("s_waits00001");
@@ -234,7 +234,7 @@ test("Q40 the list of what waits is made again from the entries where it is miss
   expect(await second.journal.questions({ after: 0, most: 10 })).toEqual([]);
 });
 
-test("J580 the title of a session is gone with what is erased of it, in every file, and stays gone when the session is closed", async () => {
+test("J-8 the title of a session is gone with what is erased of it, in every file, and stays gone when the session is closed", async () => {
   const directory = folder();
   const first = open(directory);
   const session = sessionId("s_titled0001");
@@ -253,7 +253,7 @@ test("J580 the title of a session is gone with what is erased of it, in every fi
   expect(filesWith(directory, "canary's own")).toEqual([]);
 });
 
-test("J580 a session that was listed before there were titles has none, and verify finds nothing wrong with that", async () => {
+test("J-8 a session that was listed before there were titles has none, and verify finds nothing wrong with that", async () => {
   const directory = folder();
   const first = open(directory);
   const session = sessionId("s_untitled01");
@@ -271,7 +271,7 @@ test("J580 a session that was listed before there were titles has none, and veri
   expect(open(directory).wrongRows(2_000)).toEqual([`row ${session} of table sessions`]);
 });
 
-test("G4 open unknowns are listed again from the entries where the table is missing, and those of a session whose content is erased are forgotten", async () => {
+test("G-4 open unknowns are listed again from the entries where the table is missing, and those of a session whose content is erased are forgotten", async () => {
   const directory = folder();
   const first = open(directory);
   const session = sessionId("s_lost000001");
@@ -297,7 +297,7 @@ test("G4 open unknowns are listed again from the entries where the table is miss
   expect(second.journal.unknownsLike(sought)).toEqual([]);
 });
 
-test("F30 what was set aside is listed again from the entries where the table is missing, and forgotten with its session's content", async () => {
+test("F-6 what was set aside is listed again from the entries where the table is missing, and forgotten with its session's content", async () => {
   const directory = folder();
   const first = open(directory);
   const session = sessionId("s_aside00001");
@@ -338,7 +338,7 @@ test("F30 what was set aside is listed again from the entries where the table is
   expect(await bare(second)).toEqual([]);
 });
 
-test("J12 a database of another format, of another kind, or that is none is refused with its name", async () => {
+test("J-2 a database of another format, of another kind, or that is none is refused with its name", async () => {
   const other = folder();
   await open(other).close();
   edit(other, (db) => db.exec("UPDATE format SET version = 2"));
@@ -363,7 +363,7 @@ test("J12 a database of another format, of another kind, or that is none is refu
   });
 });
 
-test("J12 a file that was cut off is refused, also when nothing of it is left", async () => {
+test("J-2 a file that was cut off is refused, also when nothing of it is left", async () => {
   const directory = folder();
   const store = open(directory);
   for (let i = 0; i < 20; i += 1) await add(store, i, "x".repeat(10_000));
@@ -393,7 +393,7 @@ test("J12 a file that was cut off is refused, also when nothing of it is left", 
 });
 
 for (const thread of ["main", "worker"] as const)
-  test(`J5 a full disk fails all who wait, stops the store, and leaves what was durable (${thread})`, { tags: ["mount"] }, async () => {
+  test(`J-3 a full disk fails all who wait, stops the store, and leaves what was durable (${thread})`, { tags: ["mount"] }, async () => {
     const directory = folder();
     expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", directory]).status).toBe(0);
     try {
@@ -413,7 +413,7 @@ for (const thread of ["main", "worker"] as const)
     }
   });
 
-test("J5 a read-only disk is refused with one clear fault when the store is opened", { tags: ["mount"] }, async () => {
+test("J-3 a read-only disk is refused with one clear fault when the store is opened", { tags: ["mount"] }, async () => {
   const directory = folder();
   spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", directory]);
   try {
@@ -461,7 +461,7 @@ async function withCanaries(directory: string, thread: "main" | "worker"): Promi
 }
 
 for (const thread of ["main", "worker"] as const)
-  test(`J13 what was erased cannot be found in any file, the rest still reads, and the chain still holds (${thread})`, async () => {
+  test(`J-8 what was erased cannot be found in any file, the rest still reads, and the chain still holds (${thread})`, async () => {
     const directory = folder();
     const { store, canary } = await withCanaries(directory, thread);
     expect(filesWith(directory, canary).length).toBeGreaterThanOrEqual(2); // the WAL or the database, and a blob
@@ -482,7 +482,7 @@ for (const thread of ["main", "worker"] as const)
     expect(await store.erase(S, seq(2), seq(5))).toMatchObject({ entries: 0, blobs: 0 });
   });
 
-test("J13 a blob stays for as long as one entry refers to it", async () => {
+test("J-8 a blob stays for as long as one entry refers to it", async () => {
   const directory = folder();
   const store = open(directory);
   const huge = "z".repeat(300_000);
@@ -495,7 +495,7 @@ test("J13 a blob stays for as long as one entry refers to it", async () => {
   expect(readdirSync(join(directory, "blobs"))).toEqual([]);
 });
 
-test("J13 an erasure that a reader held up says so", async () => {
+test("J-8 an erasure that a reader held up says so", async () => {
   const directory = folder();
   const { store, canary } = await withCanaries(directory, "main");
   const reader = new DatabaseSync(join(directory, "journal.db"));
@@ -508,7 +508,7 @@ test("J13 an erasure that a reader held up says so", async () => {
   expect(filesWith(directory, canary)).toEqual([]);
 });
 
-test("J13 a file that a crash left without an entry goes with the next erasure", async () => {
+test("J-8 a file that a crash left without an entry goes with the next erasure", async () => {
   const directory = folder();
   const store = open(directory);
   mkdirSync(join(directory, "blobs"), { recursive: true });
@@ -519,7 +519,7 @@ test("J13 a file that a crash left without an entry goes with the next erasure",
   expect(readdirSync(join(directory, "blobs"))).toEqual([]);
 });
 
-test("J8 blobs of two projects have other addresses for the same text", async () => {
+test("J-5 blobs of two projects have other addresses for the same text", async () => {
   const [a, b] = [folder(), folder()];
   const text = "t".repeat(300_000);
   await add(open(a, { blobKey: "a" }), 0, text);
@@ -527,7 +527,7 @@ test("J8 blobs of two projects have other addresses for the same text", async ()
   expect(readdirSync(join(a, "blobs"))).not.toEqual(readdirSync(join(b, "blobs")));
 });
 
-test("J14 which of many sessions a living process holds is told in one look, as asking for each one would", async () => {
+test("J-7 which of many sessions a living process holds is told in one look, as asking for each one would", async () => {
   const directory = folder();
   const store = open(directory);
   const [held, left, none] = [S, sessionId("s_left000001"), sessionId("s_none000001")];
@@ -541,7 +541,7 @@ test("J14 which of many sessions a living process holds is told in one look, as 
   await reader.close();
 });
 
-test("J14 a reader needs no slot: it looks and puts intents beside a holder", async () => {
+test("J-7 a reader needs no slot: it looks and puts intents beside a holder", async () => {
   const directory = folder();
   const store = open(directory);
   await add(store, 0, 1);

@@ -1,8 +1,8 @@
 /**
  * Journal, inbox and records of one project in SQLite, for any number of processes at once.
- * J4 all that is asked for in one turn of the event loop, or while a commit is being written, is one transaction and one sealed commit.
- * J5 a commit that fails rejects everybody who waits for it, and the store takes no further append: nothing is driven on an unwritten record.
- * J6 a session is held by one process, for as long as that process lives; a new hold has a new epoch.
+ * J-1 all that is asked for in one turn of the event loop, or while a commit is being written, is one transaction and one sealed commit.
+ * J-3 a commit that fails rejects everybody who waits for it, and the store takes no further append: nothing is driven on an unwritten record.
+ * J-4 a session is held by one process, for as long as that process lives; a new hold has a new epoch.
  * Appends are sealed here, and written by a writer in this thread or in one of its own.
  */
 
@@ -275,7 +275,7 @@ export function openStore(options: StoreOptions): Store {
 /** More than a journal's own files have to spare: a change in place does not notice a full disk. */
 const PROBE_BYTES = 256 * 1024;
 
-/** W71 a file is written, put on disk and taken away again. */
+/** W-23 a file is written, put on disk and taken away again. */
 async function probeDisk(directory: string): Promise<void> {
   const file = join(directory, `.probe-${process.pid}-${randomBytes(4).toString("hex")}`);
   try {
@@ -578,7 +578,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
 
 const MOST_MET = 20_000;
 
-/** Where streams ended when this process last wrote or loaded them: none of them goes back (J540). */
+/** Where streams ended when this process last wrote or loaded them: none of them goes back (J-22). */
 function headsMet({ hashAt, seals }: Pick<SqliteReader, "hashAt" | "seals">) {
   const met = new Map<StreamId, Pick<StreamHead, "seq" | "hash">>();
   return {

@@ -66,7 +66,7 @@ const rejection = async (act: Promise<unknown>): Promise<string> =>
       }),
   );
 
-test("J44 a project's keys are made once, readable by their owner alone, and found again", () => {
+test("J-17 a project's keys are made once, readable by their owner alone, and found again", () => {
   const first = open();
   const again = open();
   expect(again.root().id).toBe(first.root().id);
@@ -79,7 +79,7 @@ test("J44 a project's keys are made once, readable by their owner alone, and fou
   expect(statSync(dir).mode & 0o777).toBe(0o700);
 });
 
-test("J44 a key that others may open is refused, with what to do", () => {
+test("J-17 a key that others may open is refused, with what to do", () => {
   const path = join(open().dir, "root.key");
   for (const mode of [0o644, 0o640, 0o604, 0o660]) {
     chmodSync(path, mode);
@@ -93,7 +93,7 @@ test("J44 a key that others may open is refused, with what to do", () => {
   expect(faultOf(open)).toMatch("others may open it");
 });
 
-test("J44 a key file that is damaged, or none, is refused and left as it is", () => {
+test("J-17 a key file that is damaged, or none, is refused and left as it is", () => {
   open();
   for (const name of ["root.key", "blobs.key"]) {
     const path = join(dir, name);
@@ -112,13 +112,13 @@ test("J44 a key file that is damaged, or none, is refused and left as it is", ()
   expect(faultOf(() => open().writer(writerId("../root")))).toMatch("this cannot name a writer");
 });
 
-test("J44 a key cannot be made where there is no place for it", () => {
+test("J-17 a key cannot be made where there is no place for it", () => {
   mkdirSync(join(home, "project"));
   writeFileSync(join(home, "project", ".orgate"), "a file");
   expect(faultOf(open)).toMatch("ENOTDIR");
 });
 
-test("J44 a key that somebody else made first counts, and is not written over", () => {
+test("J-17 a key that somebody else made first counts, and is not written over", () => {
   const keys = open();
   const theirs = ed25519.create();
   let raced = false;
@@ -135,7 +135,7 @@ test("J44 a key that somebody else made first counts, and is not written over", 
   expect(keys.writer(W1).id).toBe(theirs.key.id);
 });
 
-test("J41 a writer is enrolled once, whatever number of processes try at the same time, and the journal verifies", async () => {
+test("J-15 a writer is enrolled once, whatever number of processes try at the same time, and the journal verifies", async () => {
   const disk = memoryDisk();
   const keys = open();
   const writers = [1, 2, 3, 4].map((n) => processOn(disk, writerId(`w${n}`)));
@@ -149,14 +149,14 @@ test("J41 a writer is enrolled once, whatever number of processes try at the sam
   expect(isGood(records, keys.root().publicKey)).toBe(true);
 });
 
-test("J41 a journal with another root key is not appended to", async () => {
+test("J-15 a journal with another root key is not appended to", async () => {
   const disk = memoryDisk();
   await processOn(disk).keyring.enrol();
   rmSync(dir, { recursive: true });
   expect(await rejection(processOn(disk, W2).keyring.enrol())).toMatch("it is not the root key of this journal");
 });
 
-test("J41 the root key is rotated: both sign, the file follows, old certificates and either root still verify", async () => {
+test("J-15 the root key is rotated: both sign, the file follows, old certificates and either root still verify", async () => {
   const disk = memoryDisk();
   const p = processOn(disk);
   await p.keyring.enrol();
@@ -171,7 +171,7 @@ test("J41 the root key is rotated: both sign, the file follows, old certificates
   expect(isGood(p.records, open().root().publicKey)).toBe(true);
 });
 
-test("J44 a rotation cut short is finished, or done over, never lost", async () => {
+test("J-17 a rotation cut short is finished, or done over, never lost", async () => {
   const disk = memoryDisk();
   const p = processOn(disk);
   await p.keyring.enrol();
@@ -197,7 +197,7 @@ test("J44 a rotation cut short is finished, or done over, never lost", async () 
   expect(isGood(p.records, successor.publicKey)).toBe(true);
 });
 
-test("J41 two processes that rotate at the same time leave one successor", async () => {
+test("J-15 two processes that rotate at the same time leave one successor", async () => {
   const disk = memoryDisk();
   const a = processOn(disk, W1);
   const b = processOn(disk, W2);
@@ -209,7 +209,7 @@ test("J41 two processes that rotate at the same time leave one successor", async
   expect(ring.roots.at(-1)).toBe(open().root().id);
 });
 
-test("J41 a writer's key is replaced: its next process seals with the new one, and the chain verifies", async () => {
+test("J-15 a writer's key is replaced: its next process seals with the new one, and the chain verifies", async () => {
   const disk = memoryDisk();
   const p = processOn(disk);
   await p.keyring.enrol();
@@ -223,7 +223,7 @@ test("J41 a writer's key is replaced: its next process seals with the new one, a
   expect(isGood(next.records, next.keys.root().publicKey)).toBe(true);
 });
 
-test("J44 a person's key lies in the person's own place, is made once, and has a safe name", () => {
+test("J-17 a person's key lies in the person's own place, is made once, and has a safe name", () => {
   const ana = createPerson(home, "ana", ed25519);
   expect(openPerson(home, "ana", ed25519).key.id).toBe(ana.key.id);
   expect(statSync(join(home, "keys", "ana.key")).mode & 0o777).toBe(0o600);
@@ -239,7 +239,7 @@ const cancel: Wish = { kind: "cancel", reason: "enough" };
 const wish = (person: Person): Intent =>
   signIntent(person, { id: intentId("i_1"), session: sessionId("s_12345678"), at: millis(7), wish: cancel });
 
-test("J43 a certified person's signed intent is genuine; withdrawn, it is not", async () => {
+test("J-16 a certified person's signed intent is genuine; withdrawn, it is not", async () => {
   const p = processOn(memoryDisk());
   await p.keyring.enrol();
   const ana = createPerson(home, "ana", ed25519);
@@ -261,7 +261,7 @@ test("J43 a certified person's signed intent is genuine; withdrawn, it is not", 
   expect(isGood(p.records, p.keys.root().publicKey)).toBe(true);
 });
 
-test("J43 a person certified by another process is known by the time the wish is read", async () => {
+test("J-16 a person certified by another process is known by the time the wish is read", async () => {
   const disk = memoryDisk();
   const holder = processOn(disk, W1);
   const cli = processOn(disk, W2);
@@ -275,7 +275,7 @@ test("J43 a person certified by another process is known by the time the wish is
   expect(pending === undefined ? null : holder.keyring.authenticate(pending.intent)).toEqual({ kind: "genuine" });
 });
 
-test("J42 keys that are looked for several times at once are known once", async () => {
+test("J-15 keys that are looked for several times at once are known once", async () => {
   const disk = memoryDisk();
   const one = processOn(disk);
   await one.keyring.enrol();
@@ -287,7 +287,7 @@ test("J42 keys that are looked for several times at once are known once", async 
   expect(two.keyring.ring()).toMatchObject({ bad: [], through: one.keyring.ring().through });
 });
 
-test("J43 what the runtime signs as its writer is genuine to every process, and only as it was signed", async () => {
+test("J-16 what the runtime signs as its writer is genuine to every process, and only as it was signed", async () => {
   const disk = memoryDisk();
   const [one, two] = [processOn(disk, W1), processOn(disk, W2)];
   await one.keyring.enrol();

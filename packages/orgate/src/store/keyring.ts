@@ -1,7 +1,7 @@
 /**
  * Private keys as files, and the `keys` stream they answer for. A project's lie in `.orgate/keys/` (root, one per writer, the key of blob
  * addresses), a person's in `$ORGATE_HOME/keys/` or `~/.orgate/keys/`, so that one person signs in many projects.
- * J44 a private key is readable by its owner alone, is written whole or not at all, and is never replaced before its successor is certified.
+ * Rule: J-17.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -69,7 +69,7 @@ type KeyName = "root" | `writer-${string}`;
 
 /**
  * The keys of a project, made when there are none. `dir` is `<project>/.orgate/keys`.
- * J440 keys of a journal that is there already are not made again: what they were is in its entries, and others would prove nothing.
+ * J-17 keys of a journal that is there already are not made again: what they were is in its entries, and others would prove nothing.
  */
 export function openProjectKeys(dir: string, maker: KeyMaker): ProjectKeys {
   const file = (name: string) => join(dir, `${name}.key`);

@@ -1,6 +1,6 @@
 /**
  * The part of the composition root that looks: a project's settings, its journal opened to read, people's keys. Beside the whole of it, so that a command
- * that only tells what there is loads neither the loop nor what drives it (R16).
+ * that only tells what there is loads neither the loop nor what drives it (R-8).
  */
 import { join } from "node:path";
 import { type Keyring, type ProofPorts, readKeys, trustIn } from "@orgate/core/journal";

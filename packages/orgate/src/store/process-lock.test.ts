@@ -60,7 +60,7 @@ async function untilStopped(pid: number): Promise<void> {
 }
 
 for (const thread of ["main", "worker"] as const)
-  test.skipIf(process.platform !== "linux")(`J6 kill -9 of a holder frees its session at once, SIGSTOP does not (${thread})`, async () => {
+  test.skipIf(process.platform !== "linux")(`J-4 kill -9 of a holder frees its session at once, SIGSTOP does not (${thread})`, async () => {
     const directory = folder();
     const store = openTestStore(directory);
     stores.push(store);
@@ -76,7 +76,7 @@ for (const thread of ["main", "worker"] as const)
     expect((await store.journal.take(S)).epoch).toBe(2);
   });
 
-test("J6 the next process in the slot of a killed one does not keep its sessions held", async () => {
+test("J-4 the next process in the slot of a killed one does not keep its sessions held", async () => {
   const directory = folder();
   const store = openTestStore(directory);
   stores.push(store);
@@ -90,7 +90,7 @@ test("J6 the next process in the slot of a killed one does not keep its sessions
   expect(await held(store, S)).toBe(null);
 });
 
-test("J10 looking at a slot, from its own process too, does not free it", () => {
+test("J-7 looking at a slot, from its own process too, does not free it", () => {
   const directory = folder();
   const [one, two] = [takeSlot(directory), takeSlot(directory)];
   expect([one.writer, two.writer]).toEqual(["w1", "w2"]);
@@ -105,7 +105,7 @@ test("J10 looking at a slot, from its own process too, does not free it", () => 
   for (const slot of [again, two, third]) slot.free();
 });
 
-test("J2 four processes append 1,000 times each to one file: no gap, no fork, no error, and readers see whole prefixes", async () => {
+test("J-4 four processes append 1,000 times each to one file: no gap, no fork, no error, and readers see whole prefixes", async () => {
   const directory = folder();
   const first = openTestStore(directory);
   stores.push(first);

@@ -1,4 +1,4 @@
-/** N76 where a stream ends, without reading it: what is appended to one again and again costs the same each time. */
+/** N-15 where a stream ends, without reading it: what is appended to one again and again costs the same each time. */
 import { isFault, type JournalEvent, type Millis, type Seq, type StreamId, seq } from "@orgate/core";
 import type { Journal } from "@orgate/core/journal";
 

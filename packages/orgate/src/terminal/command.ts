@@ -2,8 +2,8 @@
 import type { Screen } from "./screen.ts";
 
 export type OptionSpec =
-  /** `many`: it may be given more than once. */
-  | Readonly<{ type: "string"; value: string; help: string; choices?: readonly string[]; many?: boolean }>
+  /** `many`: it may be given more than once. `required`: the command refuses to run without it. */
+  | Readonly<{ type: "string"; value: string; help: string; choices?: readonly string[]; many?: boolean; required?: true }>
   | Readonly<{ type: "boolean"; help: string }>;
 /** `many`: the last one may be given more than once. */
 export type ArgSpec = Readonly<{ name: string; required: boolean; help: string; choices?: readonly string[]; many?: boolean }>;
@@ -36,7 +36,7 @@ export type Given = Readonly<{
   env: Readonly<Record<string, string | undefined>>;
 }>;
 
-/** A19 exit codes are part of the interface. */
-/** A74 of a fault: somebody left a question with Ctrl-C, and nothing was done. */
+/** A-7 exit codes are part of the interface. */
+/** A-13 of a fault: somebody left a question with Ctrl-C, and nothing was done. */
 export const INTERRUPTED = Symbol("left");
 export const EXIT = Object.freeze({ success: 0, failure: 1, usage: 2, waiting: 3, interrupted: 130 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { FOLD, folded } from "./fold.ts";
 import { visible, width } from "./visible.ts";
 
-test("V7 a long line is folded, marked, and nothing of it is left out", () => {
+test("a long line is folded, marked, and nothing of it is left out", () => {
   expect(folded("abcdefghij", 8)).toEqual(["abcdefgh", "↪ ij"]);
   expect(folded("one\n\ntwo", 20)).toEqual(["one", "", "two"]);
   expect(folded("a\u202eb\u001b[31m", 40)).toEqual(["a\\u{202e}b\\e[31m"]);

@@ -1,4 +1,4 @@
-/** V7 a text that is wider than the screen is folded over lines, each marked; nothing of it is left out. */
+/** A text that is wider than the screen is folded over lines, each marked; nothing of it is left out. */
 import { visible, width } from "./visible.ts";
 
 /** Of several lines; hidden characters escaped. `columns` is what there is for each. */

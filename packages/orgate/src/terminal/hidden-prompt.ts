@@ -1,6 +1,6 @@
 /**
  * Asks a person at a terminal for something that nobody else is to see.
- * T179 what is typed is not shown, nor what is typed ahead of the next question; nor is it lost.
+ * T-22 what is typed is not shown, nor what is typed ahead of the next question; nor is it lost.
  */
 
 import { FaultError } from "@orgate/core";

@@ -24,7 +24,7 @@ test.each([
   ["npm run -s orgate --", "by-script"],
   ["npx orgate", "by-npx"],
 ])(
-  "A520 what `%s init` says to run next runs as it stands",
+  "A-15 what `%s init` says to run next runs as it stands",
   (by, name) => {
     const project = join(folder, name);
     const made = sh(`${by} init '${project}' --yes`);
@@ -36,7 +36,7 @@ test.each([
   60_000,
 );
 
-test("A520 a hint names the command as it was started; by its own name it stays as it is", () => {
+test("A-15 a hint names the command as it was started; by its own name it stays as it is", () => {
   const hint = "`orgate init DIR` makes one; `orgate help` lists all";
   const npx = { npm_lifecycle_event: "npx", npm_lifecycle_script: "'orgate' 'run'" };
   expect(hintAsTyped(hint, npx)).toBe("`npx orgate init DIR` makes one; `npx orgate help` lists all");

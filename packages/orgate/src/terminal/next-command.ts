@@ -4,7 +4,7 @@ import { visible } from "./visible.ts";
 
 type Environment = Given["env"];
 
-/** A520 how orgate was started this time: by a script of npm's, by npx, or by its own name. */
+/** A-15 how orgate was started this time: by a script of npm's, by npx, or by its own name. */
 export function commandName(env: Environment): string {
   if (env.npm_lifecycle_event === "orgate") return "npm run -s orgate --";
   if (env.npm_lifecycle_event === "npx" && /^['"]?orgate\b/.test(env.npm_lifecycle_script ?? "")) return "npx orgate";

@@ -1,4 +1,4 @@
-/** V2 colour only on a terminal, and never against NO_COLOR; what colour says, words say too. */
+/** V-2 colour only on a terminal, and never against NO_COLOR; what colour says, words say too. */
 
 import type { Tone } from "@orgate/core/journal/view";
 

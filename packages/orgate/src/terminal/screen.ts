@@ -27,7 +27,7 @@ export const bell = (screen: Pick<Screen, "isTerminal">): string => (screen.isTe
 
 const MAX_INPUT_BYTES = 1024 * 1024;
 
-/** V4 a reader that goes away early (`| head`) ends the output, not the work: no trace, no error. */
+/** A reader that goes away early (`| head`) ends the output, not the work: no trace, no error. */
 export function processScreen(env: NodeJS.ProcessEnv): Screen {
   const { stdout, stderr } = process;
   let open = true;

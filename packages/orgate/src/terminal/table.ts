@@ -1,4 +1,4 @@
-/** V3 a table's columns line up by what a terminal shows, and a cell never breaks its row. */
+/** A table's columns line up by what a terminal shows, and a cell never breaks its row. */
 import type { Paint, Tone } from "./paint.ts";
 import { visible, width } from "./visible.ts";
 

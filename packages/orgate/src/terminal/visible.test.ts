@@ -12,19 +12,19 @@ test.each([
   ["a\ufff9b\ufffac\ufffb", "a\\u{fff9}b\\u{fffa}c\\u{fffb}"],
   ["a\nb\tc\r", "a\\nb\\tc\\r"],
   ["\ud800 alone", "\\u{d800} alone"],
-])("V1 %j is shown as %s", (text, shown) => {
+])("V-1 %j is shown as %s", (text, shown) => {
   expect(visible(text)).toBe(shown);
 });
 
-test("V1 letters of any script, accents and joined emoji stay as they are", () => {
+test("V-1 letters of any script, accents and joined emoji stay as they are", () => {
   for (const text of ["Grüße, żółw, 日本語, עברית, عربي, e\u0301", "⚠️ 👩‍💻 ❤️", "`code` {json: [1]}"]) expect(visible(text)).toBe(text);
 });
 
-test("V1 a text in lines keeps its lines and tabs, and nothing else that moves the cursor", () => {
+test("V-1 a text in lines keeps its lines and tabs, and nothing else that moves the cursor", () => {
   expect(visibleLines("a\r\nb\n\tc\rd\u0007")).toBe("a\nb\n\tc\\rd\\u{7}");
 });
 
-test("V1 whatever comes, no control and no bidirectional character goes out", () => {
+test("V-1 whatever comes, no control and no bidirectional character goes out", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       expect(visible(text)).not.toMatch(/[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/u);
@@ -32,12 +32,12 @@ test("V1 whatever comes, no control and no bidirectional character goes out", ()
   );
 });
 
-test("V1 a character cut in two by its stream is shown once, whole", () => {
+test("V-1 a character cut in two by its stream is shown once, whole", () => {
   const piece = visibleStream();
   expect(["ok \ud83d", "\ude00!", "\u001b", "[2J"].map(piece).join("")).toBe("ok 😀!\\e[2J");
 });
 
-test("V3 width is what a terminal shows, and a shortened text fits", () => {
+test("width is what a terminal shows, and a shortened text fits", () => {
   expect(width("日本e\u0301")).toBe(5);
   expect(shortened("abcdef", 4)).toBe("abc…");
   expect(width(shortened("日本日本", 5))).toBeLessThanOrEqual(5);

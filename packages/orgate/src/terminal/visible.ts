@@ -1,7 +1,7 @@
 /**
  * Text of a model, a tool or a person, made safe to show.
  *
- * V1 control, hidden and bidirectional characters are shown escaped (`\u{202e}`), so that a terminal obeys nobody's text and what is read
+ * V-1 control, hidden and bidirectional characters are shown escaped (`\u{202e}`), so that a terminal obeys nobody's text and what is read
  *    is what is there. Line feeds and tabs of a text in several lines stay.
  */
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";

@@ -1,8 +1,8 @@
 /**
  * A project's manifests: `tools/*.clad.toml`, the custom types of `toolclad.toml`, the scope of `scope/scope.toml`.
  *
- * T47 whatever is wrong is told with file, line and column; several things at once.
- * T172 what is wrong with one takes none of the others with it; without a scope that can be read, none that reaches hosts is used.
+ * T-16 what is wrong with one takes none of the others with it; without a scope that can be read, none that reaches hosts is used.
+ * Rule: T-15.
  */
 
 import { existsSync, realpathSync } from "node:fs";

@@ -65,7 +65,7 @@ const head = (name: string, binary = ""): string =>
   `[tool]\nname = "${name}"\nversion = "1.0.0"\nbinary = "${binary}"\ndescription = "${name}"\n`;
 
 describe("real tools", () => {
-  test("T62 git, in the sandbox: output, evidence, exit status", { tags: ["sandbox", "git"] }, async () => {
+  test("T-24 git, in the sandbox: output, evidence, exit status", { tags: ["sandbox", "git"] }, async () => {
     const root = project({
       "tools/git.clad.toml": `${head("git_log", "git")}timeout_seconds = 20\nrisk_tier = "low"\n[tool.orgate]\nreads = ["."]\nrepeat = "read"\neffects = ["read"]\n
 [args.count]\ntype = "integer"\nmin = 1\nmax = 5\ndefault = 1\n[args.word]\ntype = "string"\nsanitize = ["text"]\n[command]
@@ -95,11 +95,11 @@ template = "git -c safe.directory=* log --max-count={count} --format=%s"\n[comma
       exitStatus: 0,
       outputSha256: sha256("first; $(touch pwned)\n"),
     });
-    expect(shown).not.toContain("safe.directory"); // T63: the invocation is nobody's but the journal's
+    expect(shown).not.toContain("safe.directory"); // T-25: the invocation is nobody's but the journal's
     expect(readdirSync(root)).not.toContain("pwned");
   });
 
-  test("T62 sqlite3 reads a database of the project, and a wrong statement is a failure with what it said", {
+  test("T-24 sqlite3 reads a database of the project, and a wrong statement is a failure with what it said", {
     tags: ["sandbox", "sqlite3"],
   }, async () => {
     const root = project({
@@ -128,7 +128,7 @@ template = "git -c safe.directory=* log --max-count={count} --format=%s"\n[comma
     });
   });
 
-  test("T54 a path never leads out of the project, nor to its keys", { tags: ["sandbox"] }, async () => {
+  test("T-18 a path never leads out of the project, nor to its keys", { tags: ["sandbox"] }, async () => {
     const root = project({
       "tools/cat.clad.toml": `${head("show", "cat")}[args.file]\ntype = "path"\nrequired = true\n[command]\ntemplate = "cat {file}"\n`,
       "a.txt": "inside",
@@ -162,7 +162,7 @@ template = "git -c safe.directory=* log --max-count={count} --format=%s"\n[comma
     });
   });
 
-  test("T48 a python script as the project's own program, a file it writes as its output, a parser of the project's own", {
+  test("T-15 a python script as the project's own program, a file it writes as its output, a parser of the project's own", {
     tags: ["sandbox", "python"],
   }, async () => {
     const root = project({
@@ -183,7 +183,7 @@ template = "git -c safe.directory=* log --max-count={count} --format=%s"\n[comma
     });
   });
 
-  test("T62 what is stopped for its time is unknown, and nothing of it lives on", { tags: ["sandbox"] }, async () => {
+  test("T-24 what is stopped for its time is unknown, and nothing of it lives on", { tags: ["sandbox"] }, async () => {
     const root = project({
       "tools/slow.clad.toml": `${head("slow", "sleep")}timeout_seconds = 1\n[args.s]\ntype = "duration"\nrequired = true\n[command]\ntemplate = "sleep {s}"\n`,
     });
@@ -226,7 +226,7 @@ describe("requests and secrets", () => {
 url = "http://127.0.0.1:${port}/say/{text}"\nheaders = { "X-Key" = "k {_secret:plain}" }\nbody_template = '{"text": "{text}", "token": "{_secret:odd}"}'\n[output]\nformat = "json"\n`;
   const env = { ORGATE_SECRET_PLAIN: "canary-header-5521", TOOLCLAD_SECRET_ODD: CANARY };
 
-  test("T59 a secret reaches the server and nobody else: not the model, journal, evidence or errors, though the server echoes it", async () => {
+  test("T-21 a secret reaches the server and nobody else: not the model, journal, evidence or errors, though the server echoes it", async () => {
     const { port, seen } = await serving((_, body) => ({
       status: 200,
       body: JSON.stringify({ echo: body, again: JSON.parse(body) as unknown }),
@@ -243,7 +243,7 @@ url = "http://127.0.0.1:${port}/say/{text}"\nheaders = { "X-Key" = "k {_secret:p
     for (const text of [journal, shown]) expect(leaks(text)).toEqual([]);
   });
 
-  test("T59 nor in the error of a failure", async () => {
+  test("T-21 nor in the error of a failure", async () => {
     const { port } = await serving((request) => ({ status: 401, body: `bad key ${request.headers["x-key"]} ${CANARY}` }));
     const root = project({ ...SCOPE, "tools/p.clad.toml": http(port) });
     const { ended, journal, shown } = await called(root, "post", { text: "x" }, env);
@@ -251,7 +251,7 @@ url = "http://127.0.0.1:${port}/say/{text}"\nheaders = { "X-Key" = "k {_secret:p
     for (const text of [journal, shown]) expect(leaks(text)).toEqual([]);
   });
 
-  test("T53 a server that the scope does not name is not reached", async () => {
+  test("T-19 a server that the scope does not name is not reached", async () => {
     const { port, seen } = await serving(() => ({ status: 200, body: "{}" }));
     const root = project({ "tools/p.clad.toml": http(port) });
     const { ended } = await called(root, "post", { text: "x" }, env);
@@ -259,7 +259,7 @@ url = "http://127.0.0.1:${port}/say/{text}"\nheaders = { "X-Key" = "k {_secret:p
     expect(seen).toEqual([]);
   });
 
-  test("T59 a secret of a program is a variable of its own: not in its argv, nor in what is kept", { tags: ["sandbox"] }, async () => {
+  test("T-21 a secret of a program is a variable of its own: not in its argv, nor in what is kept", { tags: ["sandbox"] }, async () => {
     const root = project({
       "tools/e.clad.toml": `${head("env", "sh")}[tool.orgate]\nenv = { TOKEN = "{_secret:odd}" }\n[command]\ntemplate = "sh -c 'tr \\"\\\\\\\\0\\" \\" \\" < /proc/self/cmdline; printf %s \\"$TOKEN\\" | wc -c; printf \\"<%s>\\" \\"$TOKEN\\"; env'"\n`,
     });
@@ -271,13 +271,13 @@ url = "http://127.0.0.1:${port}/say/{text}"\nheaders = { "X-Key" = "k {_secret:p
     for (const text of [journal, shown]) expect(leaks(text)).toEqual([]);
   });
 
-  test("T59 a secret that is not there stops the call before it begins, and says what to do", async () => {
+  test("T-21 a secret that is not there stops the call before it begins, and says what to do", async () => {
     const root = project({ ...SCOPE, "tools/p.clad.toml": http(1) });
     const { ended } = await called(root, "post", { text: "x" });
     expect(ended?.outcome).toMatchObject({ kind: "failed", error: expect.stringContaining("there is no secret") });
   });
 
-  test("T60 what the environment does not say comes from the store", async () => {
+  test("T-22 what the environment does not say comes from the store", async () => {
     const { port, seen } = await serving(() => ({ status: 200, body: "{}" }));
     const root = project({ ...SCOPE, "tools/p.clad.toml": http(port) });
     const passphrase = "correct horse";
@@ -294,7 +294,7 @@ url = "http://127.0.0.1:${port}/say/{text}"\nheaders = { "X-Key" = "k {_secret:p
     for (const word of ["from-the-store", passphrase, ...leaks(journal)]) expect(journal).not.toContain(word);
   });
 
-  test("T53 curl, in the sandbox, reaches what the scope names and nothing else", { tags: ["sandbox", "curl"] }, async () => {
+  test("T-19 curl, in the sandbox, reaches what the scope names and nothing else", { tags: ["sandbox", "curl"] }, async () => {
     const { port, seen } = await serving(() => ({ status: 200, body: "hello" }));
     const root = project({
       ...SCOPE,

@@ -105,7 +105,7 @@ export function manifestTool(contract: Contract, text: string, ground: ManifestT
   });
 }
 
-/** T64 what a tool is hangs on more than its manifest: custom types, the scope of what reaches hosts, the programs of the project that it runs. */
+/** T-25 what a tool is hangs on more than its manifest: custom types, the scope of what reaches hosts, the programs of the project that it runs. */
 function basisOf(contract: Contract, manifest: Digest, programs: JsonObject, { world, hash }: ManifestTools): JsonObject {
   const { args, backend } = contract.manifest;
   const defs = [...args.values()].map(({ name, def }) => JSON.stringify([name, def]));

@@ -1,4 +1,4 @@
-/** T520 where programs of tools cannot be run, people are told before the first tool is refused: by commands and by a server's health. */
+/** T-31 where programs of tools cannot be run, people are told before the first tool is refused: by commands and by a server's health. */
 import type { Agent } from "@orgate/core";
 import { hostRunning } from "./running/running.ts";
 

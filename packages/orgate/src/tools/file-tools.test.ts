@@ -62,7 +62,7 @@ function project(files: Readonly<Record<string, string>> = {}) {
   return { root, tool, use, text, proofs, context };
 }
 
-test("T123 a file is read by lines, with how many there are and a digest; what is no text is told, not shown", async () => {
+test("T-13 a file is read by lines, with how many there are and a digest; what is no text is told, not shown", async () => {
   const { use, root } = project({ "src/a.txt": "one\ntwo\r\nthree\n", empty: "" });
   expect(await use("read_file", { path: "src/a.txt" })).toMatchObject({
     path: "src/a.txt",
@@ -83,7 +83,7 @@ test("T123 a file is read by lines, with how many there are and a digest; what i
   await expect(use("read_file", { path: "src" })).rejects.toThrow(/is no file/);
 });
 
-test("T121 files of variables are neither read, found nor written, under any of their names", async () => {
+test("T-12 files of variables are neither read, found nor written, under any of their names", async () => {
   const { use } = project({
     ".env": "K=canary",
     ".env.local": "K=canary",
@@ -97,7 +97,7 @@ test("T121 files of variables are neither read, found nor written, under any of 
   expect(await use("search_files", { text: "canary" })).toMatchObject({ matches: [{ path: "app/.environment" }] });
 });
 
-test("T123 a search that passes by what it does not look into can be stopped all the same", async () => {
+test("T-13 a search that passes by what it does not look into can be stopped all the same", async () => {
   const { tool, context } = project(Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`src/${i}.txt`, "x"])));
   const stop = new AbortController();
   const going = tool("search_files").run({ text: "x", path: ".", ending: ".md" }, { ...context, signal: stop.signal });
@@ -105,7 +105,7 @@ test("T123 a search that passes by what it does not look into can be stopped all
   await expect(going).rejects.toThrow();
 });
 
-test("T123 a search takes its text as it is, skips what is no text and what may not be read, and stops at its limits", async () => {
+test("T-13 a search takes its text as it is, skips what is no text and what may not be read, and stops at its limits", async () => {
   const { use, root } = project({
     "src/a.ts": "const a = 1;\nconst b = a.*;\n",
     "src/b.md": "CONST A\n",
@@ -130,7 +130,7 @@ test("T123 a search takes its text as it is, skips what is no text and what may 
   expect((await use("search_files", { text: "hit", path: "." })) as JsonObject).toMatchObject({ matches: { length: 200 } });
 });
 
-test("T120 a write makes or replaces a file whole, keeps its mode, and shows before and after", async () => {
+test("T-13 a write makes or replaces a file whole, keeps its mode, and shows before and after", async () => {
   const { use, text, root, proofs, tool } = project({ "run.sh": "old" });
   chmodSync(join(root, "run.sh"), 0o750);
   expect(await use("write_file", { path: "deep/er/new.txt", text: "new" })).toMatchObject({
@@ -147,7 +147,7 @@ test("T120 a write makes or replaces a file whole, keeps its mode, and shows bef
   ]);
 });
 
-test("T120 of a large file, evidence shows the part that changed, within its room", async () => {
+test("T-13 of a large file, evidence shows the part that changed, within its room", async () => {
   const lines = Array.from({ length: 20_000 }, (_, i) => `line ${i}`);
   const { use, proofs, tool } = project({ "big.txt": lines.join("\n") });
   await use("edit_file", { path: "big.txt", old_string: "line 777\n", new_string: "changed\n" });
@@ -156,7 +156,7 @@ test("T120 of a large file, evidence shows the part that changed, within its roo
   expect(JSON.stringify(proofs[1]).length).toBeLessThan(65_000);
 });
 
-test("T122 an edit replaces exactly what it names, once unless it says all, and only what it was read as", async () => {
+test("T-12 an edit replaces exactly what it names, once unless it says all, and only what it was read as", async () => {
   const { use, text } = project({ "a.txt": "a b a" });
   await expect(use("edit_file", { path: "a.txt", old_string: "a", new_string: "x" })).rejects.toThrow(/2 times/);
   await expect(use("edit_file", { path: "a.txt", old_string: "c", new_string: "x" })).rejects.toThrow(/does not hold/);
@@ -169,7 +169,7 @@ test("T122 an edit replaces exactly what it names, once unless it says all, and 
   expect(text("a.txt")).toBe("y $& $1 y");
 });
 
-test("T122 what somebody else changes meanwhile is not overwritten, and no draft is left", () => {
+test("T-12 what somebody else changes meanwhile is not overwritten, and no draft is left", () => {
   const { root } = project({ "a.txt": "before" });
   const guard = pathGuard({ root, also: [] });
   const files = projectFiles({ root, reading: guard, writing: guard });
@@ -182,7 +182,7 @@ test("T122 what somebody else changes meanwhile is not overwritten, and no draft
   expect(readdirSync(root)).toEqual(["a.txt"]);
 });
 
-test("T121 what a call touches is the one path that it leads to, and that is what runs", async () => {
+test("T-12 what a call touches is the one path that it leads to, and that is what runs", async () => {
   const { root, tool } = project({ "src/a.txt": "a" });
   symlinkSync("src", join(root, "link"));
   for (const given of ["src/a.txt", "./src//a.txt", "src/../src/a.txt", "link/a.txt", join(root, "link/a.txt")]) {
@@ -192,7 +192,7 @@ test("T121 what a call touches is the one path that it leads to, and that is wha
   }
 });
 
-test("T121 nothing leads out of the project or into what is protected, by whatever name", async () => {
+test("T-12 nothing leads out of the project or into what is protected, by whatever name", async () => {
   const { root, tool } = project({
     "policies/p.cedar": "permit",
     ".orgate/keys/root.key": "key",
@@ -231,7 +231,7 @@ test("T121 nothing leads out of the project or into what is protected, by whatev
   expect(tool("read_file").check({ path: "AGENTS.md" }).kind).toBe("valid");
 });
 
-test("T121 a path that is exchanged after the decision leads nowhere", async () => {
+test("T-12 a path that is exchanged after the decision leads nowhere", async () => {
   const { root, tool, context } = project({ "src/a.txt": "a", "policies/p.cedar": "permit" });
   const outside = realpathSync(mkdtempSync(join(tmpdir(), "orgate-files-")));
   made.push(outside);
@@ -249,7 +249,7 @@ test("T121 a path that is exchanged after the decision leads nowhere", async () 
   expect(readdirSync(join(root, "policies"))).toEqual(["p.cedar"]);
 });
 
-test("T121 a pipe is no file, and nobody waits for it", async () => {
+test("T-12 a pipe is no file, and nobody waits for it", async () => {
   const { root, use } = project();
   spawnSync("mkfifo", [join(root, "pipe")]);
   await expect(use("read_file", { path: "pipe" })).rejects.toThrow(/is no file/);
@@ -265,19 +265,19 @@ test.each([
   ["a OLD b", "OLD", "OLD and more", "did-not-happen"],
   ["a b", "OLD", "", "happened"],
   ["a OLD b", "OLD", "", "did-not-happen"],
-])("T124 a file that holds `%s` after an edit of `%s` to `%s` was lost: %s", async (held, old_string, new_string, kind) => {
+])("T-13 a file that holds `%s` after an edit of `%s` to `%s` was lost: %s", async (held, old_string, new_string, kind) => {
   const { tool, context } = project({ "a.txt": held });
   expect(await tool("edit_file").reconcile?.({ path: "a.txt", old_string, new_string }, context)).toMatchObject({ kind });
 });
 
-test("T124 with the digest of what was read, a file that is still that was not edited", async () => {
+test("T-13 with the digest of what was read, a file that is still that was not edited", async () => {
   const { tool, context, use } = project({ "a.txt": "OLD NEW" });
   const { digest = null } = (await use("read_file", { path: "a.txt" })) as JsonObject;
   const args = { path: "a.txt", old_string: "OLD", new_string: "NEW", digest };
   expect(await tool("edit_file").reconcile?.(args, context)).toEqual({ kind: "did-not-happen" });
 });
 
-test("T120 the tools say what they are: effects, how they repeat, what they edit", () => {
+test("T-13 the tools say what they are: effects, how they repeat, what they edit", () => {
   const { tool } = project();
   const facts = ["read_file", "search_files", "write_file", "edit_file"].map((name) => {
     const { effects, repeat, edits, resourceTypes, labels } = tool(name);
@@ -291,7 +291,7 @@ test("T120 the tools say what they are: effects, how they repeat, what they edit
   ]);
 });
 
-test("T444 a path that the system refuses to look at is refused by `check`, which never throws", () => {
+test("T-2 a path that the system refuses to look at is refused by `check`, which never throws", () => {
   const { root, tool } = project({ "a.txt": "a" });
   for (const name of ["read_file", "write_file", "edit_file", "search_files"]) {
     const rest = name === "write_file" ? { text: "x" } : name === "edit_file" ? { old_string: "a", new_string: "b" } : {};

@@ -1,10 +1,8 @@
 /**
  * Tools for the files of a project: read, search, write, edit. Ordinary tools: nothing of them runs without a permit.
  *
- * T120 write and edit show before and after. T121 what they touch is the one path that the given one leads to, `File::"src/a.ts"`: it is what
- * the policies decide on and exactly what is opened. T123 what they say is bounded; a file that is no text is told, not shown.
- * T174 a search shows lines of those files alone that it would be permitted on by name, and that `read_file` is not forbidden; what was left out is counted.
- * T124 after a crash an edit is asked what became of it, by what the file holds; a write is made again.
+ * T-13 write and edit show before and after. T-12 what they touch is the one path that the given one leads to, `File::"src/a.ts"`: it is what
+ * the policies decide on and exactly what is opened. T-13 what they say is bounded; a file that is no text is told, not shown.
  */
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
@@ -61,7 +59,7 @@ const path = z.string().min(1).max(4096).describe("From the project's folder, su
 const resource = ({ path: id }: { readonly path: string }) => ({ type: "File", id });
 const FILE = { resource, resourceTypes: ["File"], targets: { path: "path" } } as const;
 
-/** T121 the path is made into the one it leads to before anything is decided; where it leads out, there is nothing to decide. */
+/** T-12 the path is made into the one it leads to before anything is decided; where it leads out, there is nothing to decide. */
 function located(files: ProjectFiles, to: "read" | "write", tool: Tool): Tool {
   return Object.freeze({
     ...tool,
@@ -76,7 +74,7 @@ function located(files: ProjectFiles, to: "read" | "write", tool: Tool): Tool {
   });
 }
 
-/** T444 a path that the system refuses to look at (a name too long, a link exchanged meanwhile) is refused like any other. */
+/** T-2 a path that the system refuses to look at (a name too long, a link exchanged meanwhile) is refused like any other. */
 function locatedSafely(files: ProjectFiles, path: string, to: "read" | "write"): LocatedPath {
   try {
     return files.locate(path, to);
@@ -270,7 +268,7 @@ function edited(
   return { text: pieces.join(new_string), places };
 }
 
-/** T124 by what the file holds now; where both would look alike, nobody can tell. */
+/** T-13 by what the file holds now; where both would look alike, nobody can tell. */
 function whatBecame(files: ProjectFiles, { path: at, old_string, new_string, digest }: EditInput): Reconciled {
   const { bytes, size } = files.read(at, MAX_FILE);
   const held = size > bytes.length ? null : textOf(bytes);
@@ -287,7 +285,7 @@ function whatBecame(files: ProjectFiles, { path: at, old_string, new_string, dig
 /** What evidence has room for, next to everything else that stands in it. */
 const MAX_SHOWN = 20_000;
 
-/** T120. */
+/** T-13. */
 function show(context: ToolContext, at: string, before: Uint8Array | null, after: Uint8Array): void {
   const was = before === null ? null : (textOf(before) ?? `[${before.length} bytes that are no text]`);
   const is = textOf(after) ?? `[${after.length} bytes that are no text]`;

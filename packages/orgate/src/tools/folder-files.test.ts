@@ -36,7 +36,7 @@ const REFUSED = [
   "n".repeat(5000),
 ];
 
-test.each(REFUSED)("T695 a file that does not lie in the folder, or that holds keys, is not read or written: %j", (name) => {
+test.each(REFUSED)("T-14 a file that does not lie in the folder, or that holds keys, is not read or written: %j", (name) => {
   const notes = folderFiles({ root, folder: "notes" });
   expect([notes.mayRead(name), notes.mayWrite(name)]).toEqual([false, false]);
   expect(() => notes.read(name)).toThrow("must be a file in `notes`");
@@ -45,7 +45,7 @@ test.each(REFUSED)("T695 a file that does not lie in the folder, or that holds k
   expect(readFileSync(join(root, ".orgate/keys/root.key"), "utf8")).toBe("private");
 });
 
-test("T695 what lies in the folder is read, written and appended to, by the path that policies decide on", () => {
+test("T-14 what lies in the folder is read, written and appended to, by the path that policies decide on", () => {
   const notes = folderFiles({ root, folder: "notes" });
   expect([notes.read("today"), notes.read("same"), notes.path("same")]).toEqual(["call Ana", "call Ana", "notes/today"]);
   notes.write("deep/new", "a");

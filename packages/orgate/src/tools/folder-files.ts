@@ -2,7 +2,7 @@
  * The text files of one folder of a project, for tools that a project defines itself: a name from a model leads to a file below that folder or
  * to nothing.
  *
- * T695 `..`, absolute paths and links that lead out of the folder are refused, and so are `.env*`, `.orgate` and every protected path. The
+ * T-14 `..`, absolute paths and links that lead out of the folder are refused, and so are `.env*`, `.orgate` and every protected path. The
  *      refusal stands in the tool's schema, so a call that cannot succeed is never put to a person.
  */
 

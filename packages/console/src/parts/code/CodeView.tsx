@@ -16,7 +16,7 @@ export type CodeProps = Readonly<{
   onChange?: ((text: string) => void) | null;
 }>;
 
-const Loaded = lazy(() => import("./CodeMirror.tsx").catch(() => ({ default: Plain }))); // O103
+const Loaded = lazy(() => import("./CodeMirror.tsx").catch(() => ({ default: Plain })));
 
 function Plain({ text, onChange = null }: CodeProps) {
   return (

@@ -22,7 +22,7 @@ function editor(doc: string) {
 }
 const LONG = Array.from({ length: 5_000 }, (_, i) => `// line ${i}`).join("\n");
 
-test("O705 what is typed after Ctrl+End stands at the end of the whole text, however long it is, and after Ctrl+Home at its beginning", () => {
+test("what is typed after Ctrl+End stands at the end of the whole text, however long it is, and after Ctrl+Home at its beginning", () => {
   const long = editor(LONG);
   long.press("Mod-End");
   long.type("!");
@@ -31,7 +31,7 @@ test("O705 what is typed after Ctrl+End stands at the end of the whole text, how
   expect(long.text()).toBe(`?${LONG}!`);
 });
 
-test("O705 Ctrl+A selects the whole text, Shift+Ctrl+End the rest of it, and Delete removes what is selected", () => {
+test("Ctrl+A selects the whole text, Shift+Ctrl+End the rest of it, and Delete removes what is selected", () => {
   const long = editor(LONG);
   long.press("Mod-End", true);
   expect(long.selected()).toBe(LONG);
@@ -41,7 +41,7 @@ test("O705 Ctrl+A selects the whole text, Shift+Ctrl+End the rest of it, and Del
   expect(long.text()).toBe("");
 });
 
-test("O705 what was typed is undone and done again", () => {
+test("what was typed is undone and done again", () => {
   const long = editor(LONG);
   long.press("Mod-End");
   for (const letter of "abc") long.type(letter);

@@ -2,7 +2,7 @@
  * Keys of the editor. Only the lines on screen exist in the page, so what a browser does by itself with Ctrl+End or Ctrl+A ends in the middle of a
  * long file: text typed after it would land there.
  *
- * O705 keys that reach beyond the screen act on the whole text; what was typed can be undone.
+ * Keys that reach beyond the screen act on the whole text; what was typed can be undone.
  */
 import {
   Annotation,

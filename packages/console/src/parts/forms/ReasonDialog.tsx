@@ -1,4 +1,4 @@
-/** An act that is asked for with its reason: what it does, why, and only then the button. O480: no reason is ever made up for a person. */
+/** An act that is asked for with its reason: what it does, why, and only then the button. W-18: no reason is ever made up for a person. */
 import type { Problem } from "@orgate/core/wire";
 import { type ReactNode, useState } from "react";
 import { Dialog } from "./Dialog.tsx";

@@ -1,6 +1,6 @@
 /**
  * A list of any length, of which only what is on screen is in the page.
- * O97 a list that follows its end stays there while it grows, and stays where it is once somebody has scrolled up, by however little; nothing above jumps.
+ * A list that follows its end stays there while it grows, and stays where it is once somebody has scrolled up, by however little; nothing above jumps.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
@@ -28,7 +28,7 @@ type Props = Readonly<{
 }>;
 
 const NEAR = 80;
-/** Of a list in a low window: the page scrolls before it is lower (O94). */
+/** Of a list in a low window: the page scrolls before it is lower. */
 const LEAST_PX = 224;
 
 export function VirtualList({

@@ -8,7 +8,7 @@ const MOST = 4_000;
 /** It may have to be scrolled. */
 const isLong = (text: string): boolean => text.length > 300 || text.includes("\n");
 
-/** Text as it is, hidden characters marked as escapes. O89 nothing of it is out of reach: the rest of a long one is a click away. */
+/** Text as it is, hidden characters marked as escapes. O-4 nothing of it is out of reach: the rest of a long one is a click away. */
 export function ExactText({ text }: Readonly<{ text: string }>) {
   const [isWhole, setWhole] = useState(false);
   const isCut = text.length > MOST && !isWhole;

@@ -1,6 +1,6 @@
 /**
  * Markdown of models, as React elements of ours.
- * O12 nothing in a text becomes markup: HTML is shown as it is written, images are not loaded, and a link leads nowhere until a person has seen its whole address and said so.
+ * O-3 nothing in a text becomes markup: HTML is shown as it is written, images are not loaded, and a link leads nowhere until a person has seen its whole address and said so.
  */
 import type { Token, Tokens } from "marked";
 import { memo, type ReactNode, useState } from "react";

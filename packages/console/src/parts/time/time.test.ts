@@ -6,11 +6,11 @@ test.each([
   [2_500_000, 0, "$2.50"],
   [0, 3, "unknown"],
   [2_500_000, 3, "over $2.50"],
-])("O63 %i micros and %i replies without a price are told as %s", (micros, unpriced, text) => {
+])("O-6 %i micros and %i replies without a price are told as %s", (micros, unpriced, text) => {
   expect(costText({ micros, unpriced })).toBe(text);
 });
 
-test("O65 what is to come is told by how long there is, then by the clock, never as if it had been; and on the clock of its own zone", () => {
+test("what is to come is told by how long there is, then by the clock, never as if it had been; and on the clock of its own zone", () => {
   const now = Date.UTC(2026, 5, 1, 12);
   const after = (ms: number): string => dueTime(now + ms, now);
   expect([after(-1), after(30_000), after(125_000), after(59 * 60_000)]).toEqual(["now", "in less than a minute", "in 2 min", "in 59 min"]);

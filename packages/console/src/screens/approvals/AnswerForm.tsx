@@ -1,6 +1,6 @@
 /**
  * Everything there is to see before answering, and the answers.
- * O15 the exact action stands there, hidden characters shown as escapes: what it touches, why it is asked and by which policy, who may answer, how long there is.
+ * O-4 the exact action stands there, hidden characters shown as escapes: what it touches, why it is asked and by which policy, who may answer, how long there is.
  *     An answer is bound to the digest on screen; if the question is another by then, it is refused and shown anew.
  */
 
@@ -158,7 +158,7 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
   );
 }
 
-/** O102 what an answer says is kept until it is given, for as long as the question is the same. */
+/** O-7 what an answer says is kept until it is given, for as long as the question is the same. */
 const namesOf = ({ approval, digest }: Question) => ({
   deny: `deny.${approval}`,
   withdraw: `withdraw.${approval}`,
@@ -291,7 +291,7 @@ function useFocus(isBack: boolean) {
   return field;
 }
 
-/** Q369 a no says why. */
+/** Q-4 a no says why. */
 function Refusing({ kind, name, isBack, busy, send, back }: More & Begun & Readonly<{ kind: "deny" | "withdraw" }>) {
   const [reason, setReason] = useUnsentText(name);
   const field = useFocus(isBack);

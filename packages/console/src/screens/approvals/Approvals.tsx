@@ -1,6 +1,6 @@
 /**
  * What waits for people: questions, outcomes that nobody can tell, what was set aside; and the answers that are remembered.
- * O16 everything here can be done with the keyboard alone: up and down choose, one key each approves, denies, edits, remembers.
+ * O-10 everything here can be done with the keyboard alone: up and down choose, one key each approves, denies, edits, remembers.
  */
 import { approvalRow, settledApproval } from "@orgate/core/journal/view";
 import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";

@@ -16,7 +16,7 @@ import {
 
 const widest = (scope: Widest["scope"], lifetime: Widest["lifetime"]): Widest => ({ scope, lifetime });
 
-test("O14 a grant is offered no wider and no longer than the policy lets it be", () => {
+test("O-4 a grant is offered no wider and no longer than the policy lets it be", () => {
   expect(scopesWithin(widest("digest", "turn"))).toEqual(["digest"]);
   expect(scopesWithin(widest("tool", "turn"))).toEqual(["digest", "resource", "tool"]);
   expect(untilsWithin(widest("tool", "turn"))).toEqual(["turn"]);
@@ -28,12 +28,12 @@ test("O14 a grant is offered no wider and no longer than the policy lets it be",
   expect(longest.kind === "grant" && typeof longest.grant.until === "number" && longest.grant.until < 28_801_000).toBe(true);
 });
 
-test("O14 edited arguments are a JSON object or they are not sent", () => {
+test("O-4 edited arguments are a JSON object or they are not sent", () => {
   expect(parseEdited('{"cents": 5}')).toEqual({ kind: "args", args: { cents: 5 } });
   for (const text of ["", "[]", "null", "3", "{"]) expect(parseEdited(text).kind).toBe("wrong");
 });
 
-test("O87 arguments to edit show what hides in them, and are the same when they are read back", () => {
+test("V-1 arguments to edit show what hides in them, and are the same when they are read back", () => {
   const args = { to: "bob\u202e\u200b", emoji: "👩‍👩‍👧 ok", tag: "\u{e0041}", lines: "a\nb\tc", "na\u00adme": [1, null, "é ß 中"] };
   const text = toEditableJson(args);
   expect(hiddenAt(text)).toBeNull();
@@ -69,7 +69,7 @@ const asked = (quorum: number, ...yes: readonly string[]): Question => ({
   resolved: [],
 });
 
-test("O88 a yes that is not enough by itself is told as counted, with how many are missing; who said yes counts once", () => {
+test("O-4 a yes that is not enough by itself is told as counted, with how many are missing; who said yes counts once", () => {
   expect(describeAnswer({ kind: "approve" }, asked(1)).title).toBe("Approved once");
   expect(describeAnswer({ kind: "approve" }, asked(3))).toMatchObject({
     title: "Your yes is counted",
@@ -81,7 +81,7 @@ test("O88 a yes that is not enough by itself is told as counted, with how many a
   expect(approvedBy(asked(2, "user:bo", "user:bo"), policyId("p/a"))).toEqual(["bo"]);
 });
 
-test("O12 Q365 what a grant would cover is told in words, hidden characters escaped; what is the same is offered once", () => {
+test("O-3 Q-11 what a grant would cover is told in words, hidden characters escaped; what is the same is offered once", () => {
   const shown = { tool: "transfer", resource: { type: "Account", id: "zoe\u{202e}" }, targets: {}, labels: [], survives: [] };
   const question = { ...asked(1), shown };
   expect(coverage(question, grantFor("resource", "turn", { scope: "tool", lifetime: "session" }, 0))).toBe(

@@ -33,7 +33,7 @@ export const scopeText = (scope: GrantWish["scope"]): string => SCOPE_TEXT[scope
 export const coverage = ({ shown }: Pick<Question, "shown">, answer: Answer): string | null =>
   shown === null || answer.kind !== "grant" ? null : coverageText(shown, answer.grant);
 
-/** O14 what is offered as a grant is no wider and no longer than the policy lets it be. */
+/** O-4 what is offered as a grant is no wider and no longer than the policy lets it be. */
 export const scopesWithin = ({ scope }: Widest): readonly GrantWish["scope"][] => SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
 
 export type Until = "turn" | "session" | "hour" | "longest";
@@ -74,7 +74,7 @@ export function parseEdited(text: string): EditedArguments {
 }
 
 /**
- * O87 what is put before somebody to be edited shows what hides in it too, in JSON's own escapes: read back, it is what was proposed.
+ * V-1 what is put before somebody to be edited shows what hides in it too, in JSON's own escapes: read back, it is what was proposed.
  */
 export function toEditableJson(args: JsonObject): string {
   const text = JSON.stringify(args, null, 2);
@@ -99,7 +99,7 @@ const DONE: Readonly<Record<Answer["kind"], string>> = {
   grant: "Approved and remembered",
 };
 
-/** O88 a yes that is not enough by itself is not told as an approval. */
+/** O-4 a yes that is not enough by itself is not told as an approval. */
 export function describeAnswer({ kind }: Answer, question: Question): Readonly<{ title: string; detail: string }> {
   const about = `\`${question.tool}\` of \`${question.agent}\``;
   const missing = Math.max(...question.asks.map(({ policy, terms }) => terms.quorum - approvedBy(question, policy).length)) - 1;

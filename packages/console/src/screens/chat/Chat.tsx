@@ -251,7 +251,7 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
   );
 }
 
-/** O71 what works, what waits, what is wrong, before anything is asked. */
+/** What works, what waits, what is wrong, before anything is asked. */
 function Now() {
   const running = useQuery("sessions", { query: { limit: 100, state: "running" } }, SESSION_TOPICS);
   const glance = use(OverviewContext);

@@ -1,6 +1,6 @@
 /**
  * Where one speaks. What was said shows once it is in the journal; until then it is said to be on its way.
- * O102 what was begun and not said is there again, files included, when one comes back.
+ * O-7 what was begun and not said is there again, files included, when one comes back.
  */
 import { type Attachment, fileBytes } from "@orgate/core/vocab";
 import { type FormEvent, type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";

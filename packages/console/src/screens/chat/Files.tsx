@@ -1,6 +1,6 @@
 /**
  * Files in a conversation.
- * O69 an image is drawn as a still picture (a canvas: no address, nothing that runs or is loaded), a text is shown with hidden characters escaped, and
+ * O-3 an image is drawn as a still picture (a canvas: no address, nothing that runs or is loaded), a text is shown with hidden characters escaped, and
  *     whatever it is can be kept as bytes; nothing of a file is ever a page, a frame or a link.
  */
 import type { ViewItem } from "@orgate/core/journal/view";

@@ -63,7 +63,7 @@ function Item({ item, view }: Given) {
 
 const HOW: Readonly<Record<SaidItem["how"], string | null>> = { turn: null, steered: "steered", queued: "for later", earlier: "earlier" };
 
-/** O482 what was said and waits says why. */
+/** Q-17 what was said and waits says why. */
 function Said({ item, agent }: Readonly<{ item: SaidItem; agent: string }>) {
   const halt = haltFor(use(OverviewContext).halts, agent);
   const how = item.how === "queued" && halt !== null ? `waits: ${describeHalt(halt)}` : HOW[item.how];

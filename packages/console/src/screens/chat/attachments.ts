@@ -1,8 +1,8 @@
 /**
- * Files that a person shows an agent: from the machine to what goes over the wire. What they may be is the server's to say (M91), by the same reader as
+ * Files that a person shows an agent: from the machine to what goes over the wire. What they may be is the server's to say (M-21), by the same reader as
  * here: whoever attaches one is told at once.
  *
- * O68 a file is what its bytes say, whatever it is called; one that would be refused is not sent, and says why.
+ * A file is what its bytes say, whatever it is called; one that would be refused is not sent, and says why.
  */
 import { type Attachment, describe, fileBytes, MAX_FILE_BYTES, MAX_FILES, mediaKind, readAttachments, sniff } from "@orgate/core/vocab";
 

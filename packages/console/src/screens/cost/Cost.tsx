@@ -1,6 +1,6 @@
 /**
  * What was spent, by agent, model and day.
- * O60 days are those of the viewer's own clock; what has no known price is said, and never counted as nothing.
+ * Days are those of the viewer's own clock; what has no known price is said, and never counted as nothing.
  */
 import { dayOf, HOUR_MS, hourOf, sumUsage, type UsageCounts, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
 import { useEffect, useMemo } from "react";

@@ -1,6 +1,6 @@
 /**
  * What every agent is doing, and how it has been doing.
- * O57 within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
+ * Within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
  */
 import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
 import { breakerSubject, millis } from "@orgate/core/vocab";
@@ -25,12 +25,12 @@ import css from "./Fleet.module.css";
 import { Breakers, HaltWork } from "./Switches.tsx";
 
 const HOURS = 24;
-/** O96 so many agents are in the page at first, those that need somebody before all others: five hundred do not make it slow. */
+/** So many agents are in the page at first, those that need somebody before all others: five hundred do not make it slow. */
 const FEW = 24;
 const HOUR_MS = 3_600_000;
 /** What was counted here since is counted by the server too: asked for anew now and then. */
 const REFRESH_MS = 60_000;
-/** O104 what did not come is asked for sooner. */
+/** O-7 what did not come is asked for sooner. */
 const AGAIN_MS = 2_500;
 type Standing = Readonly<{
   agents: OperationOutput<"agents">;

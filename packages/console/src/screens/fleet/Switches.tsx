@@ -13,7 +13,7 @@ import { toast } from "../../state/toasts.ts";
 import { haltChoices, haltName } from "../halts.ts";
 import css from "./Fleet.module.css";
 
-/** What is halted stands above every screen (O482); here it is asked for. */
+/** What is halted stands above every screen; here it is asked for. */
 export function HaltWork({ reload }: Readonly<{ reload(): void }>) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -1,7 +1,7 @@
 /**
  * The first run: an allow, a denial and an approval, on the example's own agent and its offline model. Nothing here is staged: each step is a turn like any
  * other, decided by the example's policies and written to its journal.
- * O581 the steps that were begun are still there when the page is loaded again, in the same tab, for the same person.
+ * O-7 the steps that were begun are still there when the page is loaded again, in the same tab, for the same person.
  */
 import type { SessionView } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";

@@ -1,7 +1,7 @@
 /**
  * Whether the server can do its work.
- * T580 what cannot be done on the server's machine is said with what to do about it, also while the server is well.
- * O61 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
+ * T-31 what cannot be done on the server's machine is said with what to do about it, also while the server is well.
+ * O-6 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
  */
 import { escapeHidden } from "@orgate/core/vocab";
 import { API, OPERATIONS, type OperationOutput, type Problem, problemSchema } from "@orgate/core/wire";

@@ -1,6 +1,6 @@
 /**
  * One entry by itself, of whatever stream: what halts, grants, schedules and policies left in the journal can be pointed at as well as what a session did.
- * O98 as it is stored, with its hash, at an address that can be sent to somebody.
+ * O-9 as it is stored, with its hash, at an address that can be sent to somebody.
  */
 import { escapeHidden, isSessionStream, type SessionId, type StreamId } from "@orgate/core/vocab";
 import { useQuery } from "../../link/use.ts";

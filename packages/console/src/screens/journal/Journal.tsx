@@ -1,8 +1,8 @@
 /**
  * The journal as a whole: whether it is what was written, all of it to take away, and what is in it about whom and what.
- * O59 a verification shows how far it is and what it found, with the head to keep elsewhere; entries are found by any of their facets, which stand in the address.
- * O580 the kind of an entry is chosen from all kinds there are, grouped; what is chosen stands in the address.
- * O98 every entry has an address of its own, of whatever stream it is.
+ * A verification shows how far it is and what it found, with the head to keep elsewhere; entries are found by any of their facets, which stand in the address.
+ * The kind of an entry is chosen from all kinds there are, grouped; what is chosen stands in the address.
+ * O-9 every entry has an address of its own, of whatever stream it is.
  */
 import { narrator, phaseOf } from "@orgate/core/journal/view";
 import { EVENT_KINDS, isSessionStream, streamId } from "@orgate/core/vocab";

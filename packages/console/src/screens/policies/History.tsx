@@ -1,6 +1,6 @@
 /**
  * The sets of policies that were in force: since when, by whom, why; what each said, how it differs, and applying it again.
- * O380 the text of any recorded set is shown as it was, beside its difference to the files of now, and can be applied again with a reason.
+ * The text of any recorded set is shown as it was, beside its difference to the files of now, and can be applied again with a reason.
  */
 import { countSet, setText } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";

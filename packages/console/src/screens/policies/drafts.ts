@@ -1,6 +1,6 @@
 /**
  * Drafts of policies, kept in this tab until they are applied or thrown away: whoever looks something up elsewhere, or loads the page again, finds them.
- * O99 a draft is never lost by leaving it; whoever signs out leaves none to the next person at the screen.
+ * O-7 a draft is never lost by leaving it; whoever signs out leaves none to the next person at the screen.
  */
 
 import { useCell } from "../../state/cell.ts";

@@ -7,7 +7,7 @@ export type PolicyFiles = OperationOutput<"policyFiles">;
 export type PolicyFile = PolicyFiles["files"][number];
 export type PolicyText = Readonly<{ path: string; text: string }>;
 
-/** One per file that differs, by path. O380 a file that only one of the sets has is shown whole. */
+/** One per file that differs, by path. A file that only one of the sets has is shown whole. */
 export function editsBetween(before: readonly PolicyText[], after: readonly PolicyText[]): readonly EditView[] {
   const [old, next] = [before, after].map((files) => new Map(files.map(({ path, text }) => [path, text])));
   const paths = [...new Set([...before, ...after].map(({ path }) => path))].sort();

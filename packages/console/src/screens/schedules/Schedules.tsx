@@ -1,6 +1,6 @@
 /**
  * What begins without a person: schedules, and webhooks.
- * O65 what needs somebody comes first; each says in words when it fires, when next on one's own clock, and what became of the last one; what one may not
+ * What needs somebody comes first; each says in words when it fires, when next on one's own clock, and what became of the last one; what one may not
  *     do is not offered.
  */
 import { memo, useEffect, useState } from "react";

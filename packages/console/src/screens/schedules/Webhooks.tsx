@@ -1,6 +1,6 @@
 /**
  * Where other systems reach agents. The question it answers: did it arrive, and what became of it?
- * O67 a delivery that was taken leads to its session; what was not says why; somebody who cannot sign shows as a number.
+ * A delivery that was taken leads to its session; what was not says why; somebody who cannot sign shows as a number.
  */
 import type { OperationOutput } from "@orgate/core/wire";
 import { memo, useEffect } from "react";

@@ -1,7 +1,7 @@
 /**
  * One session: its timeline, every entry, and what stood at any of them.
- * O55 every entry has its line, in order; stepping shows the state as of that entry, its raw form with its hash, and can fork from there. Where one is stands in the address.
- * O56 a session of ten thousand entries has at most 600 elements on the page.
+ * Every entry has its line, in order; stepping shows the state as of that entry, its raw form with its hash, and can fork from there. Where one is stands in the address.
+ * A session of ten thousand entries has at most 600 elements on the page.
  */
 import { type SessionView, sessionTitle, tokensText } from "@orgate/core/journal/view";
 import { isSessionId, type Seq, type SessionId, seq as toSeq } from "@orgate/core/vocab";

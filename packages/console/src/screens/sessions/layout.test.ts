@@ -9,7 +9,7 @@ const laid = VIEW_CASES.map(({ name, entries }) => {
   return { name, timeline, layout: layOut(timeline, windowOf(timeline, null), 1_000) };
 });
 
-test("O62 what is laid out is in the window and in the row of its phase; calls at once do not lie on each other", () => {
+test("what is laid out is in the window and in the row of its phase; calls at once do not lie on each other", () => {
   for (const { name, timeline, layout } of laid) {
     expect([name, layout.spans.length]).toEqual([name, timeline.spans.length]);
     for (const { x, width, y, height, span } of layout.spans) {
@@ -25,7 +25,7 @@ test("O62 what is laid out is in the window and in the row of its phase; calls a
   }
 });
 
-test("O62 what was parked takes little room, and what is left is to scale", () => {
+test("what was parked takes little room, and what is left is to scale", () => {
   const [, asked] = laid;
   const [fold] = asked?.layout.folds ?? [];
   expect(fold?.width).toBeLessThan(100);
@@ -35,7 +35,7 @@ test("O62 what was parked takes little room, and what is left is to scale", () =
   expect(ratio(0)).toBeCloseTo(ratio(1), 3);
 });
 
-test("O62 a span is found where it is drawn; a window holds what is looked at, however near", () => {
+test("a span is found where it is drawn; a window holds what is looked at, however near", () => {
   const [, , , crashed] = laid;
   for (const one of crashed?.layout.spans.filter(({ width }) => width > 10) ?? [])
     expect(crashed === undefined ? null : spanAt(crashed.layout, one.x + one.width / 2, one.y + 4)).toBe(one.span);
@@ -48,7 +48,7 @@ test("O62 a span is found where it is drawn; a window holds what is looked at, h
   expect([turn.from > whole.from, Math.abs(turn.to - whole.to) < 5]).toEqual([true, true]);
 });
 
-test("O55 every entry has its row, in order, folded once; the state at an entry is that of its fold, forward and back", () => {
+test("every entry has its row, in order, folded once; the state at an entry is that of its fold, forward and back", () => {
   for (const { entries } of VIEW_CASES) {
     const items = entries.map((entry) => ({ kind: "entry", position: null, entry }) as const);
     const account = openEntryRows();

@@ -1,9 +1,9 @@
 /**
  * Whether a value fits a JSON Schema that was audited (`json-schema.ts`), and what it is once defaults are filled in.
  *
- * T421 One function decides which schemas apply to a key; that a key is unknown, and what its value must fit, both follow from it.
- * T423 A default is filled in only if it fits its own schema, and what comes out is checked as if it had been sent so.
- * T424 The work is bounded: a schema whose alternatives multiply refuses the value instead of holding up the process. T540 So does one of many patterns.
+ * T-39 One function decides which schemas apply to a key; that a key is unknown, and what its value must fit, both follow from it.
+ * T-39 A default is filled in only if it fits its own schema, and what comes out is checked as if it had been sent so.
+ * T-40 The work is bounded: a schema whose alternatives multiply refuses the value instead of holding up the process. T-40 So does one of many patterns.
  */
 import * as z from "zod";
 import { canonical, type Json, type JsonObject } from "../../vocab/index.ts";

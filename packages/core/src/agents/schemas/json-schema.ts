@@ -1,9 +1,9 @@
 /**
  * A JSON Schema as a check of arguments. A validator passes over what it does not know: a misspelt keyword, a bound without a type. An
  * argument that was never checked would then reach the gate as if it had been, so a schema is audited first, and whatever would not be
- * enforced is refused with its place (T3).
+ * enforced is refused with its place (T-3).
  *
- * T422 A reference leads to one schema of the same document, which is audited like any other, or the schema is refused.
+ * T-39 A reference leads to one schema of the same document, which is audited like any other, or the schema is refused.
  */
 import type { Json, JsonObject } from "../../vocab/index.ts";
 import { schemaAt } from "../../vocab/schema-ref.ts";

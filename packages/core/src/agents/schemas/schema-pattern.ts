@@ -1,8 +1,8 @@
 /**
  * Regular expressions of JSON schemas: each has one reading, wherever it stands.
  *
- * T170 A pattern is matched in steps that grow with the text alone; where it cannot be, it is taken only if it repeats no group, which is what
- *      takes forever. T420 It is read as JSON Schema reads it, with Unicode; what means something else without is refused.
+ * T-40 A pattern is matched in steps that grow with the text alone; where it cannot be, it is taken only if it repeats no group, which is what
+ *      takes forever. T-40 It is read as JSON Schema reads it, with Unicode; what means something else without is refused.
  */
 import { readPattern } from "../../vocab/text/pattern.ts";
 

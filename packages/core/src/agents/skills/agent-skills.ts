@@ -1,7 +1,7 @@
 /**
  * Which skills an agent has, and what they bring.
  *
- * K5 A skill's tools join the agent's; a name that is taken is refused, and both who bring it are named.
+ * K-3 A skill's tools join the agent's; a name that is taken is refused, and both who bring it are named.
  */
 import { FaultError, type Prices, type Tool } from "../../vocab/index.ts";
 import type { ProjectText } from "../project-text.ts";

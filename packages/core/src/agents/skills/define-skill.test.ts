@@ -43,7 +43,7 @@ function refusal(work: () => unknown): { readonly where: string; readonly detail
 }
 
 describe("a definition", () => {
-  test("K1 a skill is frozen, its texts and tools in order", () => {
+  test("K-1 a skill is frozen, its texts and tools in order", () => {
     const made = skill({ tools: [tool("b"), tool("a")], files: { "ref/z.md": "z", "a.md": "a" }, labels: ["untrusted"] });
     expect(made.tools.map(({ name }) => name)).toEqual(["a", "b"]);
     expect(Object.entries(made.files)).toEqual([
@@ -72,7 +72,7 @@ describe("a definition", () => {
     ["no plain path", { files: { "a\\b": "x" } }],
     ["no plain path", { files: { "a\u202egpj.md": "x" } }],
     ["is no text", { files: { "a.md": 5 } }],
-  ])("K1 %s is refused where it stands, with what to do", (detail, change) => {
+  ])("K-1 %s is refused where it stands, with what to do", (detail, change) => {
     const given: unknown = { ...plain, ...change };
     const fault = refusal(() => defineSkill(given as SkillDefinition));
     expect(fault.detail).toContain(detail);
@@ -82,7 +82,7 @@ describe("a definition", () => {
 });
 
 describe("disclosure", () => {
-  test("K3 the system text holds names and descriptions, on a line each, and nothing of the instructions or files", () => {
+  test("K-2 the system text holds names and descriptions, on a line each, and nothing of the instructions or files", () => {
     const { instructions } = agent({
       skills: [skill({ files: { "limits.md": "fifty" } }), skill({ name: "mail", description: "a\n\nb" })],
     });
@@ -93,17 +93,17 @@ describe("disclosure", () => {
     expect(agent().tools).toEqual([]);
   });
 
-  test("K3 hidden and bidirectional characters of a description are escaped", () => {
+  test("K-2 hidden and bidirectional characters of a description are escaped", () => {
     const { instructions } = agent({ skills: [skill({ description: "safe\u202e\u200b\u{e0041} 退款 👩‍💻" })] });
     expect(instructions).toContain("- refunds: safe\\u{202e}\\u{200b}\\u{e0041} 退款 👩‍💻");
   });
 
-  test("K3 more descriptions than a system text should hold are refused, not cut", () => {
+  test("K-2 more descriptions than a system text should hold are refused, not cut", () => {
     const many = Array.from({ length: 20 }, (_, i) => skill({ name: `s${i}`, description: "x".repeat(1_000) }));
     expect(refusal(() => agent({ skills: many }))).toMatchObject({ where: "agent `clerk`", detail: expect.stringContaining("20 skills") });
   });
 
-  test("K4 the loader reads one skill, or one file of it, with hidden characters escaped", async () => {
+  test("K-3 the loader reads one skill, or one file of it, with hidden characters escaped", async () => {
     const skills = [skill({ instructions: "Look\u202e first.\n\tTwice.", files: { "limits.md": "fifty\u200b" } })];
     expect(await load(skills, { name: "refunds" })).toBe(
       "# Skill refunds\n\nLook\\u{202e} first.\n\tTwice.\n\nFiles of this skill, to be read with `load_skill`: limits.md",
@@ -119,7 +119,7 @@ describe("disclosure", () => {
     [{ name: "refunds", file: "__proto__" }, "has no file `__proto__`"],
     [{ name: "refunds", file: "constructor" }, "has no file `constructor`"],
     [{ name: "mail", file: "limits.md" }, "skill `mail` has no file `limits.md`; there is: none"],
-  ])("K4 what is not there is a wrong argument, and what is there is told: %j", async (args, message) => {
+  ])("K-3 what is not there is a wrong argument, and what is there is told: %j", async (args, message) => {
     const skills = [skill({ files: { "limits.md": "fifty" } }), skill({ name: "mail" })];
     await expect(load(skills, args)).rejects.toThrow(message);
     const loader = loaderOf(agent({ skills, recover: "stop" }).tools);
@@ -127,7 +127,7 @@ describe("disclosure", () => {
     expect(loader.recover).toBeNull();
   });
 
-  test("K4 it is a read of the skill, goes on with the turn, and carries the labels of what it can return", () => {
+  test("K-3 it is a read of the skill, goes on with the turn, and carries the labels of what it can return", () => {
     const loader = loaderOf(agent({ skills: [skill()] }).tools);
     expect(loader).toMatchObject({ repeat: "read", effects: ["read"], endsTurn: false, labels: [], resourceTypes: ["Skill"] });
     expect(loader.resource({ name: "refunds" })).toEqual({ type: "Skill", id: "refunds" });
@@ -139,7 +139,7 @@ describe("disclosure", () => {
 });
 
 describe("an agent's skills", () => {
-  test("K5 a skill's tools join the agent's; the same one twice is one", () => {
+  test("K-3 a skill's tools join the agent's; the same one twice is one", () => {
     const shared = tool("shared");
     const { tools } = agent({ tools: [shared], skills: [skill({ tools: [tool("refund"), shared] })] });
     expect(tools.map(({ name }) => name)).toEqual(["load_skill", "refund", "shared"]);
@@ -158,11 +158,11 @@ describe("an agent's skills", () => {
     ["`tools[0]` is named `load_skill`", () => ({ tools: [tool("load_skill")] })],
     ["two skills are named `refunds`", () => ({ skills: [skill(), "refunds"] })],
     ["`skills[0]` is no skill", () => ({ skills: ["No Skill"] })],
-  ])("K5 %s: refused", (detail, change) => {
+  ])("K-3 %s: refused", (detail, change) => {
     expect(refusal(() => agent(change()))).toMatchObject({ where: "agent `clerk`", detail });
   });
 
-  test("K8 a skill that is only named is missing until it is brought; the rest of the agent stays as it was written", () => {
+  test("K-4 a skill that is only named is missing until it is brought; the rest of the agent stays as it was written", () => {
     const named = agent({ skills: ["refunds"], groups: ["desk"], limits: { iterations: 3 } });
     expect(named.missing).toEqual([{ skill: "refunds", detail: "it is not there", hint: expect.stringContaining("orgate skills list") }]);
     expect(loaderOf(named.tools).name).toBe("load_skill");
@@ -173,7 +173,7 @@ describe("an agent's skills", () => {
     expect(equipped.digest(hash)).toBe(agent({ skills: [skill()], groups: ["desk"], limits: { iterations: 3 } }).digest(hash));
   });
 
-  test("K9 digests of agent and tools cover every text of every skill", () => {
+  test("K-4 digests of agent and tools cover every text of every skill", () => {
     const of = (change: Partial<SkillDefinition>) => {
       const made = agent({ skills: [skill({ files: { "a.md": "a" }, ...change })] });
       return `${made.digest(hash)}\n${toolbox(made.tools, hash).digest}`;
@@ -202,7 +202,7 @@ describe("the project's instructions", () => {
     warnings: ["lib/AGENTS.md is not trusted"],
   };
 
-  test("K6 they are there for an agent that asks, each in a block that names its file and that nothing in it can close, the nearest last", () => {
+  test("K-4 they are there for an agent that asks, each in a block that names its file and that nothing in it can close, the nearest last", () => {
     const asking = equipAgent(agent({ projectInstructions: true, skills: [skill()] }), equipment);
     expect(asking.instructions.split("before you do what it is for.\n\n")[1]).toBe(
       [

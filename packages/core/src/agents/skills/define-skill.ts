@@ -1,7 +1,7 @@
 /**
  * A skill: instructions that are read when they are needed, and the tools they speak of.
  *
- * K1 A skill that is not whole is refused where it stands: name, description and texts are bounded, a file's name leads nowhere.
+ * K-1 A skill that is not whole is refused where it stands: name, description and texts are bounded, a file's name leads nowhere.
  */
 import { escapeHidden, FaultError, type JsonObject, type Label, label, mixesScripts, type Tool } from "../../vocab/index.ts";
 import { inOrder } from "../define-tool.ts";
@@ -42,7 +42,7 @@ const NAME = /^(?:[\p{Ll}\p{Lo}\p{Nd}][\p{Ll}\p{Lo}\p{Nd}\p{M}]*)(?:-[\p{Ll}\p{L
 export const SKILL_NAME_RULE = "1 to 64 lower-case letters of one script, digits, and single hyphens between them";
 const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
 
-/** K407 a name is compared in its composed form (NFC): `é` is one letter, however a disk or an editor writes it. */
+/** K-2 a name is compared in its composed form (NFC): `é` is one letter, however a disk or an editor writes it. */
 export const skillName = (given: string): string => given.normalize("NFC");
 export const isSkillName = (value: unknown): value is string =>
   typeof value === "string" &&

@@ -1,9 +1,9 @@
 /**
  * Progressive disclosure: the system text names an agent's skills, one tool reads them.
  *
- * K3 The system text holds names and descriptions, bounded and with hidden characters escaped; never instructions.
- * K4 `load_skill` is a tool like any other: gated (`Skill::"name"`), journalled, its result an observation. It answers only from what the
+ * K-3 `load_skill` is a tool like any other: gated (`Skill::"name"`), journalled, its result an observation. It answers only from what the
  *    skills hold: a path is a name, never a place on disk.
+ * Rule: K-2.
  */
 import * as z from "zod";
 import { type Checked, escapeHidden, escapeHiddenLines, FaultError, type Json, type Tool } from "../../vocab/index.ts";

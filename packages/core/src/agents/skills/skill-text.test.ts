@@ -8,7 +8,7 @@ const described = (value: string): string | null => {
   return read.kind === "skill" ? read.skill.description : null;
 };
 
-test("K2 a file of the convention is read, its data fields as data", () => {
+test("K-1 a file of the convention is read, its data fields as data", () => {
   const read = readSkillText(
     [
       "---",
@@ -60,7 +60,7 @@ test.each([
   ["|\n  kept\n    as\n\n  it is", "kept\n  as\n\nit is"],
   [">\n  one\n  two\n\n\n  three", "one two\n\nthree"],
   ["# nothing\n", null],
-])("K2 `description: %s` is %j", (written, meant) => {
+])("K-1 `description: %s` is %j", (written, meant) => {
   expect(described(written)).toBe(meant);
 });
 
@@ -89,13 +89,13 @@ test.each<[what: string, text: string, line: number, column: number, detail: str
   ["another document", file("name: mail", "...", "description: d"), 3, 1, "is no `key: value`"],
   ["hidden characters in a key", file("na\u202eme: mail"), 2, 1, "`na\\u{202e}me: mail` is no"],
   ["no instructions", "---\nname: mail\ndescription: d\n---\n\n", 5, 1, "no instructions"],
-])("K2 %s is refused with its place", (_what, text, line, column, detail) => {
+])("K-1 %s is refused with its place", (_what, text, line, column, detail) => {
   const read = readSkillText(text);
   expect(read).toMatchObject({ kind: "bad", line, column, detail: expect.stringContaining(detail) });
   expect(read.kind === "bad" && read.hint !== "").toBe(true);
 });
 
-test("K2 whatever the text, it is read or refused with a place in it", () => {
+test("K-1 whatever the text, it is read or refused with a place in it", () => {
   const line = fc.oneof(
     fc.string(),
     fc.constantFrom("---", "name: x", "description: >", "  a: b", "metadata:", "\t", "#", "'", '"', "- x"),

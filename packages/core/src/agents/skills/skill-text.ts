@@ -1,7 +1,7 @@
 /**
  * `SKILL.md`: frontmatter between two lines `---`, then the instructions.
  *
- * K2 Frontmatter is a documented part of YAML: `key: text`, quoted text, `|` and `>` blocks, one level of `metadata`. What is accepted means
+ * K-1 Frontmatter is a documented part of YAML: `key: text`, quoted text, `|` and `>` blocks, one level of `metadata`. What is accepted means
  *    what YAML says it means, as text; everything else is refused with line and column, never guessed.
  */
 import { escapeHidden } from "../../vocab/index.ts";

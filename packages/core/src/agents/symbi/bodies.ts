@@ -1,7 +1,7 @@
 /**
  * Bodies of agents and functions, checked for names and types as far as the file alone can tell.
  *
- * Y401 what is certainly wrong is refused where it stands: arguments that a function of the file does not take, fields that a type of the file does not have, values of
+ * Y-7 what is certainly wrong is refused where it stands: arguments that a function of the file does not take, fields that a type of the file does not have, values of
  * another type than is declared, a `break` outside of a loop, a secret. A name that nothing here explains is a doubt: the model reads it as what it says.
  */
 import { nearest } from "../../vocab/index.ts";

@@ -1,8 +1,8 @@
 /**
  * Conditions of rules: typed here, with places of the file, and then written as Cedar, which checks them once more.
  *
- * Y30 what a condition says is what Cedar evaluates: a whole number is compared with whole numbers, a decimal exactly, and what cannot be compared is refused.
- * Y31 an argument that is not there makes a rule stricter, never looser: what would be allowed on it is not, what would be denied on it is. Whoever wants it otherwise says so with `has`.
+ * Y-10 what a condition says is what Cedar evaluates: a whole number is compared with whole numbers, a decimal exactly, and what cannot be compared is refused.
+ * Y-10 an argument that is not there makes a rule stricter, never looser: what would be allowed on it is not, what would be denied on it is. Whoever wants it otherwise says so with `has`.
  */
 import { nearest } from "../../vocab/index.ts";
 import type { Expression, NamedArgument } from "./tree.ts";

@@ -240,12 +240,12 @@ const BECOMES: Readonly<Record<string, (file: Loaded) => void>> = {
   },
 };
 
-test("Y402 there are more than thirty, and each says what becomes of it", () => {
+test("Y-3 there are more than thirty, and each says what becomes of it", () => {
   expect(files).toEqual(Object.keys(BECOMES).sort());
   expect(files.length).toBeGreaterThanOrEqual(30);
 });
 
-test.each(files)("Y402 %s loads, compiles, and has the effect that is said of it", (name) => {
+test.each(files)("Y-3 %s loads, compiles, and has the effect that is said of it", (name) => {
   const file = loaded(name);
   for (const draft of file.symbi.agents) file.rules(draft.name);
   BECOMES[name]?.(file);
@@ -258,7 +258,7 @@ const meant = (text: string): string => {
 };
 const comments = (text: string): readonly string[] => symbiTokens(text).flatMap((t) => (t.kind === "comment" ? [t.text] : []));
 
-test.each(files)("Y402 Y7 Y8 Y400 %s is formatted to itself, with every comment, and says the same to the model", (name) => {
+test.each(files)("Y-3 Y-5 Y-7 %s is formatted to itself, with every comment, and says the same to the model", (name) => {
   const text = readFileSync(join(folder, name), "utf8");
   const once = formatSymbi(text, name);
   if (once.kind !== "text") throw new Error("not formatted");

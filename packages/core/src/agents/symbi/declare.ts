@@ -1,8 +1,8 @@
 /**
  * From a tree to what it declares, as far as the file alone can tell: agents, policies about them, schedules, webhooks.
  *
- * Y4 everything has an effect or is refused, with its place: what is not supported yet says so. Y12 `capabilities` select tools, skills, servers and delegates; they are the only way to any.
- * Y14 a policy of a file is about the agents of that file.
+ * Y-3 everything has an effect or is refused, with its place: what is not supported yet says so. Y-8 `capabilities` select tools, skills, servers and delegates; they are the only way to any.
+ * Y-8 a policy of a file is about the agents of that file.
  */
 import type { JsonObject, Limits } from "../../vocab/index.ts";
 import type { AgentDefinition } from "../define-agent.ts";

@@ -1,7 +1,7 @@
 /**
  * One layout for every file. It goes by the file's own signs, in their order, so that nothing is lost or moved, comments least of all; the tree only says which sign plays which part.
  *
- * Y7 formatting again changes nothing; Y8 the tree is the same, and so are the comments. A file that cannot be read is not touched.
+ * Y-5 formatting again changes nothing; Y-5 the tree is the same, and so are the comments. A file that cannot be read is not touched.
  */
 import { type ParsedFile, parseSymbi } from "./parse.ts";
 import { type Roles, rolesOf } from "./roles.ts";

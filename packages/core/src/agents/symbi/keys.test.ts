@@ -32,7 +32,7 @@ const HELD: Readonly<Record<string, Readonly<{ keys: keyof typeof BLOCK_KEYS | n
 /** Blocks that stand within others: a section of one, and the record of an approval. */
 const WITHIN = { "webhook filter": (held: string) => `webhook a { filter { ${held} } }` } as const;
 
-test("Y74 the blocks with keys are those of the grammar, each is read by its table, and no other key is taken", () => {
+test("Y-3 the blocks with keys are those of the grammar, each is read by its table, and no other key is taken", () => {
   expect(withKeys.sort()).toEqual(Object.keys(HELD).sort());
   const blocks = [
     ...Object.values(HELD).flatMap(({ keys, file }) => (keys === null ? [] : [[keys, file] as const])),

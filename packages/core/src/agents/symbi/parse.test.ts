@@ -27,24 +27,24 @@ const problemsOf = (text: string): readonly SymbiProblem[] => {
   return read.kind === "problems" ? read.problems : [];
 };
 
-test.each(filesIn("valid"))("Y2 %s is read as the tree beside it", async (name) => {
+test.each(filesIn("valid"))("Y-2 %s is read as the tree beside it", async (name) => {
   await expect(`${treeOf(textOf("valid", name))}\n`).toMatchFileSnapshot(join(folder, "valid", `${name}.tree.json`));
 });
 
-test.each(filesIn("invalid"))("Y2 Y4 Y10 Y401 everything that is wrong with %s is told at once, with its place", async (name) => {
+test.each(filesIn("invalid"))("Y-2 Y-3 Y-7 everything that is wrong with %s is told at once, with its place", async (name) => {
   const problems = problemsOf(textOf("invalid", name));
   expect(problems.length).toBeGreaterThan(0);
   await expect(`${lines(problems)}\n`).toMatchFileSnapshot(join(folder, "invalid", `${name}.problems.txt`));
 });
 
-test("Y2 what the grammar makes is read", () => {
+test("Y-2 what the grammar makes is read", () => {
   fc.assert(
     fc.property(symbiText, (text) => void treeOf(text)),
     { numRuns: 200 },
   );
 });
 
-test("Y7 Y8 a formatted file has the same tree and the same comments, and formatting it again changes nothing", () => {
+test("Y-5 a formatted file has the same tree and the same comments, and formatting it again changes nothing", () => {
   const comments = (text: string) =>
     symbiTokens(text)
       .filter((t) => t.kind === "comment")
@@ -61,7 +61,7 @@ test("Y7 Y8 a formatted file has the same tree and the same comments, and format
   );
 });
 
-test("Y8 a comment above a setting, or above a part of a condition, stands as far in as what it is about", () => {
+test("Y-5 a comment above a setting, or above a part of a condition, stands as far in as what it is about", () => {
   const text = `agent a {
   policy p {
     allow: pay if args.euros < 50
@@ -80,11 +80,11 @@ test("Y8 a comment above a setting, or above a part of a condition, stands as fa
   expect(formatSymbi(text.replaceAll(/^ +/gm, ""), "x.symbi")).toEqual({ kind: "text", text });
 });
 
-test("Y7 a file that cannot be read is not formatted", () => {
+test("Y-5 a file that cannot be read is not formatted", () => {
   expect(formatSymbi("agent a {", "x.symbi")).toMatchObject({ kind: "problems" });
 });
 
-test("Y3 whatever stands in a file, reading it ends with a tree or with problems that have a place in it", () => {
+test("Y-1 whatever stands in a file, reading it ends with a tree or with problems that have a place in it", () => {
   const fits = (text: string) => {
     const read = readSymbi(text, "x.symbi");
     if (read.kind !== "problems") return;
@@ -111,12 +111,12 @@ test.each([
   ["sums", `policy p { allow: ${"a + ".repeat(40_000)}a }`],
   ["members", `policy p { allow: a${".b".repeat(60_000)} }`],
   ["else", `function f() { if a { } ${"else if a { } ".repeat(15_000)} }`],
-])("Y3 %s nested without end are refused, and nothing is lost on the stack", (_, text) => {
+])("Y-1 %s nested without end are refused, and nothing is lost on the stack", (_, text) => {
   const read = parseSymbi(text, "x.symbi");
   expect(read).toMatchObject({ kind: "problems", problems: [{ detail: "it is nested too deep to be read" }] });
 });
 
-test("Y72 reading takes as long as a file is long: not blanks, nor functions in conditions, nor types in types make it longer", () => {
+test("Y-1 reading takes as long as a file is long: not blanks, nor functions in conditions, nor types in types make it longer", () => {
   const nested = (n: number): string => (n === 0 ? "1" : `() => { if f(${nested(n - 1)}) ; }`);
   expect(problemsOf(`function f() { if g(${nested(20)}) ; }`).length).toBeGreaterThan(20);
   const types = Array.from({ length: 40 }, (_, i) => `type T${i + 1} = { a: T${i}, b: T${i} }`).join("\n");
@@ -145,7 +145,7 @@ const NESTED: Readonly<Record<string, (inner: string) => string>> = {
   "a try": (x) => `f(() => { try { ${x}; } catch (e) { } })`,
   "a value of a block": (x) => `f(() => { ${x} })`,
 };
-test.each(Object.entries(NESTED))("Y404 %s within itself is read once, and not twice at every level", (_, around) => {
+test.each(Object.entries(NESTED))("Y-1 %s within itself is read once, and not twice at every level", (_, around) => {
   const text = Array.from({ length: 20 }).reduce<string>((inner) => around(inner), "1");
   expect(["tree", "problems"]).toContain(parseSymbi(`function f() { let x = ${text}; }`, "x").kind);
 });
@@ -155,11 +155,11 @@ test.each([
   ["comments that begin and do not end", `agent a { ! ${"/* ".repeat(80_000)} }`],
   ["texts that a word follows", `agent a { ! ${'"\na"b'.repeat(40_000)} }`],
   ["braces that are not closed", `agent a { ! ${"{ } x { ".repeat(30)} ${"( ".repeat(20)} ${"x ".repeat(20_000)}`],
-])("Y404 %s are passed over once", (_, text) => {
+])("Y-1 %s are passed over once", (_, text) => {
   expect(parseSymbi(text, "x").kind).toBe("problems");
 });
 
-test("Y2 what is misspelt a second time is told with the first, at every level", () => {
+test("Y-2 what is misspelt a second time is told with the first, at every level", () => {
   const text = `agnet a { }
 agent b {
   capabilites = [x]
@@ -191,7 +191,7 @@ schedle s { }`;
   ]);
 });
 
-test("Y73 a line has one kind of end: Windows' are read as ours, texts included, and one that hides what follows is refused", () => {
+test("Y-6 a line has one kind of end: Windows' are read as ours, texts included, and one that hides what follows is refused", () => {
   const text = 'agent a {\n  # why\n  with instructions = """\none\ntwo\n""" { }\n}\n';
   expect(treeOf(text.replaceAll("\n", "\r\n"))).toBe(treeOf(text));
   expect(formatSymbi(text.replaceAll("\n", "\r\n"), "x")).toEqual(formatSymbi(text, "x"));
@@ -202,7 +202,7 @@ test("Y73 a line has one kind of end: Windows' are read as ours, texts included,
   });
 });
 
-test("Y3 a file has a size; a huge text or number is no trouble within it", () => {
+test("Y-1 a file has a size; a huge text or number is no trouble within it", () => {
   expect(parseSymbi(" ".repeat(MAX_CHARACTERS + 1), "x")).toMatchObject({ kind: "problems", problems: [{ line: 1, column: 1 }] });
   expect(parseSymbi(`metadata { x = "${"a".repeat(200_000)}" }`, "x").kind).toBe("tree");
   expect(problemsOf(`agent a { with instructions = "x", tokens = ${"9".repeat(100_000)} { } }`)[0]?.detail).toMatch(
@@ -210,7 +210,7 @@ test("Y3 a file has a size; a huge text or number is no trouble within it", () =
   );
 });
 
-test("Y9 a letter that only looks like one of ours, or cannot be seen, is refused where it stands", () => {
+test("Y-6 a letter that only looks like one of ours, or cannot be seen, is refused where it stands", () => {
   expect(problemsOf("agent p\u0430yer { }")[0]).toMatchObject({ line: 1, column: 8, detail: expect.stringContaining("U+0430") });
   expect(problemsOf('agent a { with instructions = "x\u202e" { } }')[0]).toMatchObject({
     column: 33,

@@ -1,8 +1,8 @@
 /**
  * A file's text in, its tree out, or everything that is wrong with it.
  *
- * Y1 the parser is made from the grammar, and what is committed is fresh. Y2 several problems of a file are told at once, each with line, column, what was expected, and what may
- * have been meant. Y3 whatever the input, reading ends with a tree or with problems: size and depth are limited, and nothing throws.
+ * Y-1 the parser is made from the grammar, and what is committed is fresh. Y-2 several problems of a file are told at once, each with line, column, what was expected, and what may
+ * have been meant. Y-1 whatever the input, reading ends with a tree or with problems: size and depth are limited, and nothing throws.
  */
 import { hiddenAt, nearest } from "../../vocab/index.ts";
 import { parse as generatedParse } from "./grammar.ts";

@@ -1,7 +1,7 @@
 /**
  * Bodies of an agent as a part of its instructions. Nothing in a body runs: the model carries it out, and each call in it is the model's proposal and the gate's decision.
  *
- * Y13 a body that does nothing but return one call names the agent's task. Y400 any other body is the agent's written procedure: laid out in one way, without
+ * Y-7 a body that does nothing but return one call names the agent's task. Y-7 any other body is the agent's written procedure: laid out in one way, without
  * comments, with the functions and types that it uses, and delimited from the rest of the instructions.
  */
 import { type CheckedBody, checkBodies } from "./bodies.ts";
@@ -66,7 +66,7 @@ export function bodiesOf(tree: File, text: string, types: Types, report: Report)
   };
 }
 
-/** Y13. */
+/** Y-7. */
 function taskOf(
   block: AgentBlock,
   withs: readonly WithBlock[],

@@ -1,10 +1,9 @@
 /**
  * Rules of policy blocks as Cedar.
  *
- * Y14 whatever a file says is about its own agents: every policy made here has one of them as its principal, and none of them can take a project's refusal or question away.
- * Y32 `allow` permits, `deny` forbids, `require` forbids what does not meet it, `require: approval(…)` asks a person, `audit` is recorded and never enforced.
- * Y33 an effect that is allowed covers tools that do nothing beyond the effects of that rule; one that is denied, audited or needs an approval covers every tool that has it.
- * Y34 a policy stands in the line of its rule, and is named by file and line.
+ * Y-8 whatever a file says is about its own agents: every policy made here has one of them as its principal, and none of them can take a project's refusal or question away.
+ * Y-11 an effect that is allowed covers tools that do nothing beyond the effects of that rule; one that is denied, audited or needs an approval covers every tool that has it.
+ * Y-11 a policy stands in the line of its rule, and is named by file and line.
  */
 import { type Effect, nearest, position, type Terms, type Unanswered, type UserGroups, unanswered } from "../../vocab/index.ts";
 import type { AgentPolicies } from "../agent-policies.ts";
@@ -396,7 +395,7 @@ function targetOf(e: Expression, purpose: Purpose, effects: readonly Effect[], a
 
 const knowsAllTools = ({ unknown }: CompileWorld): boolean => unknown === undefined || (!unknown.more && unknown.named.length === 0);
 
-/** Y33. */
+/** Y-11. */
 function ofEffect(
   effect: Effect,
   purpose: Purpose,

@@ -1,6 +1,6 @@
 /**
  * Types of a file as JSON Schemas: what an agent is given, and what it answers with.
- * Y20 a return type other than text is the schema of the answer, parameters are the schema of the input; a type that nothing uses is refused.
+ * Rule: Y-9.
  */
 import { type JsonObject, nearest } from "../../vocab/index.ts";
 import type { Field, Param, TypeDeclaration, TypeNode } from "./tree.ts";

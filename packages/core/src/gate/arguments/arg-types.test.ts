@@ -18,7 +18,7 @@ const untyped = (schema: JsonObject) => argTypes(schema).untyped.map((u) => u.pa
 const cedar = (schema: JsonObject, args: JsonObject, need: Need = WHOLE, inexact: readonly string[] = []) =>
   toCedar(args, argTypes(schema).type as CedarType, need, inexact);
 
-test("G6 every form of argument that Cedar can type is typed", () => {
+test("G-6 every form of argument that Cedar can type is typed", () => {
   expect(typed({ type: "string" })).toEqual({ type: "String", required: true });
   expect(typed({ type: "integer" })).toEqual({ type: "Long", required: true });
   expect(typed({ type: "number" })).toEqual({ type: "Extension", name: "decimal", required: true });
@@ -34,7 +34,7 @@ test("G6 every form of argument that Cedar can type is typed", () => {
   });
 });
 
-test("G6 what may be null is optional", () => {
+test("G-6 what may be null is optional", () => {
   const optional = { type: "String", required: false };
   expect(typed({ type: ["string", "null"] })).toEqual(optional);
   expect(typed({ anyOf: [{ type: "string" }, { type: "null" }] })).toEqual(optional);
@@ -42,7 +42,7 @@ test("G6 what may be null is optional", () => {
   expect(typed({ oneOf: [{ const: "a" }, { const: null }] })).toEqual(optional);
 });
 
-test("G6 alternatives that are all records are one record, with what some lack as optional", () => {
+test("G-6 alternatives that are all records are one record, with what some lack as optional", () => {
   const either = { anyOf: [object({ a: { type: "string" }, b: { type: "integer" } }), object({ a: { type: "string" } })] };
   expect(typed(either)).toEqual({
     type: "Record",
@@ -51,14 +51,14 @@ test("G6 alternatives that are all records are one record, with what some lack a
   });
 });
 
-test("G6 alternatives beside properties keep the properties", () => {
+test("G-6 alternatives beside properties keep the properties", () => {
   const schema = { ...object({ a: { type: "string" }, b: { type: "string" } }, []), anyOf: [{ required: ["a"] }, { required: ["b"] }] };
   expect([...argTypes(schema).type.fields.keys()]).toEqual(["a", "b"]);
   const more = { ...object({ a: { type: "string" } }), oneOf: [object({ b: { type: "integer" } }), object({})] };
   expect(toSchemaType(argTypes(more).type)).toMatchObject({ attributes: { a: { required: true }, b: { type: "Long", required: false } } });
 });
 
-test("G6 G340 what Cedar cannot type is named, and can only be tested for", () => {
+test("G-6 G-12 what Cedar cannot type is named, and can only be tested for", () => {
   const schema = object({
     ok: { type: "string" },
     free: { type: "object" },
@@ -87,12 +87,12 @@ test("G6 G340 what Cedar cannot type is named, and can only be tested for", () =
   ]);
 });
 
-test("G340 what stands in several parts of one schema is all of it", () => {
+test("G-12 what stands in several parts of one schema is all of it", () => {
   const schema = { allOf: [object({ a: { type: "string" } }), { $ref: "#/$defs/b" }], $defs: { b: object({ b: { type: "integer" } }) } };
   expect(toSchemaType(argTypes(schema).type)).toMatchObject({ attributes: { a: { type: "String" }, b: { type: "Long" } } });
 });
 
-test("G6 references are followed, and what contains itself ends", () => {
+test("G-6 references are followed, and what contains itself ends", () => {
   const schema = {
     ...object({ a: { $ref: "#/$defs/name" }, tree: { $ref: "#/$defs/node" }, all: { $ref: "#" }, loop: { $ref: "#/$defs/loop" } }),
     $defs: {
@@ -107,7 +107,7 @@ test("G6 references are followed, and what contains itself ends", () => {
   expect(untyped(schema)).toEqual(["args.tree.left", "args.tree.right", "args.all", "args.loop"]);
 });
 
-test("G6 a catalogue whose definitions multiply does not hold up the load", () => {
+test("G-6 a catalogue whose definitions multiply does not hold up the load", () => {
   const $defs: Record<string, JsonObject> = {};
   for (let i = 0; i < 12; i += 1)
     $defs[`d${i}`] = object(Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`f${n}`, { $ref: `#/$defs/d${i + 1}` }])));
@@ -116,7 +116,7 @@ test("G6 a catalogue whose definitions multiply does not hold up the load", () =
   expect(named.some((u) => u.why === "it is nested too deep")).toBe(true);
 });
 
-test("G2 arguments that look like an entity or a function stay data", () => {
+test("G-2 arguments that look like an entity or a function stay data", () => {
   const schema = object({
     x: object({ type: { type: "string" }, id: { type: "string" } }),
     list: { type: "array", items: object({ a: { type: "string" } }) },
@@ -143,13 +143,13 @@ test("G2 arguments that look like an entity or a function stay data", () => {
   for (const name of ["__entity", "__extn"]) expect(() => cedar(schema, args, needs(name))).toThrow("is not in the tool's schema");
 });
 
-test("G10 only what is read is converted", () => {
+test("G-10 only what is read is converted", () => {
   const schema = object({ a: object({ b: { type: "integer" }, c: { type: "number" } }), d: { type: "number" } });
   expect(cedar(schema, { a: { b: 1, c: 1.5 }, d: 0.000001 }, needs("a", "b"))).toEqual({ a: { b: 1 } });
   expect(cedar(schema, { a: { b: 1, c: 1.5 }, d: 2 }, needs("a"))).toEqual({ a: { b: 1, c: { __extn: { fn: "decimal", arg: "1.5" } } } });
 });
 
-test("G14 what Cedar cannot hold exactly is refused if it is read, and only then", () => {
+test("G-12 what Cedar cannot hold exactly is refused if it is read, and only then", () => {
   const schema = object({
     n: { type: "integer" },
     d: { type: "number" },
@@ -162,7 +162,7 @@ test("G14 what Cedar cannot hold exactly is refused if it is read, and only then
   expect(() => cedar(schema, { ...args, n: 1, d: 1, l: [] }, WHOLE, ["/n"])).toThrow("args/n says more than a number can hold");
 });
 
-test("G14 a value that is not what the schema says is refused if it is read", () => {
+test("G-12 a value that is not what the schema says is refused if it is read", () => {
   const schema = object({
     s: { type: "string" },
     b: { type: "boolean" },

@@ -2,7 +2,7 @@
  * A tool's JSON Schema as Cedar types, and its arguments as Cedar values.
  * What Cedar cannot type (free-form objects, unions of different shapes, mixed lists) is opaque: a policy may test for it with `has`, and one that
  * reads it does not load.
- * G340 `has` is true of every argument that is given, whatever its type: a test that says false of what is there would permit it.
+ * G-12 `has` is true of every argument that is given, whatever its type: a test that says false of what is there would permit it.
  */
 import { canonical, type Json, type JsonObject } from "../../vocab/index.ts";
 import { schemaAt } from "../../vocab/schema-ref.ts";

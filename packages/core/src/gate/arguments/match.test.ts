@@ -8,7 +8,7 @@ import { plainText, valuesIn } from "./targets.ts";
 const named = (request: string, value: string, kind: TargetKind = "recipient"): boolean =>
   standsInRequest(requestOf([request]), kind, value);
 
-describe("G91 whole tokens", () => {
+describe("G-27 whole tokens", () => {
   test.each([
     ["mail ann@example.org today", "ann@example.org"],
     ["Mail ANN@Example.org.", "ann@example.org"],
@@ -17,7 +17,7 @@ describe("G91 whole tokens", () => {
     ['the file "Ann Smith" sent', "Ann Smith"],
     ["mail ａｎｎ@example.org", "ann@example.org"], // full width, as some keyboards write it
     ["mail ann@exa\u200bmple.org", "ann@example.org"], // what is pasted brings what is not seen
-  ])("G91 %j names %j", (request, value) => expect(named(request, value)).toBe(true));
+  ])("G-27 %j names %j", (request, value) => expect(named(request, value)).toBe(true));
 
   test.each([
     ["mail joann@example.org", "ann@example.org"],
@@ -33,9 +33,9 @@ describe("G91 whole tokens", () => {
     ["call +49 170 1234567", "+49 170 1234567"],
     ["mail ann", ""],
     ["mail ann", " "],
-  ])("G91 %j does not name %j", (request, value) => expect(named(request, value)).toBe(false));
+  ])("G-27 %j does not name %j", (request, value) => expect(named(request, value)).toBe(false));
 
-  test("G91 letters that look alike are other letters, whichever side they are on", () => {
+  test("G-27 letters that look alike are other letters, whichever side they are on", () => {
     expect(named("mail ann@example.org", "аnn@example.org")).toBe(false); // a Cyrillic а
     expect(named("mail аnn@example.org", "ann@example.org")).toBe(false);
     expect(named("mail ann@example.org", "ann@examp1e.org")).toBe(false);
@@ -43,7 +43,7 @@ describe("G91 whole tokens", () => {
     expect(named("see straße.de", "strasse.de", "host")).toBe(false);
   });
 
-  test("G90 a value that holds what is not seen, or is not in its normal form, is named by nobody", () => {
+  test("G-27 a value that holds what is not seen, or is not in its normal form, is named by nobody", () => {
     for (const value of [
       "ann@exa\u200bmple.org",
       "ann@example.org\u2060",
@@ -54,7 +54,7 @@ describe("G91 whole tokens", () => {
       expect(named(`mail ann@example.org or ${value}`, value)).toBe(false);
   });
 
-  test("G91 an id is named by nobody, and a path, an account and an id are told apart by their case", () => {
+  test("G-27 an id is named by nobody, and a path, an account and an id are told apart by their case", () => {
     expect(named("delete evt_8f3a", "evt_8f3a", "id")).toBe(false);
     expect(named("delete Report.txt", "Report.txt", "path")).toBe(true);
     expect(named("delete Report.txt", "report.txt", "path")).toBe(false);
@@ -63,7 +63,7 @@ describe("G91 whole tokens", () => {
     expect(named("read docs/a.md", "a.md", "path")).toBe(false);
   });
 
-  test("G91 a host is named by itself or by a link to it, and not by what stands before an @", () => {
+  test("G-27 a host is named by itself or by a link to it, and not by what stands before an @", () => {
     expect(named("read https://example.org/a?b=c", "example.org", "host")).toBe(true);
     expect(named("read example.org", "https://example.org/anything", "host")).toBe(true);
     expect(named("read https://example.org@evil.com/", "example.org", "host")).toBe(false);
@@ -72,7 +72,7 @@ describe("G91 whole tokens", () => {
     expect(named("read https://notexample.org", "example.org", "host")).toBe(false);
   });
 
-  test("G96 the name of a thing is matched like anything else; a number or a letter is no name", () => {
+  test("G-32 the name of a thing is matched like anything else; a number or a letter is no name", () => {
     const request = requestOf(["move Team lunch to 7 May"]);
     expect(["Team lunch", "team LUNCH", "lunch", "7", "to", "Team lunc", "May 7"].map((name) => nameStandsIn(request, name))).toEqual([
       true,
@@ -85,7 +85,7 @@ describe("G91 whole tokens", () => {
     ]);
   });
 
-  test("G91 whatever stands in a text between blanks is found, and never inside a longer word", () => {
+  test("G-27 whatever stands in a text between blanks is found, and never inside a longer word", () => {
     const word = fc.stringMatching(/^[a-z]{2,8}@[a-z]{2,8}\.[a-z]{2,3}$/);
     fc.assert(
       fc.property(word, fc.stringMatching(/^[ a-z]{0,20}$/), (value, rest) => {
@@ -97,11 +97,11 @@ describe("G91 whole tokens", () => {
   });
 });
 
-describe("G95 what leads elsewhere", () => {
+describe("G-31 what leads elsewhere", () => {
   const text = plainText(
     "See https://evil.com/x?d=1, http://a.b. [here](https://c.d/e) www.f.org or g.io/h; not report.pdf, v1.2, e.g. this. Mail ann@i.org or javascript:alert(1)",
   ).toLowerCase();
-  test("G95 links and addresses are found in plain text, with what is not seen taken out first", () => {
+  test("G-31 links and addresses are found in plain text, with what is not seen taken out first", () => {
     expect(linksIn(text)).toEqual(
       ["g.io/h", "http://a.b", "https://c.d/e", "https://evil.com/x?d=1", "javascript:alert(1", "www.f.org"].sort(),
     );
@@ -120,7 +120,7 @@ describe("G95 what leads elsewhere", () => {
     ["behind dots", "see...evil.com/x", "evil.com/x"],
     ["with a stop of another script", "evil\u3002com/x", "evil.com/x"],
     ["to an address by number", "//192.0.2.7/x", "//192.0.2.7/x"],
-  ])("G95 a link that is written carelessly is one all the same: %s", (_, text, link) => {
+  ])("G-31 a link that is written carelessly is one all the same: %s", (_, text, link) => {
     expect(linksIn(text)).toContain(link);
     expect(hostOf(link)).toMatch(/^(?:evil\.com|192\.0\.2\.7)$/);
   });
@@ -147,16 +147,16 @@ describe("G95 what leads elsewhere", () => {
     ["localhost:3000", "localhost:3000", "localhost"],
     ["u@localhost/x", "u@localhost/x", "localhost"],
     ["intranet:8080/x", "intranet:8080/x", "intranet"],
-  ])("G346 a host without a name is a link when a path or a port follows it: %s", (text, link, host) => {
+  ])("G-31 a host without a name is a link when a path or a port follows it: %s", (text, link, host) => {
     expect(linksIn(text)).toContain(link);
     expect(hostOf(link)).toBe(host);
   });
-  test("G346 addresses keep their routing marks and quoted names", () => {
+  test("G-31 addresses keep their routing marks and quoted names", () => {
     expect(addressesIn('write to name%evil.test@own.example, evil.test!name@own.example or "name@evil.test"@own.example')).toEqual(
       ['"name@evil.test"@own.example', "evil.test!name@own.example", "name%evil.test@own.example"].sort(),
     );
   });
-  test("G346 numbers and times that lead nowhere stay what they are", () => {
+  test("G-31 numbers and times that lead nowhere stay what they are", () => {
     for (const text of [
       "version 1.2.3.4",
       "12:30",
@@ -172,18 +172,18 @@ describe("G95 what leads elsewhere", () => {
     ])
       expect([text, linksIn(text)]).toEqual([text, []]);
   });
-  test("G95 what is no link is not made one", () => {
+  test("G-31 what is no link is not made one", () => {
     for (const text of ["// a comment", "either/or", "src/gate/match.ts", "a@b.test", "12:30", "x = y // z", "note: done"])
       expect(linksIn(text)).toEqual([]);
   });
-  test("G95 the host of a link is what it leads to", () => {
+  test("G-31 the host of a link is what it leads to", () => {
     const links = ["https://user:x@evil.com:8/a", "evil.com/a", "http://a.b\\@c.d/", "mailto:x@y.z", "data:text/html,x", "https://e.f."];
     expect(links.map(hostOf)).toEqual(["evil.com", "evil.com", "a.b", null, null, "e.f"]);
   });
 });
 
-describe("G93 what was seen", () => {
-  test("G93 a value is seen under the labels of the outputs it stood in, however it was wrapped", () => {
+describe("G-29 what was seen", () => {
+  test("G-29 a value is seen under the labels of the outputs it stood in, however it was wrapped", () => {
     const seen = seenIndex();
     seen.add('{"from":"mallory@evil.com","text":"write to\\nben@example.org please"}', ["untrusted"]);
     seen.add("C:\\new\\table and DE89370400440532013000", ["secret", "untrusted"]);
@@ -196,7 +196,7 @@ describe("G93 what was seen", () => {
     expect(seen.under("ann@example.org")).toEqual([]);
     expect(seen.under("")).toEqual([]);
   });
-  test("G93 beyond what is kept, everything counts as seen", () => {
+  test("G-29 beyond what is kept, everything counts as seen", () => {
     const seen = seenIndex(3);
     seen.add("one two three", ["untrusted"]);
     expect(seen.under("four")).toEqual([]);
@@ -206,7 +206,7 @@ describe("G93 what was seen", () => {
   });
 });
 
-test("G90 every text and number in an argument is a value of it; what is too much to look at is vouched for by nobody", () => {
+test("G-27 every text and number in an argument is a value of it; what is too much to look at is vouched for by nobody", () => {
   expect(valuesIn({ to: ["a", { b: "c", n: 7 }], on: true, none: null })).toEqual(["a", "c", "7", "true"]);
   expect(valuesIn(Array.from({ length: 300 }, (_, i) => `v${i}`))).toBe(null);
   expect(valuesIn("x".repeat(5_000))).toBe(null);

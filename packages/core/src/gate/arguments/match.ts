@@ -1,6 +1,6 @@
 /**
  * Whether a value stands in a text as a whole: exact, by tokens. Nothing is interpreted, so nothing can be talked into it.
- * G91 a part of a longer token is not the value; a bare number or id is nothing by itself; letters that look alike are other letters.
+ * Rule: G-27.
  */
 import type { Target } from "../../vocab/index.ts";
 import { isCased, plainText, plainValue } from "./targets.ts";

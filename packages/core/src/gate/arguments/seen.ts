@@ -1,6 +1,6 @@
 /**
  * Under which labels a value was seen in a session: an index of the tokens of what its tools brought, kept as it comes. To look a value up takes
- * as long as the value is, however long the session. It may say too much (tokens of one value seen apart), never too little (G93).
+ * as long as the value is, however long the session. It may say too much (tokens of one value seen apart), never too little (G-29).
  */
 import { plainText } from "./targets.ts";
 

@@ -1,6 +1,6 @@
 /**
  * The values of arguments that are targets, and how two spellings of one are told to be the same. Exact, by tokens; nothing is interpreted.
- * G90 a value that holds invisible characters, or is not in its normal form, is equal to nothing: what is acted on is not what a person reads.
+ * G-27 a value that holds invisible characters, or is not in its normal form, is equal to nothing: what is acted on is not what a person reads.
  */
 import {
   type Digest,

@@ -4,7 +4,7 @@ import type { PolicyJson } from "./engine.ts";
 import { holds } from "./slice.ts";
 import type { Cast } from "./vocabulary.ts";
 
-/** O70 the agents for whom its scope holds, by themselves or as members of a group: it can decide for no other. */
+/** The agents for whom its scope holds, by themselves or as members of a group: it can decide for no other. */
 export function agentsFor(cast: Cast): (policy: Pick<PolicyJson, "principal">) => readonly string[] {
   const known = knownOf(cast);
   const agents = cast.agents.map(({ name }) => known.agent(name));

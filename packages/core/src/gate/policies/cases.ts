@@ -107,7 +107,7 @@ function wrongIn(c: Case): string | null {
 }
 
 /**
- * G653 a case about an agent or a tool that is not there, and is nearly one that is, would be decided for nobody: where it expects a denial it would
+ * G-14 a case about an agent or a tool that is not there, and is nearly one that is, would be decided for nobody: where it expects a denial it would
  * pass whatever the policies say. A tool that stands for any of its kind is called `any…` or `some…`.
  */
 export function strangerIn(c: Case, { agents, tools }: Pick<Cast, "agents" | "tools">): string | null {
@@ -131,7 +131,7 @@ export function doubtIn(c: Case, cast: Pick<Cast, "agents" | "users">): string |
 const absentAgent = ({ agent }: Case, { agents }: Pick<Cast, "agents">): string | null =>
   agent === undefined || agent === SOMEBODY || agents.some(({ name }) => name === agent) ? null : agent;
 
-/** G654 why it cannot be asked, before any policy is: no such agent or tool, arguments that do not fit. Null when it can. */
+/** G-19 why it cannot be asked, before any policy is: no such agent or tool, arguments that do not fit. Null when it can. */
 export function unaskable(c: Case, { agents, tools }: Pick<Cast, "agents" | "tools">): Readonly<{ detail: string; hint: string }> | null {
   if (c.user !== undefined) return null;
   const agent = absentAgent(c, { agents });

@@ -1,8 +1,8 @@
 /**
  * Policies against the tools, by the official validator: what does not exist does not load, and neither does what can never be true.
  *
- * G341 a test for presence that is true of no request the policy covers is refused, with its place and what may have been meant.
- * G342 a policy that can never apply is refused, unless only a tool is missing that could still come (it is written ahead of its tools).
+ * G-6 a test for presence that is true of no request the policy covers is refused, with its place and what may have been meant.
+ * G-6 a policy that can never apply is refused, unless only a tool is missing that could still come (it is written ahead of its tools).
  */
 import { type Effect, type JsonObject, nearest } from "../../vocab/index.ts";
 import { type Parsed, type PolicyFile, type PolicyProblem, problemAt, problemText } from "../problem.ts";

@@ -1,6 +1,6 @@
 /**
  * Which part each policy had in a decision.
- * G345 a policy's own satisfaction is evaluated by itself: a permit that matched and lost to a forbid did match.
+ * G-19 a policy's own satisfaction is evaluated by itself: a permit that matched and lost to a forbid did match.
  */
 import type { Verdict } from "../../vocab/index.ts";
 import type { LoadedPolicy } from "../cedar.ts";

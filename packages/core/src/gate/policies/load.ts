@@ -1,6 +1,6 @@
 /**
  * From policy files to a set that can decide: all of them, or none (one bad file fails the whole set, and what ran before goes on).
- * G9 every error has file, line, column, and what to do; several are reported at once.
+ * Rule: G-9.
  */
 import { count, PLAIN_TERMS, type UserGroups, unanswered } from "../../vocab/index.ts";
 import type { CedarType } from "../arguments/arg-types.ts";

@@ -211,7 +211,7 @@ function lookedOf(type: string, id: string, about: Readonly<{ agent: string; too
 }
 
 /**
- * Q367 Whoever may approve may deny, unless a policy forbids just that: policies from before there was `deny` know no other word for it.
+ * Q-21 Whoever may approve may deny, unless a policy forbids just that: policies from before there was `deny` know no other word for it.
  * An error of the policies denies, and is not asked about again.
  */
 export function orAsApprover(act: UserAct, decide: (act: UserAct) => Decision): Decision {

@@ -1,6 +1,6 @@
 /**
  * One vocabulary, everywhere: what principals, actions, resources and context are called in a policy.
- * G6 the schema is generated from the tools, so a policy that names a tool or an argument that does not exist does not load.
+ * Rule: G-6.
  */
 import { type Effect, isKnowledgeTool, type Json, type Tool } from "../../vocab/index.ts";
 import { argTypes, isPlain, OPAQUE_TYPE, RESERVED, type RecordType, toSchemaType, type Untyped } from "../arguments/arg-types.ts";

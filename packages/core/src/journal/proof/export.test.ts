@@ -24,7 +24,7 @@ const sessionOf = (records: Records, stream: StreamId = SESSION): string => [...
 const linesOf = (text: string): string[] => text.split("\n").slice(0, -1);
 const joined = (lines: readonly string[]): string => lines.map((l) => `${l}\n`).join("");
 
-test("J37 a whole journal's export verifies and reads back to the same bytes, with any of the project's root keys", async () => {
+test("J-13 a whole journal's export verifies and reads back to the same bytes, with any of the project's root keys", async () => {
   const { records } = await sealedJournal();
   const text = wholeOf(records);
   const back = read(text);
@@ -35,13 +35,13 @@ test("J37 a whole journal's export verifies and reads back to the same bytes, wi
   expect(read(text, seeded("stranger").publicKey).firstBad?.reason).toMatch("do not go back to the given root key");
 });
 
-test("J37 a file may come in pieces of any size", async () => {
+test("J-13 a file may come in pieces of any size", async () => {
   const text = wholeOf((await sealedJournal()).records);
   const pieces = Array.from({ length: Math.ceil(text.length / 1_001) }, (_, i) => text.slice(i * 1_001, (i + 1) * 1_001));
   expect(read(pieces)).toMatchObject({ torn: false, firstBad: null });
 });
 
-test("J37 one session proves itself with its commits, their keys and its erasures, and holds nothing of others", async () => {
+test("J-13 one session proves itself with its commits, their keys and its erasures, and holds nothing of others", async () => {
   const { records } = await sealedJournal();
   for (const stream of [SESSION, OTHER_SESSION]) {
     const text = sessionOf(records, stream);
@@ -55,7 +55,7 @@ test("J37 one session proves itself with its commits, their keys and its erasure
   expect(read(sessionOf(records, OTHER_SESSION)).counts.erased).toBe(1);
 });
 
-test("J45 an export of a journal that grows meanwhile is whole, wherever the growth falls", async () => {
+test("J-28 an export of a journal that grows meanwhile is whole, wherever the growth falls", async () => {
   const j = await sealedJournal();
   for (let n = 0; n < 40; n += 1) {
     expect(read(wholeOf(growing(j, n))).problems, `grown at reading ${n}`).toEqual([]);
@@ -63,7 +63,7 @@ test("J45 an export of a journal that grows meanwhile is whole, wherever the gro
   }
 });
 
-test("J37 what is bad in a journal is exported as it is, and named by whoever reads it", async () => {
+test("J-13 what is bad in a journal is exported as it is, and named by whoever reads it", async () => {
   const j = await sealedJournal();
   const dropped = j.disk.commits.get(W2)?.pop();
   expect(read(wholeOf(j.records)).problems.map((p) => p.reason)).toEqual([`entry 4 of \`${OTHER_SESSION}\`: no commit covers it`]);
@@ -71,7 +71,7 @@ test("J37 what is bad in a journal is exported as it is, and named by whoever re
   expect(dropped).toBeDefined();
 });
 
-test("J38 a file cut anywhere is torn; what is there is still good", async () => {
+test("J-13 a file cut anywhere is torn; what is there is still good", async () => {
   const { records } = await sealedJournal();
   for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {
     const header = text.indexOf("\n") + 1;
@@ -88,7 +88,7 @@ test("J38 a file cut anywhere is torn; what is there is still good", async () =>
   }
 });
 
-test("J37 a change in any line is named with that line", async () => {
+test("J-13 a change in any line is named with that line", async () => {
   const { records } = await sealedJournal();
   for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {
     const lines = linesOf(text);
@@ -108,7 +108,7 @@ test("J37 a change in any line is named with that line", async () => {
   }
 });
 
-test("J37 a certificate without its holder is named, and whoever reads or exports it does not fall over", async () => {
+test("J-13 a certificate without its holder is named, and whoever reads or exports it does not fall over", async () => {
   const j = await sealedJournal();
   const lines = linesOf(wholeOf(j.records));
   for (const [i, line] of lines.entries()) {
@@ -122,7 +122,7 @@ test("J37 a certificate without its holder is named, and whoever reads or export
   }
 });
 
-test("J37 lines dropped, doubled, swapped or added are found", async () => {
+test("J-13 lines dropped, doubled, swapped or added are found", async () => {
   const { records } = await sealedJournal();
   for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {
     const lines = linesOf(text);
@@ -139,7 +139,7 @@ test("J37 lines dropped, doubled, swapped or added are found", async () => {
   }
 });
 
-test("J37 a session's entries that lack the end their commits name are found", async () => {
+test("J-13 a session's entries that lack the end their commits name are found", async () => {
   const { records } = await sealedJournal();
   const lines = linesOf(sessionOf(records));
   const last = lines.findLastIndex((l) => l.includes('"kind":"entry"'));
@@ -148,7 +148,7 @@ test("J37 a session's entries that lack the end their commits name are found", a
   expect(read(joined(cut)).firstBad?.reason).toMatch("it is missing, though a commit names it");
 });
 
-test("J35 an erased entry in a session's export needs its erasure", async () => {
+test("J-9 an erased entry in a session's export needs its erasure", async () => {
   const { records } = await sealedJournal();
   const lines = linesOf(sessionOf(records, OTHER_SESSION));
   const erasure = lines.findIndex((l) => l.includes('"stream":"erasures"'));
@@ -180,7 +180,7 @@ test.each([
   ["bound-writers", fixture("bound-writers")], // its commits name each other
   ["kinds-2", second],
   ["format-1", first],
-])("J39 the golden journal %s verifies", (_, text) => {
+])("J-14 the golden journal %s verifies", (_, text) => {
   const back = read(text);
   expect(back.problems).toEqual([]);
   expect(back.torn).toBe(false);
@@ -196,7 +196,7 @@ test.each([
     { micros: null, usage: NO_PARTS },
   ],
   ["kinds-2", second, { tokenizer: "o200k_base", fallbacks: [] }, { usage: NO_PARTS, lost: NO_PARTS }],
-])("J32 %s, which was landed before, is read with the fields of today, and its session folds", (_, text, agent, last) => {
+])("J-10 %s, which was landed before, is read with the fields of today, and its session folds", (_, text, agent, last) => {
   const entries = goldenEntries(text).flatMap(({ e, records }) => {
     const decoded = e.payload === null ? null : decodePayload(e.kind, e.payload, records.blob);
     if (decoded?.kind === "bad") throw new Error(decoded.detail);
@@ -216,7 +216,7 @@ test.each([
   expect(state?.last).toMatchObject({ ending: "completed", ...last });
 });
 
-test("J39 every kind of event stands in the golden journal, decodes, and encodes to the same bytes", () => {
+test("J-14 every kind of event stands in the golden journal, decodes, and encodes to the same bytes", () => {
   const met = new Set<string>();
   for (const { e, records } of goldenEntries()) {
     if (e.payload === null) continue;
@@ -230,7 +230,7 @@ test("J39 every kind of event stands in the golden journal, decodes, and encodes
   expect([...met].sort()).toEqual([...EVENT_KINDS].sort());
 });
 
-test("J39 what the golden journal tells has the fields of today: a kind that changes needs a new version and an upcast", () => {
+test("J-14 what the golden journal tells has the fields of today: a kind that changes needs a new version and an upcast", () => {
   const told = goldenEntries().flatMap(({ e, records }) => {
     const decoded = e.stream === SESSION && e.payload !== null ? decodePayload(e.kind, e.payload, records.blob) : null;
     return decoded?.kind === "event" ? [decoded.event] : [];
@@ -238,7 +238,7 @@ test("J39 what the golden journal tells has the fields of today: a kind that cha
   expect(told).toEqual(Object.values(SAMPLES).flat());
 });
 
-test("J39 the golden journal holds a blob, and no private key", () => {
+test("J-14 the golden journal holds a blob, and no private key", () => {
   const { records } = read(golden);
   const text = goldenEntries().flatMap(({ e }) => (e.payload?.includes('"$blob":') ? [e] : []));
   expect(text.length).toBeGreaterThan(0);

@@ -1,8 +1,7 @@
 /**
  * A journal, or one session of it, as a file of JSON lines that proves itself: with the file and the root's public key, and nothing else.
  *   header · commits · entries (of one session: each with its path to its commit's root) · blobs · end
- * J37 an export reads back to the bytes it was written from; whatever is bad in it is named with its line.
- * J38 only an export may be torn: without its end line it counts as torn, and what is there is still checked.
+ * J-13 only an export may be torn: without its end line it counts as torn, and what is there is still checked.
  * A session's export proves that each entry was written in its place; that nothing came after the last one, only the whole journal can.
  */
 import { type Digest, ERASURES, type Seq, type StreamId, seq, type WriterId } from "../../vocab/index.ts";
@@ -46,7 +45,7 @@ export function* exportJournal(live: Records, checks: KeyChecks): Generator<stri
 
 /**
  * One session, and of everything else only what proves it: its commits, their keys, the erasures in it, and the policies it ran under.
- * J382 the texts of every set that the session names come along, and are proved offline like its own entries.
+ * J-27 the texts of every set that the session names come along, and are proved offline like its own entries.
  */
 export function* exportSession(live: Records, session: StreamId, ports: ProofPorts): Generator<string> {
   const records = asOfNow(live, [session, ERASURES]);

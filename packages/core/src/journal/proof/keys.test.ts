@@ -49,7 +49,7 @@ const badOf = (...events: readonly JournalEvent[]): string | null => {
   return first === undefined ? null : `${first.seq}: ${first.reason}`;
 };
 
-test("J41 the root key certifies itself first, then writers and people", () => {
+test("J-15 the root key certifies itself first, then writers and people", () => {
   const ring = fold(rootOwn, certify(writer, w1, root), certify(person("ana"), ana, root));
   expect(ring.bad).toEqual([]);
   expect(ring.roots).toEqual([root.id]);
@@ -57,13 +57,13 @@ test("J41 the root key certifies itself first, then writers and people", () => {
   expect(ring.keys.get(ana.id)).toEqual({ key: ana.id, of: person("ana"), publicKey: ana.publicKey, since: 1_002, withdrawn: null });
 });
 
-test("J41 nothing counts before the root key, and no second root key beside it", () => {
+test("J-15 nothing counts before the root key, and no second root key beside it", () => {
   expect(badOf(certify(writer, w1, root))).toBe("1: there is no root key yet");
   expect(badOf(rootOwn, certify({ kind: "root" }, next, root))).toBe("2: there is a root key already: it changes only by rotation");
   expect(badOf(certify({ kind: "root" }, root, stranger))).toBe("1: the certificate is not by the root key of its time");
 });
 
-test("J41 a certificate that the root key did not sign does not count", () => {
+test("J-15 a certificate that the root key did not sign does not count", () => {
   expect(badOf(rootOwn, certify(writer, w1, stranger))).toBe("2: the certificate is not by the root key of its time");
   expect(badOf(rootOwn, certify(writer, w1, { ...stranger, id: root.id }))).toBe("2: the certificate's signature does not match");
   const good = certify(person("ana"), ana, root);
@@ -72,7 +72,7 @@ test("J41 a certificate that the root key did not sign does not count", () => {
   expect(badOf(rootOwn, { ...good, signature: "" })).toBe("2: the certificate's signature does not match");
 });
 
-test("J41 a rotation counts when both keys signed it; after it only the new one certifies", () => {
+test("J-15 a rotation counts when both keys signed it; after it only the new one certifies", () => {
   const rotated = rotate(root, next);
   const ring = fold(rootOwn, certify(writer, w1, root), rotated, certify(person("ana"), ana, next));
   expect(ring.bad).toEqual([]);
@@ -86,7 +86,7 @@ test("J41 a rotation counts when both keys signed it; after it only the new one 
   expect(badOf(rootOwn, { ...rotated, to: stranger.id })).toBe("2: the key's name does not belong to its public key");
 });
 
-test("J42 a key is certified once, and what was withdrawn never counts again", () => {
+test("J-15 a key is certified once, and what was withdrawn never counts again", () => {
   const good = certify(person("ana"), ana, root);
   expect(badOf(rootOwn, good, good)).toBe("3: the key was certified before");
   expect(badOf(rootOwn, good, certify(person("bob"), ana, root))).toBe("3: the key was certified before");
@@ -97,7 +97,7 @@ test("J42 a key is certified once, and what was withdrawn never counts again", (
   expect(fold(rootOwn, good, withdrawn(ana)).keys.get(ana.id)?.withdrawn).toBe(1_002);
 });
 
-test("J41 what is malformed or does not belong in the stream changes nothing and is told", () => {
+test("J-15 what is malformed or does not belong in the stream changes nothing and is told", () => {
   const good = certify(person("ana"), ana, root);
   for (const odd of [
     { ...good, of: null },
@@ -110,7 +110,7 @@ test("J41 what is malformed or does not belong in the stream changes nothing and
   expect(badOf(rootOwn, { kind: "session.closed", by, reason: "" })).toBe("2: `session.closed` does not belong in this stream");
 });
 
-test("J41 folding in two steps is folding in one", () => {
+test("J-15 folding in two steps is folding in one", () => {
   const events = [rootOwn, certify(writer, w1, root), rotate(root, next), certify(person("ana"), ana, next), withdrawn(ana)];
   const entries = events.map((event, i) => ({ seq: seq(i + 1), at: millis(i), event }));
   const whole = foldKeys(NO_KEYS, entries, proofPorts);
@@ -118,7 +118,7 @@ test("J41 folding in two steps is folding in one", () => {
     expect(foldKeys(foldKeys(NO_KEYS, entries.slice(0, cut), proofPorts), entries.slice(cut), proofPorts)).toEqual(whole);
 });
 
-test("J41 the signed texts are told apart by their first line", () => {
+test("J-15 the signed texts are told apart by their first line", () => {
   expect(certificateText(rootOwn)).toBe(
     `orgate-certificate-1\n{"by":"${root.id}","key":"${root.id}","of":{"kind":"root"},"publicKey":"${root.publicKey}"}`,
   );
@@ -127,7 +127,7 @@ test("J41 the signed texts are told apart by their first line", () => {
   );
 });
 
-test("J42 names of people are safe as file names and in print", () => {
+test("J-15 names of people are safe as file names and in print", () => {
   expect(["ana", "a", "ana-maria_2", "a".repeat(32)].filter(isPersonName)).toHaveLength(4);
   expect(["", "Ana", "..", "a/b", "a b", "a.key", "-a", "2a", "a\n", "ana\u202e", "a".repeat(33), "ä"].filter(isPersonName)).toEqual([]);
 });
@@ -145,7 +145,7 @@ const judged = (intent: Intent, at: Keyring = ring): string => {
   return found.kind === "genuine" ? "genuine" : found.reason;
 };
 
-test("J43 an intent is genuine when that person's certified key signed exactly it", () => {
+test("J-16 an intent is genuine when that person's certified key signed exactly it", () => {
   const good = signed(ana);
   expect(judged(good)).toBe("genuine");
   expect(judged({ ...good, id: intentId("i_2") })).toBe("the signature does not match");
@@ -155,7 +155,7 @@ test("J43 an intent is genuine when that person's certified key signed exactly i
   expect(judged({ ...good, signature: signed(stranger).signature })).toBe("the signature does not match");
 });
 
-test("J43 another's key, a writer's, a withdrawn or an unknown one is refused, and so is no signature", () => {
+test("J-16 another's key, a writer's, a withdrawn or an unknown one is refused, and so is no signature", () => {
   const bob = seeded("bob");
   expect(judged(signed(bob))).toBe(`key \`${bob.id}\` is not of \`ana\``);
   expect(judged(signed(w1, { by: { kind: "user", id: "w1" } }))).toBe(`key \`${w1.id}\` is not of \`w1\``);
@@ -167,7 +167,7 @@ test("J43 another's key, a writer's, a withdrawn or an unknown one is refused, a
   expect(judged(signed(ana), after)).toBe(`key \`${ana.id}\` was withdrawn`);
 });
 
-test("J43 the runtime signs with its writer's key and answers no question; agents send nothing", () => {
+test("J-16 the runtime signs with its writer's key and answers no question; agents send nothing", () => {
   const system = (change: Partial<Intent> = {}, key = w1) => signed(key, { by: { kind: "system", id: "w1" }, ...change });
   const late = { kind: "late", call: "1.1", outcome: { kind: "failed", error: "" } } as unknown as Wish;
   const answer = { kind: "answer", approval: "a_1", digest: "d", answer: { kind: "approve" } } as unknown as Wish;

@@ -1,11 +1,9 @@
 /**
  * Whose signature counts. The `keys` stream is the only list: it starts with the root key's own certificate, and everything after it is
  * signed by the root key of its time.
- * J41 a certificate counts only when the root key of its place in the stream signed it; a root key changes only by a rotation that the
- *     old and the new one signed.
- * J42 a key is certified once, for one holder; what was withdrawn never counts again.
- * J43 an intent is genuine when a key that is certified for exactly that person, or for exactly the writer that `system` names, and not
+ * J-16 an intent is genuine when a key that is certified for exactly that person, or for exactly the writer that `system` names, and not
  *     withdrawn, signed it; the runtime answers no question, and only it reports outcomes.
+ * Rule: J-15.
  */
 import {
   canonical,
@@ -141,7 +139,7 @@ export function isHolder(of: unknown): of is KeyHolder {
 /** Safe as a file name and in every text we print. */
 export const isPersonName = (text: string): boolean => /^[a-z][a-z0-9_-]{0,31}$/.test(text);
 
-/** Says whether an intent comes from whom it names (J43). */
+/** Says whether an intent comes from whom it names (J-16). */
 export function whoseIntent(
   ring: Keyring,
   intent: Intent,

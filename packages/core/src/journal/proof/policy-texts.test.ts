@@ -19,7 +19,7 @@ async function writtenOn(j: Sealed, ...writes: readonly Parameters<ReturnType<ty
   await store.journal.close();
 }
 
-test("J380 a set whose text is not stored, or is not what its digest says, is named with its file", async () => {
+test("J-27 a set whose text is not stored, or is not what its digest says, is named with its file", async () => {
   const by = { kind: "system", id: "w1" } as const;
   const [one, other] = [proofPorts.hash("one"), proofPorts.hash("other")];
   const j = await sealedJournal();
@@ -39,7 +39,7 @@ test("J380 a set whose text is not stored, or is not what its digest says, is na
   ]);
 });
 
-test("J380 what is stored of a policy cannot be erased, not even with an erasure on record", async () => {
+test("J-27 what is stored of a policy cannot be erased, not even with an erasure on record", async () => {
   const j = await sealedJournal();
   const stream = textStream(base.digest);
   const store = openMemory(j.disk, sealPorts(W1, W1_NEXT_KEY));
@@ -59,7 +59,7 @@ test("J380 what is stored of a policy cannot be erased, not even with an erasure
   expect(check(j.records).problems[0]).toMatchObject({ stream, seq: 1, reason: "entries of this stream cannot be erased" });
 });
 
-test("J381 a set that a session names and whose texts were never stored is listed with the entry that names it", async () => {
+test("J-27 a set that a session names and whose texts were never stored is listed with the entry that names it", async () => {
   const j = await sealedJournal();
   const older = j.records;
   const without: Records = {
@@ -70,7 +70,7 @@ test("J381 a set that a session names and whose texts were never stored is liste
   expect(set).toMatchObject({ stream: SESSION, seq: 1 });
 });
 
-test("J382 a session's export has the texts of the sets it names, and of no others, and proves them offline", async () => {
+test("J-27 a session's export has the texts of the sets it names, and of no others, and proves them offline", async () => {
   const { records } = await sealedJournal();
   for (const session of [SESSION, OTHER_SESSION]) {
     const lines = [...exportSession(records, session, proofPorts)];

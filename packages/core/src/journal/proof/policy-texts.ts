@@ -1,7 +1,6 @@
 /**
  * Texts of policies as part of the proof: each stored once in a stream named by its digest, and named by the entries of the `policy` stream.
- * J380 `verify` names every stored text that is missing or is not what its digest says, with the set and the file it belongs to.
- * J381 a set that a session names and whose texts were never stored (an older journal, a gate in a program's own code) is listed, never passed over.
+ * J-27 a set that a session names and whose texts were never stored (an older journal, a gate in a program's own code) is listed, never passed over.
  */
 import {
   canonical,

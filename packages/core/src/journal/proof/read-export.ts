@@ -1,4 +1,4 @@
-/** An export read back and checked, with the file and the root's public key alone (J37, J38). */
+/** An export read back and checked, with the file and the root's public key alone (J-13). */
 import type * as z from "zod";
 import {
   canonical,

@@ -1,4 +1,4 @@
-/** From stored entries back to events, the chain checked on the way: the one reading path of every journal adapter (J3). */
+/** From stored entries back to events, the chain checked on the way: the one reading path of every journal adapter (J-2). */
 import { type Digest, type Entry, FaultError, type Hash, isFault, type Stamped, type StreamId, seq } from "../../vocab/index.ts";
 import { decodePayload, entryHash, type GetBlob, payloadHash, type StoredEntry } from "../codec.ts";
 import { type SessionSummary, summariseSession } from "../summary.ts";

@@ -54,7 +54,7 @@ const edit = <T>(list: T[], index: number, change: Partial<T>): void => {
   list[index] = { ...before, ...change };
 };
 
-test("J33 an untouched journal is good: counted, its head told, erasures reported and not bad", async () => {
+test("J-11 an untouched journal is good: counted, its head told, erasures reported and not bad", async () => {
   const j = await sealedJournal();
   const result = check(j);
   expect(result.problems).toEqual([]);
@@ -68,7 +68,7 @@ test("J33 an untouched journal is good: counted, its head told, erasures reporte
   expect(result.stillThere).toBe(0);
 });
 
-test("J33 progress is told, the whole number at the end", async () => {
+test("J-11 progress is told, the whole number at the end", async () => {
   const { records, root } = await sealedJournal();
   const told: number[] = [];
   const { counts } = verify({ records, root, ports: proofPorts, head: null, progress: (n) => told.push(n), torn: null });
@@ -85,7 +85,7 @@ function flipped(value: string | number | null, at: number): string | number {
   return value.slice(0, i) + other + value.slice(i + 1);
 }
 
-test("J33 a flip in any column of any row is found, and an entry's own is named", async () => {
+test("J-11 a flip in any column of any row is found, and an entry's own is named", async () => {
   const clean = await sealedJournal();
   for (const [stream, entries] of clean.disk.entries) {
     for (const [i, e] of entries.entries()) {
@@ -111,7 +111,7 @@ test("J33 a flip in any column of any row is found, and an entry's own is named"
   }
 });
 
-test("J33 any single change of any stored field is found", async () => {
+test("J-11 any single change of any stored field is found", async () => {
   const clean = await sealedJournal();
   const entryFields = [...clean.disk.entries].flatMap(([stream, list]) =>
     list.flatMap((e, i) => Object.keys(e).map((field) => ({ of: "entry" as const, stream, i, field: field as keyof StoredEntry }))),
@@ -145,7 +145,7 @@ test("J33 any single change of any stored field is found", async () => {
   );
 });
 
-test("J33 entries dropped, reordered, doubled or moved to another stream are named", async () => {
+test("J-11 entries dropped, reordered, doubled or moved to another stream are named", async () => {
   for (const stream of [SESSION, OTHER_SESSION, KEYS, ERASURES]) {
     for (let i = 0; i < entriesOf(await sealedJournal(), stream).length; i += 1) {
       const dropped = await sealedJournal();
@@ -164,7 +164,7 @@ test("J33 entries dropped, reordered, doubled or moved to another stream are nam
   expect(firstBad(swapped)).toBe(`${SESSION} 4: it is missing: entry 5 stands in its place`);
 });
 
-test("J34 an entry that nobody sealed is named, however well it is chained", async () => {
+test("J-12 an entry that nobody sealed is named, however well it is chained", async () => {
   const j = await sealedJournal();
   const head = j.disk.heads.get(SESSION);
   if (head === undefined) throw new Error("no head");
@@ -175,7 +175,7 @@ test("J34 an entry that nobody sealed is named, however well it is chained", asy
   expect(firstBad(j)).toBe(`${SESSION} ${head.seq + 1}: no commit covers it`);
 });
 
-test("J34 a session's tail that was cut off is named by the commit that covered it", async () => {
+test("J-12 a session's tail that was cut off is named by the commit that covered it", async () => {
   const j = await sealedJournal();
   const list = entriesOf(j, SESSION);
   const length = list.length;
@@ -188,7 +188,7 @@ test("J34 a session's tail that was cut off is named by the commit that covered 
   expect(firstBad(whole)).toMatch(`${SESSION} 1: it is missing: commit`);
 });
 
-test("J34 entries rewritten and chained anew do not give the root that was signed", async () => {
+test("J-12 entries rewritten and chained anew do not give the root that was signed", async () => {
   const j = await sealedJournal();
   const list = entriesOf(j, OTHER_SESSION);
   let previous = list[0]?.entryHash;
@@ -201,7 +201,7 @@ test("J34 entries rewritten and chained anew do not give the root that was signe
   expect(firstBad(j)).toBe("w2@1: its entries are not those it was sealed over");
 });
 
-test("J34 a commit sealed with a key that is not certified for its writer is named", async () => {
+test("J-12 a commit sealed with a key that is not certified for its writer is named", async () => {
   const stranger = seeded("stranger");
   const reseal = async (key: typeof stranger) => {
     const j = await sealedJournal();
@@ -222,7 +222,7 @@ test("J34 a commit sealed with a key that is not certified for its writer is nam
   expect(await reseal({ ...W2_KEY, sign: stranger.sign })).toBe("w2@1: its signature does not match");
 });
 
-test("J34 a writer that went on to a new key does not return to the old one", async () => {
+test("J-12 a writer that went on to a new key does not return to the old one", async () => {
   const j = await sealedJournal();
   const commits = commitsOf(j, W1);
   const last = commits.at(-1) as StoredCommit;
@@ -242,7 +242,7 @@ test("J34 a writer that went on to a new key does not return to the old one", as
   expect(firstBad(j)).toBe(`w1@${last.number + 1}: key \`${W1_KEY.id}\` was replaced before`);
 });
 
-test("J34 two commits that claim one entry are named", async () => {
+test("J-12 two commits that claim one entry are named", async () => {
   const j = await sealedJournal();
   const commits = commitsOf(j, W2);
   const last = commits.at(-1) as StoredCommit;
@@ -250,7 +250,7 @@ test("J34 two commits that claim one entry are named", async () => {
   expect(firstBad(j)).toBe(`${SESSION} 1: commit ${last.number + 1} of writer \`w2\` claims it, and so does another commit`);
 });
 
-test("J34 any root key of the project can be the pinned one, another project's cannot", async () => {
+test("J-12 any root key of the project can be the pinned one, another project's cannot", async () => {
   const j = await sealedJournal();
   expect(firstBad({ ...j, root: NEXT_ROOT.publicKey })).toBeNull();
   expect(firstBad({ ...j, root: seeded("stranger").publicKey })).toBe(
@@ -259,7 +259,7 @@ test("J34 any root key of the project can be the pinned one, another project's c
   expect(firstBad({ ...j, root: "nonsense" })).toBe("w1@1: the keys of this journal do not go back to the given root key");
 });
 
-test("J33 a blob that was swapped, changed or lost is named with the entry that needs it", async () => {
+test("J-11 a blob that was swapped, changed or lost is named with the entry that needs it", async () => {
   const [address] = (await sealedJournal()).disk.blobs.keys();
   if (address === undefined) throw new Error("no blob");
   const at = (j: Sealed) => entriesOf(j, SESSION).find((e) => e.payload?.includes(address))?.seq;
@@ -272,7 +272,7 @@ test("J33 a blob that was swapped, changed or lost is named with the entry that 
   expect(firstBad(lost)).toBe(`${SESSION} ${at(lost)}: blob \`${address}\` is missing`);
 });
 
-test("J35 an erased payload without an erasure on record is bad, and so is half an erasure", async () => {
+test("J-9 an erased payload without an erasure on record is bad, and so is half an erasure", async () => {
   const silent = await sealedJournal();
   edit(entriesOf(silent, SESSION), 4, { salt: null, payload: null });
   expect(firstBad(silent)).toBe(`${SESSION} 5: its payload is gone, and no erasure is on record`);
@@ -284,7 +284,7 @@ test("J35 an erased payload without an erasure on record is bad, and so is half 
   expect(firstBad(keys)).toBe("keys 4: entries of this stream cannot be erased");
 });
 
-test("J35 an erasure that was recorded and cut short is told, not bad", async () => {
+test("J-9 an erasure that was recorded and cut short is told, not bad", async () => {
   const j = await sealedJournal();
   const before = (await sealedJournal()).disk.entries.get(OTHER_SESSION)?.[1];
   expect(before?.payload).toBeNull();
@@ -300,7 +300,7 @@ test("J35 an erasure that was recorded and cut short is told, not bad", async ()
   expect(result.stillThere).toBe(1);
 });
 
-test("J36 commits dropped from the end together with their entries are found only against a head", async () => {
+test("J-11 commits dropped from the end together with their entries are found only against a head", async () => {
   const j = await sealedJournal();
   const { head } = check(j);
   const cut = await sealedJournal();
@@ -313,7 +313,7 @@ test("J36 commits dropped from the end together with their entries are found onl
   expect(firstBad(j, head)).toBeNull();
 });
 
-test("J310 J36 a writer dropped as a whole, or cut at its end, is found by the seal of another; what came last of all only against a head", async () => {
+test("J-21 J-11 a writer dropped as a whole, or cut at its end, is found by the seal of another; what came last of all only against a head", async () => {
   const whole = await sealedJournal();
   const { head } = check(whole);
   const lastOf = (j: Sealed, writer: WriterId) => commitsOf(j, writer).at(-1) as StoredCommit;
@@ -345,7 +345,7 @@ test("J310 J36 a writer dropped as a whole, or cut at its end, is found by the s
   expect(firstBad(whole, new Map([[writerId("w9"), { number: 4, hash: head.get(W1)?.hash as never }]]))).toMatch("w9@1: it is missing");
 });
 
-test("J33 a commit dropped from the middle or moved is named", async () => {
+test("J-11 a commit dropped from the middle or moved is named", async () => {
   const dropped = await sealedJournal();
   commitsOf(dropped, W1).splice(2, 1);
   expect(check(dropped).problems).toContainEqual(
@@ -374,7 +374,7 @@ async function withSealed(change: Partial<StoredEntry>, payload: string): Promis
 }
 const SEALED_NEXT = `${OTHER_SESSION} 5`;
 
-test("J33 an entry that is chained elsewhere, older than the one before, or of an unknown kind is named, though its hashes and seals are right", async () => {
+test("J-11 an entry that is chained elsewhere, older than the one before, or of an unknown kind is named, though its hashes and seals are right", async () => {
   expect(firstBad(await withSealed({}, "{}"))).toBeNull();
   expect(firstBad(await withSealed({ previous: ZERO }, "{}"))).toBe(`${SEALED_NEXT}: it is not chained to the entry before it`);
   expect(firstBad(await withSealed({ at: millis(5) }, "{}"))).toBe(`${SEALED_NEXT}: it is older than the entry before it`);
@@ -383,12 +383,12 @@ test("J33 an entry that is chained elsewhere, older than the one before, or of a
   );
 });
 
-test("J33 a payload that says something twice, or is not canonical, is named, though its hashes and seals are right", async () => {
+test("J-11 a payload that says something twice, or is not canonical, is named, though its hashes and seals are right", async () => {
   for (const payload of ['{"a":1,"a":1}', '{"b":1,"a":2}', '{"a": 1}', "[]", "{", '{"kind":"note"}', '{"a":{"$blob":1}}'])
     expect(firstBad(await withSealed({}, payload)), payload).toMatch(SEALED_NEXT);
 });
 
-test("J34 a commit chained elsewhere is named, though its hash and seal are right", async () => {
+test("J-12 a commit chained elsewhere is named, though its hash and seal are right", async () => {
   const j = await sealedJournal();
   const commits = commitsOf(j, W2);
   const last = commits.at(-1) as StoredCommit;
@@ -401,13 +401,13 @@ test("J34 a commit chained elsewhere is named, though its hash and seal are righ
   expect(firstBad(j)).toBe(`w2@${last.number}: it is not chained to the commit before it`);
 });
 
-test("J45 a journal that grows while it is read verifies, wherever the growth falls between two readings", async () => {
+test("J-28 a journal that grows while it is read verifies, wherever the growth falls between two readings", async () => {
   const j = await sealedJournal();
   for (let n = 0; n < 40; n += 1) expect(check({ ...j, records: growing(j, n) }).problems, `grown at reading ${n}`).toEqual([]);
   expect(firstBad({ ...j, records: growing(j, Number.POSITIVE_INFINITY) })).toBeNull(); // never grown
 });
 
-test("J45 an erasure that is recorded and done while the journal is read is an erasure", async () => {
+test("J-28 an erasure that is recorded and done while the journal is read is an erasure", async () => {
   const j = await sealedJournal();
   let readings = 0;
   const records: Sealed["records"] = {

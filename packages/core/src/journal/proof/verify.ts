@@ -1,13 +1,10 @@
 /**
  * Proof that a journal is what its writers wrote, from the stored form and the root's public key alone.
- * J33 every change of a stored field is found, and the first bad entry (streams by name, then writers by name) is named with its reason.
- * J34 every entry is covered by exactly one commit, and every commit is sealed by a key that the root certified for its writer.
- * J35 an erased payload is bad unless an entry of `erasures` says who had it erased.
- * J36 a journal that was rolled back as a whole is found against a head that was kept elsewhere, and only so.
- * J310 the commits of one writer, or the entries of one stream, cannot be cut off at the end while another writer's seal names them.
- * J45 a journal that is written to meanwhile verifies like one that rests: what came after the reading began is not held against it.
+ * J-21 the commits of one writer, or the entries of one stream, cannot be cut off at the end while another writer's seal names them.
+ * J-28 a journal that is written to meanwhile verifies like one that rests: what came after the reading began is not held against it.
  *
  * Each entry is hashed twice (payload, header), and once more in its commit's tree; one signature is checked per commit.
+ * Rules: J-9, J-11, J-12.
  */
 import { type Digest, KEYS, type Seq, type StreamId, seq, type WriterId } from "../../vocab/index.ts";
 import { merkleRoot, parseRanges, type Range, type StoredCommit } from "../codec.ts";

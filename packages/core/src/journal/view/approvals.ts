@@ -59,7 +59,7 @@ export const missingText = (missing: number): string => (missing <= 1 ? "one yes
 /** What became of an approval request that is not open any more: who answered it and how, and what the call came to. */
 export type Settled = Readonly<{ says: string; at: Millis | null }>;
 
-/** Q370 Q684 `halt`: the one that its session waits with. `me`: whoever looks, as principals are written; null where that is not known. Null while it is open, or not in this session. */
+/** Q-23 Q-17 `halt`: the one that its session waits with. `me`: whoever looks, as principals are written; null where that is not known. Null while it is open, or not in this session. */
 export function settledApproval(
   view: Pick<SessionView, "items">,
   approval: ApprovalId,

@@ -1,6 +1,6 @@
 /**
  * One call in one line, wherever it is shown.
- * V20 a call's summary is one line of at most 80 characters with an ellipsis where it was cut: its `command`, else its `path`, `file_path`, `filename` or
+ * V-6 a call's summary is one line of at most 80 characters with an ellipsis where it was cut: its `command`, else its `path`, `file_path`, `filename` or
  *     `artifact_path`, else its first three fields as `name=value` with strings cut at 30, else what the model wrote.
  */
 import { type Attachment, canonical, escapeHidden, type Json } from "../../vocab/index.ts";
@@ -35,7 +35,7 @@ const MOST_TITLE = 60;
 /** Only the beginning of a long input is looked at. */
 const TITLE_START = 4_000;
 
-/** J580 what a session is called in lists: the first line of its first input. Null where nothing can be read: no text, and no file with a name. */
+/** J-8 what a session is called in lists: the first line of its first input. Null where nothing can be read: no text, and no file with a name. */
 export function sessionTitle(input: string, files: readonly Pick<Attachment, "name">[]): string | null {
   const [line = ""] = input
     .slice(0, TITLE_START)

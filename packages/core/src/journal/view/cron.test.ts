@@ -17,12 +17,12 @@ test.each([
   ["0 8 * * 7", "at 08:00 on Sundays"],
   ["*/20 * * * * *", "every 20 seconds"],
   ["30 0 8 * * *", "at 08:00:30 every day"],
-] as const)("V34 %s in words", (cron, words) => {
+] as const)("V-6 %s in words", (cron, words) => {
   expect(cronWords(cron)).toBe(words);
 });
 
 test.each(["0 0 L * *", "0 8 * * mon#2", "*/7 * * * *", "0 9-17/2 * * *", "1,2,3,4 1,2,3 * * *", "x", "", "61 * * * *", "* * * * * * *"])(
-  "V34 what cannot be said plainly is not said: %s",
+  "V-6 what cannot be said plainly is not said: %s",
   (cron) => {
     expect(cronWords(cron)).toBe(null);
   },

@@ -1,6 +1,6 @@
 /**
  * A cron expression in words, for people who do not read cron.
- * V34 what is said in the same words is due at the same times; what cannot be said plainly is not said at all.
+ * V-6 what is said in the same words is due at the same times; what cannot be said plainly is not said at all.
  */
 
 /** Null: the expression itself is the plainest there is. */

@@ -6,7 +6,7 @@ const marks = { same: " ", added: "+", removed: "-" } as const;
 const told = (before: string, after: string, around = 9) =>
   withContext(diffLines(before, after), around).map((l) => (l === null ? "…" : `${marks[l.kind]}${l.text}`));
 
-test("G40 a difference tells what was removed and added, with what stands around it", () => {
+test("G-16 a difference tells what was removed and added, with what stands around it", () => {
   expect(told("a\nb\nc\n", "a\nx\nc\n")).toEqual([" a", "-b", "+x", " c"]);
   expect(told("", "a\nb\n")).toEqual(["+a", "+b"]);
   expect(told("a\n", "")).toEqual(["-a"]);
@@ -15,7 +15,7 @@ test("G40 a difference tells what was removed and added, with what stands around
   expect(told("a\n1\n2\n3\nb\n", "A\n1\n2\n3\nB\n", 1)).toEqual(["-a", "+A", " 1", "…", " 3", "-b", "+B"]);
 });
 
-test("V30 a diff gives back both texts, and of two that are alike in most it says so", () => {
+test("a diff gives back both texts, and of two that are alike in most it says so", () => {
   const text = fc.array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 12 }).map((lines) => lines.map((line) => `${line}\n`).join(""));
   fc.assert(
     fc.property(text, text, (before, after) => {

@@ -1,6 +1,6 @@
 /**
  * By what an entry can be found: `agent`, `kind`, `tool`, `verdict`, `policy`, `label`, `person`, `webhook`. Structure only, never what anybody said.
- * V31 an entry is found by each of its facets, and by all of several together; what is erased is found by none of what was in it.
+ * V-4 an entry is found by each of its facets, and by all of several together; what is erased is found by none of what was in it.
  */
 import { DELEGATE, type Entry, type JournalEvent, type Principal, type Verdict } from "../../vocab/index.ts";
 

@@ -1,6 +1,6 @@
 /**
  * The fleet: what every agent is doing now, and how it has been doing.
- * V29 a turn is in the fleet from `turn.started` to `turn.ended`, with what it does as of its last entry; rates are of what was counted, and null of nothing.
+ * A turn is in the fleet from `turn.started` to `turn.ended`, with what it does as of its last entry; rates are of what was counted, and null of nothing.
  */
 import { type Entry, isSessionStream, type Millis, type SessionId } from "../../vocab/index.ts";
 import type { SessionSummary } from "../summary.ts";
@@ -28,7 +28,7 @@ export type FleetView = Readonly<{ agents: readonly AgentRow[]; running: number;
 
 export type FleetFold = Readonly<{
   add(entry: Entry): void;
-  /** `now` says which hours there are; `halts` are those in force: a turn under one is not at work (V683). */
+  /** `now` says which hours there are; `halts` are those in force: a turn under one is not at work (Q-17). */
   view(now: Millis, halts: Halts): FleetView;
 }>;
 type Known = Pick<SessionSummary, "session" | "agent" | "state" | "turns" | "lastAt" | "openQuestions">;

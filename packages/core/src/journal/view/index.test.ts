@@ -24,7 +24,7 @@ import {
 import { type QuestionItem, quorumOf, quorumText } from "./items.ts";
 
 describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks, labels, shown, hidden }) => {
-  test("V22 V24 the conversation is told as the table says", () => {
+  test("V-3 the conversation is told as the table says", () => {
     const view = sessionViewOf(j.VIEWED, entries);
     expect(view.items.map(itemLine)).toEqual(items);
     expect(view.state).toBe(state);
@@ -33,7 +33,7 @@ describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks
     for (const one of hidden) expect(view.items.map((item) => JSON.stringify({ ...item, args: "" })).join()).not.toContain(one);
   });
 
-  test("V25 V26 V27 the timeline is told as the table says", () => {
+  test("the timeline is told as the table says", () => {
     const view = timelineOf(entries);
     expect(view.spans.map(spanLine)).toEqual(spans);
     expect(view.folds.map(({ why, from, to }) => `${why} ${from - j.START}-${to - j.START}`)).toEqual(folds);
@@ -41,7 +41,7 @@ describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks
     expect(view.labels.map((step) => `${step.at - j.START} ${step.labels.join(", ")}`)).toEqual(labels);
   });
 
-  test("V23 the view at an entry is the fold of those up to it, and is plain JSON", () => {
+  test("V-3 the view at an entry is the fold of those up to it, and is plain JSON", () => {
     const fold = sessionFold(j.VIEWED);
     for (const [i, entry] of entries.entries()) {
       fold.add(entry);
@@ -51,7 +51,7 @@ describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks
   });
 });
 
-test("V22 what a person denied, or nobody answered, is denied on its card, with the reason", () => {
+test("V-3 what a person denied, or nobody answered, is denied on its card, with the reason", () => {
   const pay = { tool: "pay", args: { to: "ben" }, file: "a.txt" };
   const ask = j.askFor("base/pays", "Pay?");
   const start = [
@@ -77,14 +77,14 @@ test("V22 what a person denied, or nobody answered, is denied on its card, with 
   ]);
 });
 
-test("V22 every key is there once", () => {
+test("V-3 every key is there once", () => {
   for (const { entries } of VIEW_CASES) {
     const keys = sessionViewOf(j.VIEWED, entries).items.map(({ key }) => key);
     expect(new Set(keys).size).toBe(keys.length);
   }
 });
 
-test("V23 what does not change stays the same object; what changes is another one in its place", () => {
+test("V-3 what does not change stays the same object; what changes is another one in its place", () => {
   const [, second] = VIEW_CASES;
   const fold = sessionFold(j.VIEWED);
   const entries = second?.entries ?? [];
@@ -95,7 +95,7 @@ test("V23 what does not change stays the same object; what changes is another on
   expect(fold.view.items.map((item, i) => item === before[i])).toEqual([true, false, true, true, true]);
 });
 
-test("V21 whatever models, tools and people write, no control and no bidirectional character is in a view", () => {
+test("V-1 whatever models, tools and people write, no control and no bidirectional character is in a view", () => {
   const nasty = fc.string({
     unit: fc.constantFrom("a", " ", "\n", "\r", "\t", "<", "\u001b", "\u0000", "\u0085", "\u202e", "\u2066", "\u200b", "\ud800", "😀"),
     maxLength: 20,
@@ -128,7 +128,7 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.entries(value).flatMap(([, one]) => textsIn(one)) : [];
 }
 
-test("V24 words of a reply in progress grow where they belong, and the reply takes their place", () => {
+test("V-3 words of a reply in progress grow where they belong, and the reply takes their place", () => {
   const fold = sessionFold(j.VIEWED);
   for (const entry of VIEW_CASES[0]?.entries.slice(0, 6) ?? []) fold.add(entry);
   const piece = (offset: number, text: string) => fold.preview({ iteration: 1, attempt: 1, preview: { part: "text", offset, text } });
@@ -143,7 +143,7 @@ test("V24 words of a reply in progress grow where they belong, and the reply tak
   expect(fold.view.streaming).toBeNull();
 });
 
-test("V23 an entry that is erased, or of a kind from a newer version, is named in its place", () => {
+test("V-3 an entry that is erased, or of a kind from a newer version, is named in its place", () => {
   const fold = sessionFold(j.VIEWED);
   fold.add(j.journalOf([0, j.opened()])[0] as Entry);
   fold.miss({ seq: seq(2), at: millis(j.START) }, "erased on request");
@@ -155,7 +155,7 @@ test("V23 an entry that is erased, or of a kind from a newer version, is named i
   ]);
 });
 
-test("V23 folding costs as much per entry late as early", () => {
+test("V-3 folding costs as much per entry late as early", () => {
   const steps = (n: number): number => {
     let reads = 0;
     const fold = sessionFold(j.VIEWED);
@@ -177,7 +177,7 @@ test("V23 folding costs as much per entry late as early", () => {
   expect(steps(400)).toBeLessThanOrEqual(steps(40) + 1);
 });
 
-test("V20 a call in one line", () => {
+test("V-6 a call in one line", () => {
   const of = (args: unknown) => callSummary(JSON.parse(JSON.stringify(args)), "raw");
   expect(of({ path: "a", command: "ls -l\n| wc" })).toBe("ls -l | wc");
   expect(of({ n: 1, file_path: "b" })).toBe("b");
@@ -193,7 +193,7 @@ test("V20 a call in one line", () => {
   expect(callSummary(JSON.parse('{"__proto__": {"command": "no"}, "k": 1}'), "")).toContain("k=1");
 });
 
-test("V20 the cases of the reference shell: at most 80 characters, the last of a cut one an ellipsis, strings of fields at most 30", () => {
+test("V-6 the cases of the reference shell: at most 80 characters, the last of a cut one an ellipsis, strings of fields at most 30", () => {
   const of = (args: unknown) => callSummary(JSON.parse(JSON.stringify(args)), "raw");
   expect(of({ content: "x", path: "agents/a.symbi" })).toBe("agents/a.symbi");
   expect(of({ command: "x".repeat(80) })).toBe("x".repeat(80));
@@ -203,7 +203,7 @@ test("V20 the cases of the reference shell: at most 80 characters, the last of a
   expect(callSummary("text", '"text"')).toBe('"text"');
 });
 
-test("V22 a policy's file is told by its id", () => {
+test("V-3 a policy's file is told by its id", () => {
   const file = (id: string) => policyRef(policyId(id)).file;
   expect(file("base/write")).toBe("policies/base.cedar");
   expect(file("api/mail/send")).toBe("policies/api/mail.cedar");
@@ -211,11 +211,11 @@ test("V22 a policy's file is told by its id", () => {
   expect(file("base/some/name")).toBe("policies/base.cedar");
   expect(file("api/7")).toBe("policies/api.cedar");
   expect(file("orgate:escalated")).toBeNull();
-  expect(file("agents/payer.symbi/10")).toBe("agents/payer.symbi"); // Y34
+  expect(file("agents/payer.symbi/10")).toBe("agents/payer.symbi"); // Y-11
   expect(file("agents/deep/payer.dsl/10.4-pay-payer")).toBe("agents/deep/payer.dsl");
 });
 
-test("V26 folds are taken out of time, and what is left is to scale", () => {
+test("folds are taken out of time, and what is left is to scale", () => {
   const folds = [
     { from: millis(1_000), to: millis(11_000), why: "waiting", seq: seq(1) },
     { from: millis(12_000), to: millis(112_000), why: "idle", seq: seq(2) },
@@ -227,7 +227,7 @@ test("V26 folds are taken out of time, and what is left is to scale", () => {
   expect(whole).toBe(3_200);
 });
 
-test("V28 what was used is counted in its own hour, a lost reply at what was set aside", () => {
+test("V-5 what was used is counted in its own hour, a lost reply at what was set aside", () => {
   const all = VIEW_CASES.flatMap(({ entries }) => entries);
   const rows = all.flatMap((entry) => {
     const asked = () => j.asks(1) as Extract<Entry["event"], { kind: "model.asked" }>;
@@ -266,7 +266,7 @@ const zero = {
   asks: 0,
 };
 
-test("V29 the fleet shows turns while they run, with what they do, and rates of what was counted", () => {
+test("the fleet shows turns while they run, with what they do, and rates of what was counted", () => {
   const entries = [...(VIEW_CASES[1]?.entries ?? [])];
   const fold = fleetFold(["clerk", "idler"], [], []);
   const now = millis(j.START + 61_000);
@@ -286,7 +286,7 @@ test("V29 the fleet shows turns while they run, with what they do, and rates of 
   expect(agents[0]?.series.turns.at(-1)).toBe(1);
 });
 
-test("V683 a turn under a halt is not at work: it is counted as halted, and as running again once the halt is lifted", () => {
+test("Q-17 a turn under a halt is not at work: it is counted as halted, and as running again once the halt is lifted", () => {
   const one = { turns: 1, lastAt: millis(j.START), openQuestions: 0, state: "running" } as const;
   const fold = fleetFold(
     ["clerk", "other"],
@@ -333,7 +333,7 @@ test("V683 a turn under a halt is not at work: it is counted as halted, and as r
   ]);
 });
 
-test("Q685 votes are counted by policy and person, and told in words where one yes is not enough", () => {
+test("Q-8 votes are counted by policy and person, and told in words where one yes is not enough", () => {
   const ask = (id: string, quorum: number) => ({ policy: policyId(id), terms: { quorum } }) as Parameters<typeof quorumOf>[0][number];
   const vote = (by: string, ...counts: readonly string[]) => ({ by, counts: counts.map(policyId), grant: null });
   const told = (...votes: readonly ReturnType<typeof vote>[]) => quorumText(quorumOf([ask("a", 1), ask("b", 3)], votes));
@@ -345,7 +345,7 @@ test("Q685 votes are counted by policy and person, and told in words where one y
   expect(quorumText(quorumOf([ask("a", 1)], []))).toBeNull();
 });
 
-test("V22 what waits is told with who may answer, and how many more have to", () => {
+test("V-3 what waits is told with who may answer, and how many more have to", () => {
   const [, , third] = VIEW_CASES;
   const [waiting] = foldQuestions(NOTHING_WAITS, j.VIEWED, "clerk", third?.entries ?? []).values();
   if (waiting === undefined) throw new Error("nothing waits");
@@ -360,7 +360,7 @@ test("V22 what waits is told with who may answer, and how many more have to", ()
   expect([timeLeft(null, 0), timeLeft(millis(5_000), 1_000), timeLeft(millis(5_000), 5_000)]).toEqual([null, "4 s left", "its time is up"]);
 });
 
-test("V380 a set of policies is counted alike wherever it is told, and what is counted is said", () => {
+test("V-6 a set of policies is counted alike wherever it is told, and what is counted is said", () => {
   const paths = ["base.cedar", "base.cases.json", "cli/more.cedar", "agents/clerk.symbi#clerk", "agents/clerk.symbi#clerk#audit"];
   expect(setText(countSet(paths))).toBe("2 policy files, 1 decision table, rules of 1 agent");
   expect(setText(countSet(["base.cedar"]))).toBe("1 policy file");
@@ -370,7 +370,7 @@ test("V380 a set of policies is counted alike wherever it is told, and what is c
   expect(line?.text).toBe("policies bbbbbbbbbbbb in force: 2 policy files, 1 decision table, rules of 1 agent");
 });
 
-test("Q370 what became of an approval request is said: who answered it, you or somebody by name, and what the call came to", () => {
+test("Q-23 what became of an approval request is said: who answered it, you or somebody by name, and what the call came to", () => {
   const at = millis(1);
   const answer = (by: string, answer: string, reason: string | null = null) => ({ by, answer, reason, at });
   const said = (state: QuestionItem["state"], ...answers: readonly ReturnType<typeof answer>[]) =>

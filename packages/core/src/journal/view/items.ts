@@ -1,4 +1,4 @@
-/** What a session's view is made of. Plain JSON: it can be sent, stored and compared. Every text in it is escaped already (V21). */
+/** What a session's view is made of. Plain JSON: it can be sent, stored and compared. Every text in it is escaped already (V-1). */
 import {
   type ActionText,
   type ApprovalId,
@@ -27,7 +27,7 @@ import type { Tone } from "./lines.ts";
 /** `file`: null for what the runtime itself asks for (`orgate:…`). */
 export type PolicyRef = Readonly<{ id: PolicyId; file: string | null }>;
 
-/** A policy's id begins with its file's name below `policies/`, without the ending; folders there are surfaces, or `shadow`. One of an agent's own file names it whole (Y34). */
+/** A policy's id begins with its file's name below `policies/`, without the ending; folders there are surfaces, or `shadow`. One of an agent's own file names it whole (Y-11). */
 export function policyRef(id: PolicyId): PolicyRef {
   const parts = id.split("/");
   if (parts.length < 2) return { id, file: null };

@@ -1,7 +1,7 @@
 /**
  * Events as lines for people: `orgate run` while they happen, `orgate sessions show` afterwards. Pure, and the same words in both.
  *
- * V5 every event has its line: what was decided and by which policies, what was done and what became of it, who holds the session.
+ * V-3 every event has its line: what was decided and by which policies, what was done and what became of it, who holds the session.
  */
 import {
   type ActionText,

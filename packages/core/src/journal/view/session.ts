@@ -1,10 +1,10 @@
 /**
  * A session's entries as what people see of it. Shell and console show this and nothing else, and send intents, never state.
  *
- * V21 every text of a view is escaped already: control, hidden and bidirectional characters are shown, whoever wrote them.
- * V22 a call has one card from proposal to outcome, paired by its call id; a question stands where it was asked; a turn has one ending.
- * V23 one entry is folded at a time, and what that costs does not grow with the session; the view at any entry is the fold of the entries up to it.
- * V24 what the gate withholds is in no view until it is let through: no text of it, nor previews.
+ * V-1 every text of a view is escaped already: control, hidden and bidirectional characters are shown, whoever wrote them.
+ * V-3 a call has one card from proposal to outcome, paired by its call id; a question stands where it was asked; a turn has one ending.
+ * V-3 one entry is folded at a time, and what that costs does not grow with the session; the view at any entry is the fold of the entries up to it.
+ * V-3 what the gate withholds is in no view until it is let through: no text of it, nor previews.
  */
 import {
   type Attachment,
@@ -405,7 +405,7 @@ function count(view: SessionView, set: Partial<TurnTotals>, used: Of<"model.repl
   view.turns[last] = { ...turn, totals: { ...totals, ...more } };
 }
 const plus = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
-/** V465 what was used, and apart from it what was reserved for a call that was cut off: nobody knows how much of that was used. */
+/** V-5 what was used, and apart from it what was reserved for a call that was cut off: nobody knows how much of that was used. */
 export const tokensText = (used: Pick<TurnTotals, "usage" | "lost">, numberText: (n: number) => string = String): string =>
   tokenCountText({ tokens: totalTokens(used.usage), lost: totalTokens(used.lost) }, numberText);
 

@@ -1,9 +1,9 @@
 /**
  * A session as a timeline: what was going on when, in the four phases.
  *
- * V25 a span is Observe, Reason, Gate or Act, from the entry that began it to the one that ended it; what runs at once lies in lanes beside each other.
- * V26 time in which nothing went on is folded: waiting for people, between turns, after a crash. What is left is to scale.
- * V27 a hold that was taken in the middle of a turn, while nobody was asked, is a crash and its resume: what was open ended there, as lost.
+ * A span is Observe, Reason, Gate or Act, from the entry that began it to the one that ended it; what runs at once lies in lanes beside each other.
+ * Time in which nothing went on is folded: waiting for people, between turns, after a crash. What is left is to scale.
+ * A hold that was taken in the middle of a turn, while nobody was asked, is a crash and its resume: what was open ended there, as lost.
  */
 import {
   type ActionText,

@@ -1,7 +1,7 @@
 /**
  * What agents did and used, by hour, agent and model: rows to be added up, so that any day in any time zone can be told from them.
  *
- * V28 an entry adds to exactly the row of its own hour, and the sum over the rows is what the entries say: a reply at its cost, a reply that was lost at
+ * V-5 an entry adds to exactly the row of its own hour, and the sum over the rows is what the entries say: a reply at its cost, a reply that was lost at
  *     what was set aside for it, a tool at what it settled; what delegates use is counted in their own sessions, once.
  */
 import { type Entry, type JournalEvent, type Millis, totalTokens } from "../../vocab/index.ts";

@@ -33,7 +33,7 @@ const fails = (b: BreakersPort, times: number) => {
 };
 
 describe("one breaker", () => {
-  test("F20 so many failures in a row open it, and a success in between starts the count again", () => {
+  test("F-7 so many failures in a row open it, and a success in between starts the count again", () => {
     const b = processes().start();
     fails(b, 1);
     b.report(T, "k", "success", "");
@@ -48,7 +48,7 @@ describe("one breaker", () => {
     );
   });
 
-  test("F21 when its time is up so many calls may try at a time; enough successes close it, one failure opens it again", async () => {
+  test("F-7 when its time is up so many calls may try at a time; enough successes close it, one failure opens it again", async () => {
     const { start, clock } = processes();
     const b = start();
     fails(b, 2);
@@ -77,7 +77,7 @@ describe("one breaker", () => {
     expect(again.list()).toMatchObject([{ breaker: "tool:t", state: "closed", reason: "2 calls in a row succeeded" }]);
   });
 
-  test("F21 a place to try that is given up, or never heard of again, is free again; one that began before says nothing", () => {
+  test("F-7 a place to try that is given up, or never heard of again, is free again; one that began before says nothing", () => {
     const { start, clock } = processes();
     const b = start();
     fails(b, 2);
@@ -93,7 +93,7 @@ describe("one breaker", () => {
     expect(b.refusal(T, "d")).toBeNull();
   });
 
-  test("F23 its state is journalled, seen by another process, and survives a restart; only changes are written", async () => {
+  test("F-9 its state is journalled, seen by another process, and survives a restart; only changes are written", async () => {
     const { start, clock } = processes();
     const [a, b] = [start(), start()];
     fails(a, 1);
@@ -112,7 +112,7 @@ describe("one breaker", () => {
     ]);
   });
 
-  test("F23 two processes that see it open at once write it once; what another wrote meanwhile counts", async () => {
+  test("F-9 two processes that see it open at once write it once; what another wrote meanwhile counts", async () => {
     const { start, clock } = processes();
     const [a, b] = [start(), start()];
     fails(a, 2);
@@ -128,7 +128,7 @@ describe("one breaker", () => {
     expect(b.refusal(T, "k")).toBe("tool:t was set aside by an operator, is left alone until an operator closes it");
   });
 
-  test("F23 two processes that try it at once: what the second one finds counts too", async () => {
+  test("F-9 two processes that try it at once: what the second one finds counts too", async () => {
     const { start, clock } = processes();
     const [a, b] = [start(), start()];
     fails(a, 2);
@@ -142,7 +142,7 @@ describe("one breaker", () => {
     expect(b.refusal(T, "m")).toContain("failed 3 times");
   });
 
-  test("F23 a change that was overtaken before it was written is dropped", async () => {
+  test("F-9 a change that was overtaken before it was written is dropped", async () => {
     const { start } = processes();
     const [a, b] = [start(), start()];
     fails(a, 2); // about to be written
@@ -154,7 +154,7 @@ describe("one breaker", () => {
     expect(later.list()).toMatchObject([{ state: "open", until: null, by: ANN }]);
   });
 
-  test("F24 an operator's word counts at once and everywhere, whatever was counted", async () => {
+  test("F-9 an operator's word counts at once and everywhere, whatever was counted", async () => {
     const { start } = processes();
     const [a, b] = [start(), start()];
     fails(a, 2);
@@ -169,7 +169,7 @@ describe("one breaker", () => {
 });
 
 describe("what counts", () => {
-  test("F22 a failed run and one whose time was up count; a cancel, a halt, a lost process and what cannot be told do not", () => {
+  test("F-8 a failed run and one whose time was up count; a cancel, a halt, a lost process and what cannot be told do not", () => {
     const unknown = (cause: Extract<Outcome, { kind: "unknown" }>["cause"]): Outcome => ({ kind: "unknown", cause, detail: "" });
     const failed: Outcome = { kind: "failed", error: "no" };
     const server = { name: "mcp:s", settings: FEW };
@@ -192,7 +192,7 @@ describe("what counts", () => {
       expect([outcome, classifyCall(T, outcome, stopped), classifyCall(server, outcome, stopped)]).toEqual([outcome, tool, mcp]);
   });
 
-  test("F22 of a model, what may be better the next time and a broken stream count; a bad request and a cancel do not", () => {
+  test("F-8 of a model, what may be better the next time and a broken stream count; a bad request and a cancel do not", () => {
     const error = (again: boolean, broke: boolean) => ({ error: "x", again, broke });
     expect([error(true, false), error(false, true), error(false, false)].map((e) => classifyModel(e, false))).toEqual([
       "failure",
@@ -219,7 +219,7 @@ describe("in a turn", () => {
   }
   const calls = (n: number): readonly Step[] => Array.from({ length: n }, (_, i) => reply.calls([call("t", String(i))]));
 
-  test("F20 a call of what is left alone is refused whatever the policy permits, the model is told when to try again, and it is no refusal in a row", async () => {
+  test("F-7 a call of what is left alone is refused whatever the policy permits, the model is told when to try again, and it is no refusal in a row", async () => {
     const { tool, ran } = broken();
     const { w } = stage([...calls(7), reply.text("done")], REST, { tools: [tool] });
     const s = await w.run("go");
@@ -229,7 +229,7 @@ describe("in a turn", () => {
     expect(w.events("gate.decided").filter((e) => e.verdict.kind === "deny" && e.verdict.by === "breaker")).toHaveLength(5);
   });
 
-  test("F22 a denial, bad arguments and an unknown tool open nothing", async () => {
+  test("F-8 a denial, bad arguments and an unknown tool open nothing", async () => {
     const { tool, ran } = broken();
     const steps = [
       reply.calls([{ tool: "t", args: { y: 1 }, id: "a" }]),
@@ -253,7 +253,7 @@ describe("in a turn", () => {
     ]);
   });
 
-  test("F21 while half-open only so many calls of one reply go through", async () => {
+  test("F-7 while half-open only so many calls of one reply go through", async () => {
     let up = false;
     const { tool, ran } = broken({ breaker: { ...FEW, probes: 1 } }, () => up);
     const many = reply.calls(
@@ -275,7 +275,7 @@ describe("in a turn", () => {
     ]);
   });
 
-  test("F23 what one process saw fail the next one leaves alone, until its time is up", async () => {
+  test("F-9 what one process saw fail the next one leaves alone, until its time is up", async () => {
     let up = false;
     const { tool, ran } = broken({}, () => up);
     const { w } = stage(
@@ -300,7 +300,7 @@ describe("in a turn", () => {
     expect(ran).toEqual(["0", "1", "y", "z"]);
   });
 
-  test("F25 a model that is left alone ends the turn `failed`, and is named", async () => {
+  test("F-7 a model that is left alone ends the turn `failed`, and is named", async () => {
     const steps = [failure("overloaded"), failure("overloaded"), failure("overloaded")];
     const spoil = (p: Ports): Ports => ({ ...p, modelBreaker: { ...FEW, failures: 3 } });
     const { w, model } = stage(steps, REST, { spoil });
@@ -311,7 +311,7 @@ describe("in a turn", () => {
     model.done();
   });
 
-  test("F21 a tool that is only asked what became of a call keeps no place to try", async () => {
+  test("F-7 a tool that is only asked what became of a call keeps no place to try", async () => {
     const t = toolOf("t", () => Promise.reject(new Error("down")), {
       repeat: "reconcile",
       reconcile: async () => ({ kind: "happened", output: "it was done" }),
@@ -331,7 +331,7 @@ describe("in a turn", () => {
     expect(results(w)).toEqual(["it was done", "it was done"]);
   });
 
-  test("F8 the failure that opens a breaker is still put to a person; approved once its time is up, it runs again", async () => {
+  test("F-6 the failure that opens a breaker is still put to a person; approved once its time is up, it runs again", async () => {
     const ran: string[] = [];
     const run = ({ x }: { x: string }) => (ran.push(x) === 1 ? Promise.reject(new Error("down")) : "up again");
     const t = toolOf("t", run, { breaker: { failures: 1 }, recover: "escalate" });
@@ -344,7 +344,7 @@ describe("in a turn", () => {
     expect(results(w)).toEqual(["up again"]);
   });
 
-  test("F25 an MCP server's breaker is shared by its tools", async () => {
+  test("F-7 an MCP server's breaker is shared by its tools", async () => {
     const hang = (name: string): Tool =>
       toolOf(
         name,
@@ -362,7 +362,7 @@ describe("in a turn", () => {
     expect(results(w).at(-1)).toContain("mcp:files failed 2 times in a row");
   });
 
-  test("F20 a retry of what has been left alone meanwhile gives way to the next strategy", async () => {
+  test("F-7 a retry of what has been left alone meanwhile gives way to the next strategy", async () => {
     const { tool, ran } = broken({ recover: [{ kind: "retry", times: 9, backoffMs: 0 }, "ask-model"] });
     const { w } = stage([reply.calls([call("t")]), reply.text("done")], REST, { tools: [tool] });
     const s = await w.run("go");
@@ -374,6 +374,6 @@ describe("in a turn", () => {
   });
 });
 
-test("F20 by default five failures open it for 30 seconds, and two probes close it", () => {
+test("F-7 by default five failures open it for 30 seconds, and two probes close it", () => {
   expect(DEFAULT_BREAKER).toEqual({ failures: 5, openMs: 30_000, probes: 2 });
 });

@@ -1,8 +1,8 @@
 /**
  * What keeps failing is left alone: a breaker for each tool, model and MCP server. Its state lies in the journal, so that it survives a restart and
  * holds in every process; what is counted in between is this process's own, and only a change of state is written.
- * F20 so many failures in a row open it; then nothing goes through until its time is up. F21 half-open, so many calls may try at a time: one failure
- * opens it again, so many successes close it. F22 a denial, bad arguments, a cancel or a lost process is no failure.
+ * F-7 so many failures in a row open it; then nothing goes through until its time is up. F-7 half-open, so many calls may try at a time: one failure
+ * opens it again, so many successes close it. F-8 a denial, bad arguments, a cancel or a lost process is no failure.
  */
 import { BREAKERS, type BreakerState, breakerStream, foldBreaker, type StandingBreaker } from "../../journal/breakers.ts";
 import type { Journal } from "../../journal/port.ts";

@@ -26,7 +26,7 @@ function worldOf(run: (context: ToolContext) => string, verdict: "allow" | "deny
   return world({ hash, model, tools: [tool(run, humanApproval)], rows: [{ id: "own", action: "tool:wipe", verdict }, ...talk] });
 }
 
-test("T44 what its definition wants a person asked about is asked, though the policies permit it", async () => {
+test("T-8 what its definition wants a person asked about is asked, though the policies permit it", async () => {
   let runs = 0;
   const w = worldOf(
     () => {
@@ -42,7 +42,7 @@ test("T44 what its definition wants a person asked about is asked, though the po
   expect(w.events("approval.asked")).toMatchObject([{ asks: [{ policy: "orgate:human-approval/wipe" }] }]);
 });
 
-test("T44 a policy that denies is not asked around", async () => {
+test("T-8 a policy that denies is not asked around", async () => {
   const w = worldOf(() => "wiped", "deny", true);
   await w.run("go");
   expect(w.events("approval.asked")).toEqual([]);
@@ -55,7 +55,7 @@ const proofOf = async (run: (context: ToolContext) => string): Promise<unknown> 
   return w.events("act.ended").map((e) => [e.outcome.kind, e.evidence.proof]);
 };
 
-test("T46 proof is journalled with the outcome, a failure's too", async () => {
+test("T-9 proof is journalled with the outcome, a failure's too", async () => {
   const shown = (context: ToolContext) => {
     context.evidence({ version: "1.0.0" });
     context.evidence({ status: 3 });
@@ -70,7 +70,7 @@ test("T46 proof is journalled with the outcome, a failure's too", async () => {
   expect(await proofOf(() => "wiped")).toEqual([["done", null]]);
 });
 
-test("T46 proof that is too long or no JSON is left out with a word, and the call is what it was", async () => {
+test("T-9 proof that is too long or no JSON is left out with a word, and the call is what it was", async () => {
   const long = (context: ToolContext) => {
     context.evidence({ kept: true });
     context.evidence({ text: "x".repeat(70_000) });

@@ -153,50 +153,50 @@ async function toTheEnd({ w, weather }: Staged): Promise<number> {
 
 function checkRules({ w, effects }: Staged): void {
   const keys = (tool: string) => effects.filter((e) => e.tool === tool).map((e) => e.key);
-  expect(new Set(keys("fire")).size, "L8 no `once` effect twice").toBe(keys("fire").length);
+  expect(new Set(keys("fire")).size, "L-7 no `once` effect twice").toBe(keys("fire").length);
   const sessions = [...w.disk.sessions.keys()];
   const opened = sessions.flatMap((s) => of(entriesOf(w, s), "child.opened").map((e) => ({ ...e, parent: s })));
-  expect(opened.map((e) => e.child).sort(), "D2 every delegate has its parent's word, and every word its delegate").toEqual(
+  expect(opened.map((e) => e.child).sort(), "D-2 every delegate has its parent's word, and every word its delegate").toEqual(
     sessions.filter((s) => s !== w.session()).sort(),
   );
   for (const session of sessions) checkSession(w, session);
   for (const { child, parent, call } of opened) {
     const [first] = entriesOf(w, child);
-    expect(first?.event, "D2 it names the call that it is for").toMatchObject({ parent: { session: parent, call } });
+    expect(first?.event, "D-2 it names the call that it is for").toMatchObject({ parent: { session: parent, call } });
     const told = of(entriesOf(w, parent), "child.ended").filter((e) => e.child === child);
     const [ended] = of(entriesOf(w, child), "turn.ended");
-    expect(told, "D2 its ending is told exactly once, as it was").toMatchObject([{ call, ending: ended?.ending, output: ended?.output }]);
+    expect(told, "D-2 its ending is told exactly once, as it was").toMatchObject([{ call, ending: ended?.ending, output: ended?.output }]);
     const missing = [...stateOf(w, child).labels].filter((l) => !stateOf(w, parent).labels.has(l));
-    expect(missing, "D3 its labels have come back").toEqual([]);
+    expect(missing, "D-3 its labels have come back").toEqual([]);
   }
   expect(
     [...w.disk.inbox.values()].filter((row) => row.intent !== null && row.session !== w.session()),
-    "D2 no word is left lying",
+    "D-2 no word is left lying",
   ).toEqual([]);
 }
 
 function checkSession(w: World, session: SessionId): void {
   const entries = entriesOf(w, session);
-  expect(of(entries, "turn.ended"), "L4 one ending per turn").toHaveLength(1);
+  expect(of(entries, "turn.ended"), "L-4 one ending per turn").toHaveLength(1);
   const starts = of(entries, "child.opened").map((e) => e.call);
-  expect(new Set(starts).size, "D2 one delegate per call").toBe(starts.length);
+  expect(new Set(starts).size, "D-2 one delegate per call").toBe(starts.length);
   const calls = of(entries, "model.replied").flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" ? [p.wireId] : [])));
   const results = stateOf(w, session).messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : []));
-  expect(results, "L13 one observation per call, in order").toEqual(calls);
+  expect(results, "L-10 one observation per call, in order").toEqual(calls);
   const [first] = entries;
   if (first?.event.kind !== "session.opened") throw new Error("a session starts with its opening");
   const state = emptyState(session, first.event);
-  for (const entry of entries) expect(overdrawn(evolve(state, entry)), `D7 within its limits after ${entry.event.kind}`).toEqual([]);
+  for (const entry of entries) expect(overdrawn(evolve(state, entry)), `D-7 within its limits after ${entry.event.kind}`).toEqual([]);
   expect(
     [...state.reserved.keys()].filter((call) => starts.includes(call)),
-    "D7 nothing stays set aside for a delegate",
+    "D-7 nothing stays set aside for a delegate",
   ).toEqual([]);
   const lost = starts.filter((call) => !of(entries, "act.ended").some((e) => e.call === call));
-  expect(lost, "D4 a turn ends after its delegates").toEqual([]);
+  expect(lost, "D-4 a turn ends after its delegates").toEqual([]);
 }
 
 describe("crashes with delegates", () => {
-  test("D6 two levels of delegates and a crash around anything: one delegate per call, one ending and one word each, every budget kept", async () => {
+  test("D-6 two levels of delegates and a crash around anything: one delegate per call, one ending and one word each, every budget kept", async () => {
     let [resumed, below] = [0, 0];
     await fc.assert(
       fc.asyncProperty(plans, crashes, weathers, async (given, crashing, weather) => {
@@ -215,7 +215,7 @@ describe("crashes with delegates", () => {
   const calm: Weather = { asked: null, yes: [true], toolsAtOnce: 3, cancelAfter: null, from: "top" };
   const fixed: Plans = { tester: [["mid", "fire", "other"], ["mid"]], mid: [["leaf", "fire"]], other: [["put"]], leaf: [["fire"]] };
 
-  test("D6 every single crash point of one run with six sessions", async () => {
+  test("D-6 every single crash point of one run with six sessions", async () => {
     const quiet = stage(fixed, [], calm);
     await toTheEnd(quiet);
     expect(quiet.w.state().last).toMatchObject({ ending: "completed", output: "tester is done" });
@@ -244,11 +244,11 @@ describe("crashes with delegates", () => {
     return false;
   }
 
-  test("D6 control: the unbroken runtime passes the very same check", async () => {
+  test("D-6 control: the unbroken runtime passes the very same check", async () => {
     expect(await isNoticed((p) => p)).toBe(false);
   });
 
-  test("D6 a journal that opens delegates in a transaction of their own is noticed", async () => {
+  test("D-6 a journal that opens delegates in a transaction of their own is noticed", async () => {
     const apart = (p: Ports): Ports => ({
       ...p,
       journal: {
@@ -267,7 +267,7 @@ describe("crashes with delegates", () => {
     expect(await isNoticed(apart)).toBe(true);
   });
 
-  test("D6 a journal that tells of an ending in a transaction of its own is noticed", async () => {
+  test("D-6 a journal that tells of an ending in a transaction of its own is noticed", async () => {
     const apart = (p: Ports): Ports => ({
       ...p,
       journal: {

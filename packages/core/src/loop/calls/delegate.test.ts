@@ -72,7 +72,7 @@ const look = (labels: readonly string[] = ["pii"]): Tool =>
   defineTool({ name: "look", description: "look", input: { type: "object", properties: {} }, repeat: "read", labels, run: () => "seen" });
 
 describe("what a delegate is", () => {
-  test("D1 a delegate is a session of its own, with the task as its input, and its answer is the call's one result", async () => {
+  test("D-1 a delegate is a session of its own, with the task as its input, and its answer is the call's one result", async () => {
     const { w, reader } = pair([reply.calls([give("reader")], used), reply.text("it says: 42", used)], [reply.text("42", used)]);
     const s = await w.run("find out");
     expect(s.last).toMatchObject({ ending: "completed", output: "it says: 42", calls: 1 });
@@ -89,7 +89,7 @@ describe("what a delegate is", () => {
     expect(w.state().messages).toEqual(s.messages);
   });
 
-  test("D1 it is decided as `delegate`, on the agent, and the gate is told nothing of the task", async () => {
+  test("D-1 it is decided as `delegate`, on the agent, and the gate is told nothing of the task", async () => {
     const heard: string[] = [];
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -113,7 +113,7 @@ describe("what a delegate is", () => {
     });
   });
 
-  test("D1 a delegation that no policy permits opens nothing, and the model is told so", async () => {
+  test("D-1 a delegation that no policy permits opens nothing, and the model is told so", async () => {
     const rows: readonly Row[] = [{ id: "not-reader", action: "delegate:reader", verdict: "deny", say: "not him" }, ...PERMIT_ALL];
     const { w } = pair([reply.calls([give("reader")]), reply.text("then not")], [], { rows });
     await w.run("go");
@@ -121,7 +121,7 @@ describe("what a delegate is", () => {
     expect([w.children(), [...w.disk.sessions.keys()]]).toEqual([[], [w.session()]]);
   });
 
-  test("D1 a question about a delegation is answered, edited and remembered like one about a call", async () => {
+  test("D-1 a question about a delegation is answered, edited and remembered like one about a call", async () => {
     const ask: Row = { id: "ask", action: "delegate:reader", verdict: "ask", say: "let him?", terms: { grant: "session" } };
     const { w, reader } = pair(
       [
@@ -155,7 +155,7 @@ describe("what a delegate is", () => {
     expect(w.children()).toHaveLength(3);
   });
 
-  test("S199 an answer changes what is asked of a delegate, and never whom", async () => {
+  test("S-18 an answer changes what is asked of a delegate, and never whom", async () => {
     const ask: Row = { id: "ask", action: "delegate:reader", verdict: "ask", say: "let him?" };
     const others = { reader: { model: model(reply.text("1")) }, boss: { model: model(reply.text("never")) } };
     const own = [reply.calls([give("reader")]), reply.text("ok")];
@@ -168,7 +168,7 @@ describe("what a delegate is", () => {
     expect(w.children()).toEqual([]);
   });
 
-  test("D1 unknown, not among the delegates, too deep, a circle, too little budget: refused by its contract", async () => {
+  test("D-1 unknown, not among the delegates, too deep, a circle, too little budget: refused by its contract", async () => {
     const said = async (own: Step, more: Partial<WorldOptions> = {}) => {
       const { w } = pair([own, reply.text("then not")], [reply.text("never")], more);
       await w.run("go");
@@ -188,7 +188,7 @@ describe("what a delegate is", () => {
     expect(await said(reply.calls([give("reader")]), { spoil })).toEqual([expect.stringContaining("not among the delegates"), 0]);
   });
 
-  test("D1 the strictest `maxDepth` above counts, and a delegation never comes back to an agent above", async () => {
+  test("D-1 the strictest `maxDepth` above counts, and a delegation never comes back to an agent above", async () => {
     const chain = (maxDepth: number, deepest: readonly Step[]) =>
       world({
         hash: sha256,
@@ -217,7 +217,7 @@ describe("what a delegate is", () => {
     expect(two.state().last).toMatchObject({ ending: "completed", output: "end" });
   });
 
-  test("D1 a delegate's answer goes to the agent that wanted it, and is decided as such", async () => {
+  test("D-1 a delegate's answer goes to the agent that wanted it, and is decided as such", async () => {
     const to: string[] = [];
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -236,7 +236,7 @@ describe("what a delegate is", () => {
 });
 
 describe("what is written together", () => {
-  test("D2 a delegate's first entries are in the commit that starts it, and the word of its ending in the one that ends it", async () => {
+  test("D-2 a delegate's first entries are in the commit that starts it, and the word of its ending in the one that ends it", async () => {
     const { w } = pair([reply.calls([give("reader")]), reply.text("ok")], [reply.text("42")]);
     await w.run("go");
     const commits = [...w.disk.commits.values()].flat().map((c) => parseRanges(c.ranges) ?? []);
@@ -258,7 +258,7 @@ describe("what is written together", () => {
     ]);
   });
 
-  test("D2 a halt at the moment of the start opens nothing", async () => {
+  test("D-2 a halt at the moment of the start opens nothing", async () => {
     let halt: (() => Promise<void>) | null = null;
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -295,7 +295,7 @@ describe("what comes back", () => {
     ["out-of-iterations", [reply.calls([{ tool: "look", args: {} }])], {}],
   ];
   test.each(endings)(
-    "D3 labels come back when a delegate ends %s, before anything is decided with its words",
+    "D-3 labels come back when a delegate ends %s, before anything is decided with its words",
     async (ending, steps, more) => {
       const budget = ending === "out-of-iterations" ? { budget: { iterations: 1 } } : {};
       const own =
@@ -316,7 +316,7 @@ describe("what comes back", () => {
     },
   );
 
-  test("D3 a delegate opens with the labels its parent has", async () => {
+  test("D-3 a delegate opens with the labels its parent has", async () => {
     const { w } = pair([reply.calls([{ tool: "look", args: {} }]), reply.calls([give("reader")]), reply.text("ok")], [reply.text("42")], {
       tools: [look(["secret"])],
     });
@@ -325,7 +325,7 @@ describe("what comes back", () => {
     expect(w.events("labels.added")).toHaveLength(1);
   });
 
-  test("D3 the ending, its reason and what was said so far reach the model as an error", async () => {
+  test("D-3 the ending, its reason and what was said so far reach the model as an error", async () => {
     const steps = [reply.calls([{ tool: "look", args: {} }], { text: "I will look. " })];
     const { w } = pair([reply.calls([give("reader", { budget: { iterations: 1 } })]), reply.text("ok")], steps, {
       readerTools: [look([])],
@@ -336,7 +336,7 @@ describe("what comes back", () => {
     ]);
   });
 
-  test("D3 middleware after tools sees what a delegate brings, as it sees any result", async () => {
+  test("D-3 middleware after tools sees what a delegate brings, as it sees any result", async () => {
     for (const pause of [false, true]) {
       const hide = defineMiddleware({
         name: "hide",
@@ -352,7 +352,7 @@ describe("what comes back", () => {
     }
   });
 
-  test("I5 only the runtime tells of a delegate's ending, once, and only of one that is at work", async () => {
+  test("I-3 only the runtime tells of a delegate's ending, once, and only of one that is at work", async () => {
     const { w } = pair([reply.calls([give("reader")]), reply.text("ok")], [hang(), reply.text("42")]);
     const running = w.run("go");
     await until(() => w.disk.sessions.size === 2);
@@ -385,7 +385,7 @@ describe("what reaches a delegate", () => {
       rows: [{ id: "ask", action: "tool:look", verdict: "ask", say: "may he look?" }, ...PERMIT_ALL],
     });
 
-  test("D4 cancelling a turn cancels a delegate at work before the turn ends", async () => {
+  test("D-4 cancelling a turn cancels a delegate at work before the turn ends", async () => {
     const { w } = pair([reply.calls([give("reader")])], [hang()]);
     const stop = new AbortController();
     const running = w.run("go", stop.signal);
@@ -397,7 +397,7 @@ describe("what reaches a delegate", () => {
     expect(results(w)).toEqual([{ text: expect.stringContaining("reader ended `cancelled`"), isError: true }]);
   });
 
-  test("D4 a delegate that waits for a person is cancelled too, whoever takes the turn up to cancel it", async () => {
+  test("D-4 a delegate that waits for a person is cancelled too, whoever takes the turn up to cancel it", async () => {
     const { w } = waiting();
     await w.run("go");
     await w.wish({ kind: "cancel", reason: "enough" });
@@ -408,7 +408,7 @@ describe("what reaches a delegate", () => {
     expect(kinds.indexOf("child.ended")).toBeLessThan(kinds.indexOf("turn.ended"));
   });
 
-  test("D4 a delegate that another process holds is cancelled through its inbox, and waited for", async () => {
+  test("D-4 a delegate that another process holds is cancelled through its inbox, and waited for", async () => {
     const { w } = waiting();
     await w.run("go");
     const row = w.disk.holds.get(child(w)) ?? fail();
@@ -425,7 +425,7 @@ describe("what reaches a delegate", () => {
     expect([s.last?.ending, endingOf(w, child(w))]).toEqual(["cancelled", ["cancelled"]]);
   });
 
-  test("D4 a halt of the parent's agent ends its delegates; a halt of the delegate's agent is the delegate's own ending", async () => {
+  test("D-4 a halt of the parent's agent ends its delegates; a halt of the delegate's agent is the delegate's own ending", async () => {
     for (const [scope, own, theirs] of [
       ["agent:tester", "halted", "halted"],
       ["agent:reader", "completed", "halted"],
@@ -447,7 +447,7 @@ describe("what reaches a delegate", () => {
     }
   });
 
-  test("D4 a halt of an agent above holds for a delegate whose parent nobody drives: who brings its answer starts nothing", async () => {
+  test("D-4 a halt of an agent above holds for a delegate whose parent nobody drives: who brings its answer starts nothing", async () => {
     for (const when of ["before", "at the very commit"] as const) {
       let started = 0;
       let halt: (() => Promise<void>) | null = null;
@@ -485,7 +485,7 @@ describe("what reaches a delegate", () => {
     }
   });
 
-  test("D4 when the turn's time is up its delegate is stopped; the delegate's time never exceeds what was left", async () => {
+  test("D-4 when the turn's time is up its delegate is stopped; the delegate's time never exceeds what was left", async () => {
     const { w } = pair([reply.calls([give("reader")])], [hang()], { limits: { turnMs: 5_000 } });
     const running = w.run("go");
     await until(() => w.disk.sessions.size === 2 && eventsOf(w, child(w), "model.asked").length === 1);
@@ -497,7 +497,7 @@ describe("what reaches a delegate", () => {
     expect(["timed-out", "cancelled"]).toContain(endingOf(w, child(w))[0]);
   });
 
-  test("D4 while a delegate works its parent hears: what is said then is heard after the result", async () => {
+  test("D-4 while a delegate works its parent hears: what is said then is heard after the result", async () => {
     const free = Promise.withResolvers<void>();
     const answering = model(reply.text("42"));
     const slow: Model = {
@@ -529,7 +529,7 @@ describe("waiting for people", () => {
       ...more,
     });
 
-  test("D5 a delegate that waits parks its parent at no cost, and its question is among the parent's", async () => {
+  test("D-5 a delegate that waits parks its parent at no cost, and its question is among the parent's", async () => {
     const { w } = waiting();
     const s = await w.run("go");
     expect(s.turn).not.toBe(null);
@@ -543,7 +543,7 @@ describe("waiting for people", () => {
     });
   });
 
-  test("D5 whoever brings the answer drives the delegate on, and then its parent", async () => {
+  test("D-5 whoever brings the answer drives the delegate on, and then its parent", async () => {
     const { w } = waiting();
     await w.run("go");
     const session = w.session();
@@ -556,7 +556,7 @@ describe("waiting for people", () => {
     expect(w.state().last).toMatchObject({ ending: "completed", output: "ok" });
   });
 
-  test("D2 nobody silences the word of an ending by using up an id for it beforehand", async () => {
+  test("D-2 nobody silences the word of an ending by using up an id for it beforehand", async () => {
     const { w } = waiting();
     await w.run("go");
     const [session, below] = [w.session(), child(w)];
@@ -573,7 +573,7 @@ describe("waiting for people", () => {
     expect(w.state().last).toMatchObject({ ending: "completed", output: "ok" });
   });
 
-  test("D5 a delegate that another process holds is waited for, and driven on when that process is gone", async () => {
+  test("D-5 a delegate that another process holds is waited for, and driven on when that process is gone", async () => {
     const { w } = waiting();
     await w.run("go");
     const held = w.disk.holds.get(child(w)) ?? fail();
@@ -595,7 +595,7 @@ describe("waiting for people", () => {
     expect([s.last?.output, endingOf(w, below)]).toEqual(["ok", ["completed"]]);
   });
 
-  test("D2 nothing is said to follow a delegate's turn while another session waits for it; steering reaches it", async () => {
+  test("D-2 nothing is said to follow a delegate's turn while another session waits for it; steering reaches it", async () => {
     const { w } = waiting();
     await w.run("go");
     const session = w.session();
@@ -614,7 +614,7 @@ describe("waiting for people", () => {
     expect(w.state().last?.ending).toBe("completed");
   });
 
-  test("D5 who has steered the parent is no stranger to what its delegate asks for", async () => {
+  test("D-5 who has steered the parent is no stranger to what its delegate asks for", async () => {
     const said: string[] = [];
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -655,7 +655,7 @@ describe("waiting for people", () => {
     expect(new Set(said)).toEqual(new Set(["eve for ann", "eve for bob"]));
   });
 
-  test("D5 the time a delegate was active elsewhere counts in its parent", async () => {
+  test("D-5 the time a delegate was active elsewhere counts in its parent", async () => {
     const slow: Tool = {
       ...look([]),
       run: async () => {
@@ -679,7 +679,7 @@ describe("waiting for people", () => {
 });
 
 describe("budgets", () => {
-  test("D7 a delegate's share is reserved with its start, its limits lie within it, and what it used is settled", async () => {
+  test("D-7 a delegate's share is reserved with its start, its limits lie within it, and what it used is settled", async () => {
     const { w } = pair(
       [reply.calls([give("reader", { budget: { iterations: 3, tokens: 5_000, calls: 4 } })], used), reply.text("ok", used)],
       [reply.text("42", used)],
@@ -691,7 +691,7 @@ describe("budgets", () => {
     expect(w.state().used).toMatchObject({ iterations: 3, tokens: 360, calls: 1 });
   });
 
-  test("D7 beside a call that is to run again, or whose stand-in costs more, a delegate's share leaves the money and the calls for it", async () => {
+  test("D-7 beside a call that is to run again, or whose stand-in costs more, a delegate's share leaves the money and the calls for it", async () => {
     const asked: readonly Row[] = [
       { id: "ask-reader", action: "delegate:reader", verdict: "ask" },
       { id: "ask-again", action: "tool:*", labels: ["hot"], verdict: "ask" },
@@ -734,7 +734,7 @@ describe("budgets", () => {
     }
   });
 
-  test("D7 twenty delegates at once: settled and reserved stay within the limit after every event", async () => {
+  test("D-7 twenty delegates at once: settled and reserved stay within the limit after every event", async () => {
     const names = Array.from({ length: 20 }, (_, i) => `r${i}`);
     const others = Object.fromEntries(
       names.map((name, i) => [

@@ -1,8 +1,8 @@
 /**
  * Delegation: another agent does it, in a session of its own, with its own tools and policies and a share of what this turn has left.
- * D1 a delegation is decided like a call, as `delegate`; the gate is told whom, never what. Depth, cycles and budgets are its contract.
- * D2 the parent's `child.opened` and the delegate's first entries are one transaction; so are the delegate's ending and the word of it to the parent.
- * D3 labels go down when it opens and come back on every ending. D4 a turn ends after its delegates, whatever ends it.
+ * D-1 a delegation is decided like a call, as `delegate`; the gate is told whom, never what. Depth, cycles and budgets are its contract.
+ * D-2 the parent's `child.opened` and the delegate's first entries are one transaction; so are the delegate's ending and the word of it to the parent.
+ * D-3 labels go down when it opens and come back on every ending. D-4 a turn ends after its delegates, whatever ends it.
  */
 import { delegationOf } from "../../agents/delegate-tool.ts";
 import { type Contracted, contract } from "../../gate/request.ts";

@@ -6,7 +6,7 @@ import { call, REST, stage, toolOf } from "../fixtures/stage.ts";
 const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
 
 test.each(EFFECTS)(
-  "G99 the output of a tool that %ss is untrusted unless its definition says otherwise, and so is its failure",
+  "G-34 the output of a tool that %ss is untrusted unless its definition says otherwise, and so is its failure",
   async (effect) => {
     const own = toolOf("own", () => "mine", { effects: [effect] });
     const says = toolOf("says", () => "theirs", { effects: [effect], labels: undefined as never });
@@ -25,7 +25,7 @@ test.each(EFFECTS)(
   },
 );
 
-test("G99 what a lost call may still say labels the session when it is given up", async () => {
+test("G-34 what a lost call may still say labels the session when it is given up", async () => {
   const lost = toolOf("lost", () => "theirs", { labels: undefined as never });
   const { w } = stage([reply.calls([call("lost")]), reply.text("done")], REST, {
     tools: [lost],
@@ -36,7 +36,7 @@ test("G99 what a lost call may still say labels the session when it is given up"
   expect([...w.state().labels]).toEqual(["untrusted"]);
 });
 
-test("G97 a label that was taken off is off for the next decision, also for whoever takes the session up", async () => {
+test("G-33 a label that was taken off is off for the next decision, also for whoever takes the session up", async () => {
   const says = toolOf("says", () => "theirs", { labels: undefined as never });
   const rows = [
     { id: "clean", action: "tool:pay", labels: ["untrusted"], verdict: "deny" as const },

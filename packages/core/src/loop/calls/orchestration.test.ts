@@ -60,7 +60,7 @@ const inputs = (w: World) => w.children().map((child) => of(w, child, "turn.star
 const endings = (w: World) => w.children().map((child) => of(w, child, "turn.ended")[0]?.ending);
 
 describe("what is asked of whom", () => {
-  test("S142 chain: the next is given the task and what the one before it came to, with the labels that it gathered", async () => {
+  test("S-17 chain: the next is given the task and what the one before it came to, with the labels that it gathered", async () => {
     const a = model(reply.calls([{ tool: "look", args: {} }]), reply.text("the bill is 12 euro"));
     const w = staged({ a: { model: a, tools: [look(["pii"])] }, b: { model: echo("b") } });
     const s = await w.run('/chain a b "what does it cost?"');
@@ -74,7 +74,7 @@ describe("what is asked of whom", () => {
     expect(of(w, second ?? w.session(), "session.opened")[0]?.labels).toContain("pii");
   });
 
-  test("S142 parallel: all at once, one answer with a part for each, in the order of the plan", async () => {
+  test("S-17 parallel: all at once, one answer with a part for each, in the order of the plan", async () => {
     const w = staged({ a: { model: echo("a") }, b: { model: echo("b") }, c: { model: echo("c") } });
     const s = await w.run('/parallel a b c "go"');
     expect(s.last).toMatchObject({
@@ -87,7 +87,7 @@ describe("what is asked of whom", () => {
     expect(kinds.lastIndexOf("child.opened"), "the last begins before the first has ended").toBeLessThan(kinds.indexOf("child.ended"));
   });
 
-  test("S142 debate: by turns, each with what the other said last and what it said itself", async () => {
+  test("S-17 debate: by turns, each with what the other said last and what it said itself", async () => {
     const a = model(reply.text("tea"), reply.text("still tea"));
     const b = model(reply.text("coffee"), reply.text("fine, tea"));
     const w = staged({ a: { model: a }, b: { model: b } });
@@ -101,14 +101,14 @@ describe("what is asked of whom", () => {
     expect(fourth).toMatch(/What you said last:\n\ncoffee\n\nWhat `a` said last:\n\nstill tea$/);
   });
 
-  test("S141 what is no plan is told how plans are said, and begins nothing", async () => {
+  test("S-16 what is no plan is told how plans are said, and begins nothing", async () => {
     const w = staged({ a: { model: echo("a") }, b: { model: echo("b") } });
     const s = await w.run("do something");
     expect(s.last?.output).toContain('/chain A B "task"');
     expect(w.children()).toEqual([]);
   });
 
-  test("S141 a second plan in the same session begins at its own first step; a word in between changes none", async () => {
+  test("S-16 a second plan in the same session begins at its own first step; a word in between changes none", async () => {
     const w = staged({ a: { model: echo("a") }, b: { model: echo("b") } });
     await w.run('/chain a b "one"');
     const s = await w.say('/parallel a b "two"');
@@ -116,7 +116,7 @@ describe("what is asked of whom", () => {
     expect(w.children()).toHaveLength(4);
   });
 
-  test("S141 the same conversation gets the same reply, also when only its last step is still shown", () => {
+  test("S-16 the same conversation gets the same reply, also when only its last step is still shown", () => {
     const said: Message = { role: "user", text: '/chain a b c "go"', tokens: 1, entry: seq(2) };
     const first = nextReply([said]);
     expect(nextReply([said])).toEqual(first);
@@ -152,7 +152,7 @@ describe("what is asked of whom", () => {
 });
 
 describe("one budget", () => {
-  test("S144 every step has the same part of the budget, within which its own limits hold", async () => {
+  test("S-16 every step has the same part of the budget, within which its own limits hold", async () => {
     const w = staged({ a: { model: echo("a") }, b: { model: echo("b") } });
     await w.run('/chain a b --budget tokens=30000,iterations=6 "go"');
     expect(of(w, w.session(), "child.opened").map(({ allotment: { tokens, iterations } }) => ({ tokens, iterations }))).toEqual([
@@ -161,7 +161,7 @@ describe("one budget", () => {
     ]);
   });
 
-  test("S143 a member that runs out of its part ends the chain, and the next is not asked", async () => {
+  test("S-17 a member that runs out of its part ends the chain, and the next is not asked", async () => {
     const endless = (n: number): Step[] => Array.from({ length: n }, () => reply.calls([{ tool: "look", args: {} }]));
     const w = staged({ a: { model: model(...endless(2)), tools: [look([])] }, b: { model: echo("b") } });
     const s = await w.run('/chain a b --budget iterations=4 "go"');
@@ -177,7 +177,7 @@ describe("who does not complete", () => {
     ...PERMIT_ALL,
   ];
 
-  test("S143 a parallel completes with those that did, and says who did not and why; with nobody it fails", async () => {
+  test("S-17 a parallel completes with those that did, and says who did not and why; with nobody it fails", async () => {
     const cast = { a: { model: echo("a") }, b: { model: model(broken("no such model")) } };
     const s = await staged(cast).run('/parallel a b "go"');
     expect(s.last?.ending).toBe("completed");
@@ -188,7 +188,7 @@ describe("who does not complete", () => {
     expect(t.last?.detail).toBe("none of 2 completed: `a` [failed] a ended `failed` (no); `b` [failed] b ended `failed` (nor)");
   });
 
-  test("S143 what no policy lets be ends `denied` where nobody else is asked, and is named where others answer", async () => {
+  test("S-17 what no policy lets be ends `denied` where nobody else is asked, and is named where others answer", async () => {
     const cast = { a: { model: echo("a") }, b: { model: echo("b") } };
     const chain = await staged(cast, { rows: rows("a") }).run('/chain a b "go"');
     expect(chain.last?.ending).toBe("denied");
@@ -197,7 +197,7 @@ describe("who does not complete", () => {
     expect(both.last?.output).toContain("## b did not complete\n\n[denied by policy] delegate (no-b)");
   });
 
-  test("S143 a member that asks a person parks the whole, which goes on with the answer", async () => {
+  test("S-17 a member that asks a person parks the whole, which goes on with the answer", async () => {
     const asking: readonly Row[] = [{ id: "ask", action: "tool:look", verdict: "ask" }, ...PERMIT_ALL];
     const a = model(reply.calls([{ tool: "look", args: {} }]), reply.text("seen it"));
     const w = staged({ a: { model: a, tools: [look([])] }, b: { model: echo("b") } }, { rows: asking });
@@ -233,7 +233,7 @@ describe("a race", () => {
     });
   const slow = () => model(reply.calls([{ tool: "wait", args: {} }]));
 
-  test("S145 the first that completes is enough: the other's tool is stopped, its session ends `cancelled`, and its words are no result", async () => {
+  test("S-17 the first that completes is enough: the other's tool is stopped, its session ends `cancelled`, and its words are no result", async () => {
     const stopped: string[] = [];
     const w = staged({ a: { model: slow(), tools: [waiting(stopped)] }, b: { model: echo("b") } });
     const s = await w.run('/race a b "go"');
@@ -245,7 +245,7 @@ describe("a race", () => {
     expect(of(w, w.session(), "act.ended").map(({ outcome }) => outcome.kind)).toEqual(["done", "failed"]);
   });
 
-  test("S145 of two that complete one is first, in the journal's order; what the other said is no result, though its session completed", async () => {
+  test("S-17 of two that complete one is first, in the journal's order; what the other said is no result, though its session completed", async () => {
     const w = staged({ a: { model: echo("a") }, b: { model: echo("b") } });
     const s = await w.run('/race a b "go"');
     expect(endings(w)).toEqual(["completed", "completed"]);
@@ -253,7 +253,7 @@ describe("a race", () => {
     expect(s.last).toMatchObject({ ending: "completed", output: "a was first.\n\na <go>" });
   });
 
-  test("S145 who fails is not first; when nobody completes the race fails", async () => {
+  test("S-17 who fails is not first; when nobody completes the race fails", async () => {
     const bad = () => model(broken("no"));
     const w = staged({ a: { model: bad() }, b: { model: echo("b") } });
     expect((await w.run('/race a b "go"')).last?.output).toBe("b was first.\n\nb <go>");
@@ -261,7 +261,7 @@ describe("a race", () => {
     expect(none.last?.ending).toBe("failed");
   });
 
-  test("S145 what has not started when another was first does not, and what is asked about it is asked no more", async () => {
+  test("S-17 what has not started when another was first does not, and what is asked about it is asked no more", async () => {
     const rows: readonly Row[] = [{ id: "ask", action: "delegate:a", verdict: "ask" }, ...PERMIT_ALL];
     const w = staged({ a: { model: echo("a") }, b: { model: echo("b") }, c: { model: echo("c") } }, { rows, toolsAtOnce: 1 });
     const s = await w.run('/race a b c "go"');
@@ -270,7 +270,7 @@ describe("a race", () => {
     expect([...w.disk.questions]).toEqual([]);
   });
 
-  test("S145 a loser that waits for a person is cancelled where it waits, with its question", async () => {
+  test("S-17 a loser that waits for a person is cancelled where it waits, with its question", async () => {
     const rows: readonly Row[] = [{ id: "ask", action: "tool:look", verdict: "ask" }, ...PERMIT_ALL];
     const late = Promise.withResolvers<void>();
     const a = model(reply.calls([{ tool: "look", args: {} }]));
@@ -295,7 +295,7 @@ describe("crashes", () => {
   const plans = ['/chain a b c "go"', '/parallel a b c "go"', '/race a b "go"', '/debate a b 2 "go"'];
   const cast = () => ({ a: { model: echo("a"), tools: [look([])] }, b: { model: echo("b") }, c: { model: echo("c") } });
 
-  test.each(plans)("S146 a crash around any append, effect or model call loses nothing and doubles nothing: %s", async (line) => {
+  test.each(plans)("S-16 a crash around any append, effect or model call loses nothing and doubles nothing: %s", async (line) => {
     const quiet = staged(cast());
     const whole = await quiet.run(line);
     for (const of_ of ["append", "model"] as const)
@@ -330,7 +330,7 @@ describe("crashes", () => {
     for (const child of w.children()) expect(of(w, child, "turn.ended")).toHaveLength(1);
   }
 
-  test("S146 a crash right after another was first: whoever takes it up calls the loser off", async () => {
+  test("S-16 a crash right after another was first: whoever takes it up calls the loser off", async () => {
     const ran: string[] = [];
     const put = defineTool({
       name: "put",

@@ -1,6 +1,6 @@
 /**
  * Delegations that race: of those of one reply with `first`, one is the first to complete, and the others are no longer wanted.
- * S145 those that have not started then do not; those at work are cancelled as the stop of their turn would cancel them; and whatever they say is no result.
+ * S-17 those that have not started then do not; those at work are cancelled as the stop of their turn would cancel them; and whatever they say is no result.
  *      It follows from the fold alone, so a process that takes the session up calls off what the one before it had not.
  */
 import { DELEGATE } from "../../vocab/index.ts";

@@ -134,12 +134,12 @@ async function toTheEnd({ w, weather }: Staged, input: string): Promise<number> 
 }
 
 function checkRest(w: World, live: State): void {
-  expect({ ...live, grantsDue: null }, "L74 the live state is the fold of what is durable").toEqual({ ...w.state(), grantsDue: null });
+  expect({ ...live, grantsDue: null }, "L-22 the live state is the fold of what is durable").toEqual({ ...w.state(), grantsDue: null });
   const t = w.state().turn;
   if (t !== null)
     expect(
       [...t.questions.values()].some((q) => q.answer === null),
-      "Q2 what waits has a question open",
+      "Q-2 what waits has a question open",
     ).toBe(true);
 }
 
@@ -154,7 +154,7 @@ function wordsFor(w: World, call: string): number {
 function checkRules({ w, ran, weather }: Staged): void {
   expect(
     ran.filter((r) => !r.allowed),
-    "L5 nothing runs without a durable allow of that tool, and its act.started",
+    "L-5 nothing runs without a durable allow of that tool, and its act.started",
   ).toEqual([]);
   const runsOf = (tool: string) =>
     Map.groupBy(
@@ -162,35 +162,37 @@ function checkRules({ w, ran, weather }: Staged): void {
       (r) => r.key,
     );
   for (const [key, runs] of runsOf(SCRIPT_TOOLS.once))
-    expect(runs.length, `F3 a \`once\` call (${key}) runs again only by a person's word`).toBeLessThanOrEqual(1 + wordsFor(w, callIn(key)));
-  for (const [key, runs] of runsOf(SCRIPT_TOOLS.reconcile))
-    expect(runs.filter((r) => r.took).length, `F3 a \`reconcile\` effect (${key}) is not doubled`).toBeLessThanOrEqual(
+    expect(runs.length, `F-3 a \`once\` call (${key}) runs again only by a person's word`).toBeLessThanOrEqual(
       1 + wordsFor(w, callIn(key)),
     );
-  expect(w.events("turn.ended"), "L4 one ending").toHaveLength(1);
+  for (const [key, runs] of runsOf(SCRIPT_TOOLS.reconcile))
+    expect(runs.filter((r) => r.took).length, `F-3 a \`reconcile\` effect (${key}) is not doubled`).toBeLessThanOrEqual(
+      1 + wordsFor(w, callIn(key)),
+    );
+  expect(w.events("turn.ended"), "L-4 one ending").toHaveLength(1);
   const calls = w.events("model.replied").flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" ? [p.wireId] : [])));
   const told = w.state().messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : []));
-  expect(told, "L13 one observation per call, in order").toEqual(calls);
-  expect(w.state().last?.calls, "F5 retries and stand-ins count as calls").toBeLessThanOrEqual(weather.calls);
+  expect(told, "L-10 one observation per call, in order").toEqual(calls);
+  expect(w.state().last?.calls, "F-4 retries and stand-ins count as calls").toBeLessThanOrEqual(weather.calls);
   const used = w.events("approval.consumed");
-  expect(new Set(used.map((e) => e.approval)).size, "Q3 an answer is used once").toBe(used.length);
+  expect(new Set(used.map((e) => e.approval)).size, "Q-3 an answer is used once").toBe(used.length);
   checkDone(w);
 }
 
-/** F1 every failure has its `recovery.applied`, unless its turn ended first, and every strategy follows a failure. */
+/** F-1 every failure has its `recovery.applied`, unless its turn ended first, and every strategy follows a failure. */
 function checkDone(w: World): void {
   const open = new Set<string>();
   for (const { event: e } of w.entries()) {
     if (e.kind === "act.ended" && e.recovering) open.add(e.call);
     if (e.kind === "act.started")
-      expect(open.has(e.call), `F1 ${e.call} starts again only after something was done about its failure`).toBe(false);
+      expect(open.has(e.call), `F-1 ${e.call} starts again only after something was done about its failure`).toBe(false);
     if (e.kind === "recovery.applied" && e.strategy !== "reconcile") open.delete(e.call);
-    if (e.kind === "model.asked") expect([...open], "F1 the model is not asked before something was done about every failure").toEqual([]);
+    if (e.kind === "model.asked") expect([...open], "F-1 the model is not asked before something was done about every failure").toEqual([]);
   }
 }
 
 describe("recovery and crashes", () => {
-  test("F3 whatever fails and whatever dies: no `once` effect twice, nothing unallowed, nothing untold, one ending", async () => {
+  test("F-3 whatever fails and whatever dies: no `once` effect twice, nothing unallowed, nothing untold, one ending", async () => {
     const seen = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(scripts, weathers, async (script, weather) => {
@@ -214,7 +216,7 @@ describe("recovery and crashes", () => {
     return (await fc.check(property, { numRuns: 300, endOnFailure: true })).failed;
   };
 
-  test("F3 a runtime that takes every tool for repeatable is noticed", async () => {
+  test("F-3 a runtime that takes every tool for repeatable is noticed", async () => {
     const reckless = (p: Ports): Ports => ({
       ...p,
       tools: {
@@ -228,7 +230,7 @@ describe("recovery and crashes", () => {
     expect(await isNoticed(reckless)).toBe(true);
   });
 
-  test("F1 a journal that loses what was done about a failure is noticed", async () => {
+  test("F-1 a journal that loses what was done about a failure is noticed", async () => {
     const forgetful = (p: Ports): Ports => ({
       ...p,
       journal: {

@@ -1,6 +1,6 @@
 /**
  * Where a call that failed stands: what was chosen, what came of it, what is left to try. Part of the fold; `recovery.ts` does the choosing.
- * F1 a failed call has its one result only when `recovery.applied` says what was done about it, or its turn ends.
+ * Rule: F-1.
  */
 import { cut } from "../../observe/observe.ts";
 import { type Decided, type Millis, millis, type SessionEvent } from "../../vocab/index.ts";

@@ -85,7 +85,7 @@ function table(
 }
 
 describe("choosing", () => {
-  test("F1 unsaid, the error goes to the model, and the journal says so before the model is asked again", async () => {
+  test("F-1 unsaid, the error goes to the model, and the journal says so before the model is asked again", async () => {
     const { w, model } = table(undefined);
     const s = await w.run("go");
     expect(s.last).toMatchObject({ ending: "completed", output: "done" });
@@ -96,7 +96,7 @@ describe("choosing", () => {
     model.done();
   });
 
-  test("F2 strategies are tried in order, and when none is left the turn stops and says why", async () => {
+  test("F-2 strategies are tried in order, and when none is left the turn stops and says why", async () => {
     const { w, log } = table([RETRY, { kind: "cached", maxAgeMs: 1_000 }, { kind: "fallback", tool: "gone" }], {
       steps: [reply.calls([call("t")])],
     });
@@ -114,7 +114,7 @@ describe("choosing", () => {
     expect(log).toHaveLength(3);
   });
 
-  test("F3 a `once` call is never run again by a strategy, whatever the list says", async () => {
+  test("F-3 a `once` call is never run again by a strategy, whatever the list says", async () => {
     for (const recover of [RETRY, [RETRY, RETRY], "retry"] satisfies Recover[]) {
       const { w, log } = table(recover, { repeat: "once", steps: [reply.calls([call("t")])] });
       const s = await through(w);
@@ -123,7 +123,7 @@ describe("choosing", () => {
     }
   });
 
-  test("F3 a call that started as `once` is not run again because its tool was edited meanwhile", async () => {
+  test("F-3 a call that started as `once` is not run again because its tool was edited meanwhile", async () => {
     const log: Log = [];
     let strict = true;
     const spoil = (p: Ports): Ports => ({
@@ -154,7 +154,7 @@ describe("choosing", () => {
     expect([log.length, applied(w)]).toEqual([1, ["stop"]]);
   });
 
-  test("F3 a `reconcile` tool is asked first, and runs again only when it says that it did not happen", async () => {
+  test("F-3 a `reconcile` tool is asked first, and runs again only when it says that it did not happen", async () => {
     const cases = [
       { found: { kind: "did-not-happen" }, runs: 2, said: "t 1", strategies: ["retry", "reconcile"] },
       { found: { kind: "happened", output: "it was there" }, runs: 1, said: "it was there", strategies: ["retry", "reconcile"] },
@@ -182,7 +182,7 @@ describe("choosing", () => {
     }
   });
 
-  test("F4 a function is asked once for each failing call, sees the failure, and what it says is journalled and holds", async () => {
+  test("F-2 a function is asked once for each failing call, sees the failure, and what it says is journalled and holds", async () => {
     const seen: unknown[] = [];
     const recover = (failure: unknown): Strategy[] => {
       seen.push(failure);
@@ -195,7 +195,7 @@ describe("choosing", () => {
     expect(w.events("recovery.applied")[0]?.plan).toEqual([RETRY, { kind: "ask-model" }]);
   });
 
-  test("F4 a function that throws, or answers with no strategy, stops the turn and is named", async () => {
+  test("F-2 a function that throws, or answers with no strategy, stops the turn and is named", async () => {
     const bad = [
       () => {
         throw new Error("broken too");
@@ -212,14 +212,14 @@ describe("choosing", () => {
     }
   });
 
-  test("F2 an unknown outcome is never recovered from: rule 4 owns it", async () => {
+  test("F-2 an unknown outcome is never recovered from: rule 4 owns it", async () => {
     const hangs = toolOf("t", () => new Promise<never>(() => {}), { repeat: "idempotent", timeoutMs: 1_000, recover: RETRY });
     const { w } = stage(once("t"), REST, { tools: [hangs] });
     await through(w);
     expect([applied(w), w.events("act.ended").map((e) => e.outcome.kind)]).toEqual([[], ["unknown"]]);
   });
 
-  test("F2 a time-out of a `read` is a failure, and is retried", async () => {
+  test("F-2 a time-out of a `read` is a failure, and is retried", async () => {
     let runs = 0;
     const slow = toolOf("t", () => (++runs === 1 ? new Promise<never>(() => {}) : "seen"), {
       repeat: "read",
@@ -233,7 +233,7 @@ describe("choosing", () => {
 });
 
 describe("retry", () => {
-  test("F5 a retry that is due and that a person is asked about parks the session", async () => {
+  test("F-4 a retry that is due and that a person is asked about parks the session", async () => {
     const log: Log = [];
     const tool = failing(log, "t", 1, "idempotent", RETRY, { labels: ["hot"] });
     const { w } = stage(once("t"), [{ id: "ask", action: "tool:t", labels: ["hot"], verdict: "ask" }, ...REST], { tools: [tool] });
@@ -244,7 +244,7 @@ describe("retry", () => {
     expect(log).toHaveLength(2);
   });
 
-  test("F5 one that is due and has no place waits for the place, and not for a clock that rings at once", async () => {
+  test("F-4 one that is due and has no place waits for the place, and not for a clock that rings at once", async () => {
     const log: Log = [];
     const { promise, resolve } = Promise.withResolvers<string>();
     const slow = toolOf("slow", () => promise);
@@ -269,7 +269,7 @@ describe("retry", () => {
     expect(log).toHaveLength(2);
   });
 
-  test("F5 it runs again with the same key and the next start, gated again right before, after a wait that is journalled", async () => {
+  test("F-4 it runs again with the same key and the next start, gated again right before, after a wait that is journalled", async () => {
     const { w, log } = table(RETRY, { fails: 2 });
     const s = await through(w);
     expect([s.last?.ending, results(w)]).toEqual(["completed", ["t 1"]]);
@@ -286,7 +286,7 @@ describe("retry", () => {
     }
   });
 
-  test("F5 the wait doubles up to its bound, and is spread by key and try", () => {
+  test("F-4 the wait doubles up to its bound, and is spread by key and try", () => {
     const waits = (key: string) => [1, 2, 3, 4, 5, 60].map((tries) => backoff({ ...RETRY, times: 60 }, tries, sha256, key));
     for (const [i, wait] of waits("a").entries()) {
       const full = Math.min(1_000, 100 * 2 ** i);
@@ -297,7 +297,7 @@ describe("retry", () => {
     expect(waits("a")).toEqual(waits("a"));
   });
 
-  test("F5 a crash while it waits: the next process goes on from the time that was journalled", async () => {
+  test("F-4 a crash while it waits: the next process goes on from the time that was journalled", async () => {
     const log: Log = [];
     const tool = failing(log, "t", 1, "idempotent", { kind: "retry", times: 1, backoffMs: 10_000, maxBackoffMs: 10_000 });
     const stop = new AbortController();
@@ -328,7 +328,7 @@ describe("retry", () => {
     expect(applied(w)).toEqual(["retry"]);
   });
 
-  test("F5 a denial of the retry gives way to the next strategy", async () => {
+  test("F-4 a denial of the retry gives way to the next strategy", async () => {
     const rows: readonly Row[] = [{ id: "no-more", action: "tool:t", labels: ["spent"], verdict: "deny" }, ...REST];
     const log: Log = [];
     const tool = failing(log, "t", 99, "idempotent", [RETRY, "ask-model"], { labels: ["spent"] });
@@ -337,7 +337,7 @@ describe("retry", () => {
     expect([log.length, applied(w), results(w)]).toEqual([1, ["retry", "ask-model"], ["[failed] t: no luck 1"]]);
   });
 
-  test("F5 a call that a person let run is still theirs when it is run again: nobody is asked twice", async () => {
+  test("F-4 a call that a person let run is still theirs when it is run again: nobody is asked twice", async () => {
     const rows: readonly Row[] = [{ id: "ask-t", action: "tool:t", verdict: "ask" }, ...REST];
     const { w, log } = table(RETRY, { fails: 1, rows });
     await w.run("go");
@@ -346,7 +346,7 @@ describe("retry", () => {
     expect([log.length, w.events("approval.asked").length, w.events("approval.consumed").length, results(w)]).toEqual([2, 1, 1, ["t 1"]]);
   });
 
-  test("F5 retries count as calls, and wait within the turn's time", async () => {
+  test("F-4 retries count as calls, and wait within the turn's time", async () => {
     const log: Log = [];
     const few = stage([reply.calls([call("t")])], REST, {
       tools: [failing(log, "t", 99, "read", { ...RETRY, times: 9 })],
@@ -362,7 +362,7 @@ describe("retry", () => {
     expect(details(late.w)).toEqual(["retry: the turn has no time left for it; nothing is left to try"]);
   });
 
-  test("F5 a cancel while it waits ends the turn at once, and the error is told", async () => {
+  test("F-4 a cancel while it waits ends the turn at once, and the error is told", async () => {
     const { w, log } = table(RETRY, { steps: [reply.calls([call("t")])] });
     const stop = new AbortController();
     const running = w.run("go", stop.signal);
@@ -372,7 +372,7 @@ describe("retry", () => {
     expect([s.last?.ending, log.length, results(w)]).toEqual(["cancelled", 1, ["[failed] t: no luck 1"]]);
   });
 
-  test("F5 a halt of its tool while it waits: it is not run again", async () => {
+  test("F-4 a halt of its tool while it waits: it is not run again", async () => {
     const { w, log } = table([RETRY, "ask-model"]);
     const running = w.run("go");
     await hasHappened(w, "recovery.applied");
@@ -389,7 +389,7 @@ describe("a stand-in", () => {
       failing(log, "u", fails, repeat, undefined, more);
   const FALL = { kind: "fallback", tool: "u" } as const;
 
-  test("F6 another tool runs under the same call id, gated as itself, with a key of its own, and the model is told", async () => {
+  test("F-5 another tool runs under the same call id, gated as itself, with a key of its own, and the model is told", async () => {
     const { w, log } = table(FALL, { others: [other()] });
     const s = await w.run("go");
     expect(results(w)).toEqual(["[u stood in for t, which failed] u 1"]);
@@ -404,13 +404,13 @@ describe("a stand-in", () => {
     expect([s.allowedCalls.get("t"), s.allowedCalls.get("u")]).toEqual([1, 1]);
   });
 
-  test("F6 its labels and its way to be repeated are its own", async () => {
+  test("F-5 its labels and its way to be repeated are its own", async () => {
     const { w } = table(FALL, { others: [other("once", 0, { labels: ["hot"] })] });
     const s = await w.run("go");
     expect([...s.labels]).toEqual(["hot"]);
   });
 
-  test("F6 arguments that do not fit it, a denial and its failure each give way to the next strategy", async () => {
+  test("F-5 arguments that do not fit it, a denial and its failure each give way to the next strategy", async () => {
     const denied: readonly Row[] = [{ id: "not-u", action: "tool:u", verdict: "deny" }, ...REST];
     for (const [rows, others, ran] of [
       [denied, [other()], 1],
@@ -434,7 +434,7 @@ describe("a stand-in", () => {
     }
   });
 
-  test("F6 one that is not let run has not failed: what failed is what is told, and what a person is asked about", async () => {
+  test("F-5 one that is not let run has not failed: what failed is what is told, and what a person is asked about", async () => {
     const rows: readonly Row[] = [{ id: "not-u", action: "tool:u", verdict: "deny" }, ...REST];
     const told = table([FALL, "ask-model"], { rows, others: [other()] });
     await told.w.run("go");
@@ -453,7 +453,7 @@ describe("a stand-in", () => {
     expect(results(w)).toEqual(["t 1"]);
   });
 
-  test("F6 one that there is no money for gives way to the next strategy, and so does a retry", async () => {
+  test("F-5 one that there is no money for gives way to the next strategy, and so does a retry", async () => {
     const dear = (log: Log) => failing(log, "u", 0, "once", undefined, { maxCents: 60 });
     for (const recover of [FALL, RETRY]) {
       const log: Log = [];
@@ -464,7 +464,7 @@ describe("a stand-in", () => {
     }
   });
 
-  test("F6 a `once` stand-in that was lost is unknown, as itself", async () => {
+  test("F-5 a `once` stand-in that was lost is unknown, as itself", async () => {
     const { w } = (() => {
       const log: Log = [];
       const t = failing(log, "t", 9, "idempotent", FALL);
@@ -475,7 +475,7 @@ describe("a stand-in", () => {
     expect(results(w)[0]).toContain("[unknown] u");
   });
 
-  test("F6 a policy that asks about the stand-in is heard, and the answer is for it", async () => {
+  test("F-5 a policy that asks about the stand-in is heard, and the answer is for it", async () => {
     const rows: readonly Row[] = [{ id: "ask-u", action: "tool:u", verdict: "ask" }, ...REST];
     const { w, log } = table([FALL, "ask-model"], { rows, others: [other()] });
     await w.run("go");
@@ -510,7 +510,7 @@ describe("an old result", () => {
     );
   }
 
-  test("F7 the last result of the very same action stands in, with where it comes from, and the model is told that it is old", async () => {
+  test("F-5 the last result of the very same action stands in, with where it comes from, and the model is told that it is old", async () => {
     const { w } = twice(60_000);
     const s = await w.run("go");
     expect(results(w)).toEqual([
@@ -526,7 +526,7 @@ describe("an old result", () => {
     expect([...s.labels]).toEqual([UNTRUSTED]);
   });
 
-  test("F7 after a stand-in that failed too, it is told as what it is: a result of the tool that was asked for", async () => {
+  test("F-5 after a stand-in that failed too, it is told as what it is: a result of the tool that was asked for", async () => {
     const log: Log = [];
     const flaky = toolOf("t", ({ x }) => (log.push({ tool: "t", x, key: "", start: 1 }) > 1 ? Promise.reject(new Error("down")) : "good"), {
       repeat: "read",
@@ -541,7 +541,7 @@ describe("an old result", () => {
     expect(results(w)[1]).toBe("[an old result, of 0 s ago: the call itself failed now] good");
   });
 
-  test("F7 one that is too old, or of other arguments, does not stand in", async () => {
+  test("F-5 one that is too old, or of other arguments, does not stand in", async () => {
     const other = twice(60_000, ["1", "2"]);
     await other.w.run("go");
     expect(applied(other.w)).toEqual(["ask-model"]);
@@ -556,7 +556,7 @@ const DAY = 24 * 3_600_000;
 const ASKS_A_DAY: Row = { id: "asks", action: "tool:t", verdict: "ask", say: "t?", terms: { expiresMs: DAY } };
 
 describe("a person", () => {
-  test("F8 a question waits for a person, at no cost and through a crash; approved, it runs again, gated again", async () => {
+  test("F-6 a question waits for a person, at no cost and through a crash; approved, it runs again, gated again", async () => {
     const { w, log } = table("escalate", { fails: 1 });
     const s = await w.run("go");
     expect(s.turn).not.toBeNull();
@@ -569,7 +569,7 @@ describe("a person", () => {
     expect(w.events("approval.consumed")).toHaveLength(1);
   });
 
-  test("F8 edited, it runs with the other arguments, under another key", async () => {
+  test("F-6 edited, it runs with the other arguments, under another key", async () => {
     const { w, log } = table("escalate", { fails: 1 });
     await w.run("go");
     await say(w, { kind: "edit", args: { x: "2" } });
@@ -582,7 +582,7 @@ describe("a person", () => {
     expect(results(w)).toEqual(["t 2"]);
   });
 
-  test("F8 denied, the turn goes on, and the model is told of the error and of the no", async () => {
+  test("F-6 denied, the turn goes on, and the model is told of the error and of the no", async () => {
     const { w, log } = table("escalate", { fails: 1 });
     await w.run("go");
     await say(w, { kind: "deny", reason: "leave it" });
@@ -594,7 +594,7 @@ describe("a person", () => {
     ]);
   });
 
-  test("F8 unanswered in time, it is told as that, and as nobody's decision", async () => {
+  test("F-6 unanswered in time, it is told as that, and as nobody's decision", async () => {
     const { w, log } = table("escalate", { fails: 1, rows: [ASKS_A_DAY, ...REST] });
     await w.run("go");
     await say(w, APPROVE);
@@ -608,7 +608,7 @@ describe("a person", () => {
     ]);
   });
 
-  test("F8 a `once` call runs again only by a person's word, who is told what that may mean", async () => {
+  test("F-6 a `once` call runs again only by a person's word, who is told what that may mean", async () => {
     const { w, log } = table("escalate", { fails: 1, repeat: "once" });
     await w.run("go");
     expect(open(w)[0]?.asks[0]?.question).toContain("may have had an effect");
@@ -619,7 +619,7 @@ describe("a person", () => {
     expect(log).toHaveLength(2);
   });
 
-  test("F8 failing again it goes on down the list, and a second escalation is a question of its own", async () => {
+  test("F-6 failing again it goes on down the list, and a second escalation is a question of its own", async () => {
     const { w, log } = table(["escalate", "escalate", "ask-model"]);
     await w.run("go");
     await say(w, APPROVE);
@@ -630,7 +630,7 @@ describe("a person", () => {
     expect([log.length, s.last?.ending, applied(w)]).toEqual([3, "completed", ["escalate", "escalate", "ask-model"]]);
   });
 
-  test("F8 what the policies deny a person cannot let run: the next strategy's turn", async () => {
+  test("F-6 what the policies deny a person cannot let run: the next strategy's turn", async () => {
     let rows: readonly Row[] = REST;
     const spoil = (p: Ports): Ports => ({ ...p, gate: tableGate(rows, sha256) });
     const log: Log = [];
@@ -644,7 +644,7 @@ describe("a person", () => {
 });
 
 describe("set aside, and stopped", () => {
-  test("F9 a call that is set aside is told to the model so, and waits for a person to see to it", async () => {
+  test("F-6 a call that is set aside is told to the model so, and waits for a person to see to it", async () => {
     const { w } = table("dead-letter");
     const s = await w.run("go");
     expect([s.last?.ending, results(w)]).toEqual([
@@ -661,7 +661,7 @@ describe("set aside, and stopped", () => {
     expect(refusals(w)).toEqual(["no call `1.0` is set aside"]);
   });
 
-  test("F9 only a person whom the policies let resolve may dismiss it", async () => {
+  test("F-6 only a person whom the policies let resolve may dismiss it", async () => {
     const rows: readonly Row[] = [{ id: "nobody", action: "resolve", verdict: "deny", say: "not you" }, ...REST];
     const { w } = table("dead-letter", { rows });
     await w.run("go");
@@ -670,7 +670,7 @@ describe("set aside, and stopped", () => {
     expect(refusals(w)).toEqual([expect.stringContaining("not you")]);
   });
 
-  test("F10 stop ends the turn `failed`, and what else runs is stopped as a cancel would", async () => {
+  test("F-6 stop ends the turn `failed`, and what else runs is stopped as a cancel would", async () => {
     const hangs = toolOf(
       "h",
       (_, { signal }) =>

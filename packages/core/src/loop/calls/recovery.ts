@@ -1,8 +1,8 @@
 /**
  * A call has failed: which strategy is next, and what it comes to. The driver's part; what it chooses is journalled, and `recovery-state.ts` folds it.
- * F2 strategies are tried in order; one that fails or cannot be done gives way to the next, and when none is left the turn stops.
- * F3 a `once` call is never run again by a strategy; a `reconcile` call only after its tool has said that it did not happen.
- * F4 a function of the user's is asked once for each call that fails; one that throws, or answers with no strategy, stops the turn.
+ * F-2 strategies are tried in order; one that fails or cannot be done gives way to the next, and when none is left the turn stops.
+ * F-2 a function of the user's is asked once for each call that fails; one that throws, or answers with no strategy, stops the turn.
+ * Rule: F-3.
  */
 import { messageOf } from "../../act/act.ts";
 import { cut } from "../../observe/observe.ts";

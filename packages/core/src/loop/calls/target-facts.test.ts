@@ -31,6 +31,6 @@ test.each([
   ["https://own.example@evil.test/", false],
   ["https://evil.test\\@own.example/", false],
   ["203.0.113.7", false],
-])("G347 %s is of the own domain: %s", (value, is) => {
+])("G-31 %s is of the own domain: %s", (value, is) => {
   expect(ownDomain(value)).toBe(is);
 });

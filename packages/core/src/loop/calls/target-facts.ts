@@ -1,6 +1,6 @@
 /**
  * Facts about the arguments of a call that aim at something, worked out when a policy reads them and journalled with the decision.
- * G90-G96. Only what the user wrote in this turn is a request; what tools brought and what the agent said to itself never are.
+ * G-27, G-28, G-29, G-30, G-31, G-32. Only what the user wrote in this turn is a request; what tools brought and what the agent said to itself never are.
  */
 import {
   addressesIn,

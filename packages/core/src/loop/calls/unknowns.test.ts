@@ -7,7 +7,7 @@ import type { Ports } from "../ports.ts";
 const there = sessionId("s_elsewhere001");
 const lostOnce = { crashes: [{ of: "effect", when: "after", nth: 0 } as const] };
 
-test("G4 an unknown of one session makes a look-alike in another ask, and names both; another resource does not", async () => {
+test("G-4 an unknown of one session makes a look-alike in another ask, and names both; another resource does not", async () => {
   const steps = [
     ...[reply.calls([pay("a")]), reply.text("lost")],
     ...[reply.calls([pay("b"), pay("a", "again")]), reply.text("done")],
@@ -38,7 +38,7 @@ test("G4 an unknown of one session makes a look-alike in another ask, and names 
   model.done();
 });
 
-test("G4 a call that waited for its place asks when another session has left one like it unknown meanwhile", async () => {
+test("G-4 a call that waited for its place asks when another session has left one like it unknown meanwhile", async () => {
   const slow = toolOf("slow", () => {
     const at = { tool: "pay", resource: { type: "Account", id: "a" }, digest: sha256("other"), at: millis(0) };
     w.disk.unknowns.push({ session: there, call: callId("7.0"), cause: "timed-out", ...at });
@@ -51,7 +51,7 @@ test("G4 a call that waited for its place asks when another session has left one
   expect(open(w)).toMatchObject([{ action: "1.1", asks: [{ policy: `orgate:unknown-open/${there}/7.0` }] }]);
 });
 
-test("G4 what another session leaves unknown between the decision and the start is seen before the start", async () => {
+test("G-4 what another session leaves unknown between the decision and the start is seen before the start", async () => {
   const resource = { type: "Account", id: "a" };
   const found = {
     session: there,

@@ -68,7 +68,7 @@ function checkAfterEvery(w: World): void {
 }
 
 describe("model calls", () => {
-  test("B3 what a request can cost is set aside before it, and settled at what was reported", async () => {
+  test("B-3 what a request can cost is set aside before it, and settled at what was reported", async () => {
     const { w } = setup([reply.text("hello", { usage: { input: 100, output: 20 } })], { limits: { cents: 50 } });
     const s = await w.run("hi");
     const [asked] = w.events("model.asked");
@@ -78,7 +78,7 @@ describe("model calls", () => {
     expect(toResult(s).cost).toBe(0.0006);
   });
 
-  test("B3 the longest reply is cut down to what is left, so that neither tokens nor money can be overshot", async () => {
+  test("B-3 the longest reply is cut down to what is left, so that neither tokens nor money can be overshot", async () => {
     const { w, model } = setup([reply.text("hello")], { limits: { cents: 1 } });
     await w.run("hi");
     const [asked] = w.events("model.asked");
@@ -87,14 +87,14 @@ describe("model calls", () => {
     expect(asked?.reservedMicros).toBeLessThanOrEqual(10_000);
   });
 
-  test("B3 where tokens are estimated more than the estimate is set aside", async () => {
+  test("B-3 where tokens are estimated more than the estimate is set aside", async () => {
     const { w, model } = setup([reply.text("hello")]);
     await w.run("x".repeat(4_000));
     const shown = model.asked[0]?.messages.reduce((n, m) => n + m.tokens, 10) ?? 0;
     expect(w.events("model.asked")[0]?.reserved.input).toBe(Math.ceil(shown * 1.25));
   });
 
-  test("B4 when not even a short reply could be paid, the turn ends out-of-money", async () => {
+  test("B-3 when not even a short reply could be paid, the turn ends out-of-money", async () => {
     const spend = { input: 0, output: 600 }; // 9,000 of 10,000 micros
     const { w } = setup([reply.calls([{ tool: "none", args: {} }], { usage: spend })], { limits: { cents: 1 } });
     const s = await w.run("hi");
@@ -102,7 +102,7 @@ describe("model calls", () => {
     checkAfterEvery(w);
   });
 
-  test("B5 a reply that is lost costs what was set aside for it, in tokens and in money", async () => {
+  test("B-4 a reply that is lost costs what was set aside for it, in tokens and in money", async () => {
     const { w } = setup([reply.text("late", { usage: { input: 1, output: 1 } }), reply.text("again", { usage: { input: 1, output: 1 } })], {
       crashes: [{ of: "model", when: "after", nth: 0 }],
       limits: { cents: 100 },
@@ -114,7 +114,7 @@ describe("model calls", () => {
     checkAfterEvery(w);
   });
 
-  test("B6 a provider that reports more than there was: the truth is recorded, the ending names it, and none of the calls is begun", async () => {
+  test("B-4 a provider that reports more than there was: the truth is recorded, the ending names it, and none of the calls is begun", async () => {
     const ran: string[] = [];
     const steps = [reply.calls([{ tool: "look", args: {} }], { usage: { input: 200_000, output: 5 } })];
     const { w } = setup(steps, { tools: [priced("look", 0, () => ran.push("look"))] });
@@ -127,13 +127,13 @@ describe("model calls", () => {
     expect([ran, w.events("act.started")]).toEqual([[], []]);
   });
 
-  test("B6 an answer that was billed for more than there was is delivered, and the ending says so", async () => {
+  test("B-4 an answer that was billed for more than there was is delivered, and the ending says so", async () => {
     const { w } = setup([reply.text("here", { usage: { input: 1, output: 1_000 } })], { limits: { cents: 1 } });
     const s = await w.run("hi");
     expect(s.last).toMatchObject({ ending: "completed", output: "here", micros: 15_003, detail: expect.stringContaining("2 of 1 cents") });
   });
 
-  test("M460 a model that reports no token for a reply is not believed: the token limit trips", async () => {
+  test("M-12 a model that reports no token for a reply is not believed: the token limit trips", async () => {
     const nothing = { usage: { input: 0, output: 0 } };
     const calls = Array.from({ length: 40 }, () => reply.calls([{ tool: "none", args: { text: "word ".repeat(200) } }], nothing));
     const { w } = setup(calls, { limits: { tokens: 3_000, iterations: 40, refusedInARow: 50 } });
@@ -143,14 +143,14 @@ describe("model calls", () => {
     checkAfterEvery(w);
   });
 
-  test("B7 without prices the cost is unknown, never zero, and the gate is told no cents", async () => {
+  test("B-5 without prices the cost is unknown, never zero, and the gate is told no cents", async () => {
     const model = scriptedModel([reply.text("hello", { usage: { input: 100, output: 20 } })]);
     const w = world({ hash: sha256, model });
     const s = await w.run("hi");
     expect([w.events("turn.ended")[0]?.micros, toResult(s).cost]).toEqual([null, null]);
   });
 
-  test("B7 an agent whose price got lost while its turn ran is asked nothing more", async () => {
+  test("B-5 an agent whose price got lost while its turn ran is asked nothing more", async () => {
     const opened = state({ cents: 5 }, null);
     expect(roomForOutput(opened, turnOf(opened)).short).toMatchObject({ ending: "out-of-money", detail: expect.stringContaining("price") });
   });
@@ -161,7 +161,7 @@ const setupFree = (steps: readonly Step[], options: Partial<WorldOptions> = {}) 
   setup(steps, { prices: { input: 0, output: 0 }, ...options });
 
 describe("tools that cost", () => {
-  test("B8 the most a call may cost is set aside in the commit that starts it, and settled at what the tool says in the one that ends it", async () => {
+  test("B-6 the most a call may cost is set aside in the commit that starts it, and settled at what the tool says in the one that ends it", async () => {
     const tool = priced("buy", 40, ({ spent }) => spent(25));
     const { w } = setupFree([calls("buy"), reply.text("ok")], { tools: [tool], limits: { cents: 100 } });
     const s = await w.run("hi");
@@ -182,14 +182,14 @@ describe("tools that cost", () => {
     ["says that it was free", ({ spent }: ToolContext) => spent(0), 0],
     ["fails after it said so", fails((c) => c.spent(7)), 7],
     ["fails and says nothing", fails(() => {}), 40],
-  ])("B8 a tool that %s", async (_, run, cents) => {
+  ])("B-6 a tool that %s", async (_, run, cents) => {
     const { w } = setupFree([calls("buy"), reply.text("ok")], { tools: [priced("buy", 40, run)], limits: { cents: 100 } });
     const s = await w.run("hi");
     expect(s.last?.micros).toBe(cents * 10_000);
     expect(w.events("note").map((e) => e.name)).toEqual(cents === 40 && run.toString().includes("70") ? ["spent-beyond-maximum"] : []);
   });
 
-  test("B9 calls that there is no money for are not started; what there is money for runs first, then the turn ends out-of-money", async () => {
+  test("B-6 calls that there is no money for are not started; what there is money for runs first, then the turn ends out-of-money", async () => {
     const { w } = setupFree([calls("buy", "buy", "peek")], {
       tools: [priced("buy", 40, ({ spent }) => spent(30)), priced("peek", 0, () => {})],
       limits: { cents: 60 },
@@ -204,7 +204,7 @@ describe("tools that cost", () => {
     checkAfterEvery(w);
   });
 
-  test("B9 what waits for its retry, or for a person, runs before the turn ends out-of-money", async () => {
+  test("B-6 what waits for its retry, or for a person, runs before the turn ends out-of-money", async () => {
     const dear = priced("dear", 500, () => {});
     for (const [rows, recover] of [
       [[], { kind: "retry", times: 1, backoffMs: 100 }],
@@ -231,14 +231,14 @@ describe("tools that cost", () => {
     }
   });
 
-  test("B8 a tool that is called like something every object has costs nothing unless it says so", async () => {
+  test("B-6 a tool that is called like something every object has costs nothing unless it says so", async () => {
     const t = priced("constructor", 0, () => {});
     const { w } = setupFree([calls("constructor", "constructor"), reply.text("done")], { tools: [t], limits: { cents: 100 } });
     expect((await w.run("go")).last?.ending).toBe("completed");
     expect(w.events("budget.reserved")).toEqual([]);
   });
 
-  test("B9 what one call leaves over lets the next one start", async () => {
+  test("B-6 what one call leaves over lets the next one start", async () => {
     const { w } = setupFree([calls("buy", "buy"), reply.text("ok", { usage: { input: 1, output: 1 } })], {
       tools: [priced("buy", 40, ({ spent }) => spent(10))],
       limits: { cents: 60 },
@@ -247,7 +247,7 @@ describe("tools that cost", () => {
     checkAfterEvery(w);
   });
 
-  test("B10 a call whose outcome is unknown keeps what was set aside for it until somebody says what became of it", async () => {
+  test("B-6 a call whose outcome is unknown keeps what was set aside for it until somebody says what became of it", async () => {
     const crashes = [{ of: "effect", when: "after", nth: 0 } as const];
     const { w } = setupFree([calls("buy"), reply.text("ok", { usage: { input: 1, output: 1 } }), reply.text("fine")], {
       tools: [priced("buy", 40, ({ spent }) => spent(1), { repeat: "once" })],
@@ -262,7 +262,7 @@ describe("tools that cost", () => {
     expect([after.micros, after.reserved.size]).toEqual([0, 0]);
   });
 
-  test("B10 a call that runs again after a crash may cost again: each start is set aside, and only the last one is settled at less", async () => {
+  test("B-6 a call that runs again after a crash may cost again: each start is set aside, and only the last one is settled at less", async () => {
     const { w } = setupFree([calls("buy"), reply.text("ok")], {
       tools: [priced("buy", 40, ({ spent }) => spent(5), { repeat: "idempotent" })],
       limits: { cents: 100 },
@@ -274,7 +274,7 @@ describe("tools that cost", () => {
     checkAfterEvery(w);
   });
 
-  test("B10 a lost call that there is no money to run again is given up, and told", async () => {
+  test("B-6 a lost call that there is no money to run again is given up, and told", async () => {
     const { w } = setupFree([calls("buy"), reply.text("ok")], {
       tools: [priced("buy", 40, () => {}, { repeat: "idempotent" })],
       limits: { cents: 60 },
@@ -285,7 +285,7 @@ describe("tools that cost", () => {
     checkAfterEvery(w);
   });
 
-  test("B11 the gate is told what was spent in cents, rounded up, with what is set aside", async () => {
+  test("B-7 the gate is told what was spent in cents, rounded up, with what is set aside", async () => {
     const seen: unknown[] = [];
     const { w } = setupFree([calls("buy"), reply.text("ok", { usage: { input: 1, output: 0 } })], {
       tools: [priced("buy", 40, ({ spent }) => spent(2.5))],
@@ -363,7 +363,7 @@ const turnOf = (s: State) => {
 const put = (s: State, event: JournalEvent) => evolve(s, { stream: s.session, seq: seq(s.seq + 1), at: s.at, event });
 
 describe("shares", () => {
-  test("B2 delegates of one reply get equal shares of what is left, and the turn keeps enough for one more model call", () => {
+  test("B-2 delegates of one reply get equal shares of what is left, and the turn keeps enough for one more model call", () => {
     const s = state({ iterations: 21, tokens: 50_000, cents: 100, calls: 45, turnMs: 60_000 });
     const t = turnOf(s);
     const own = ownShare(s, t, 4);
@@ -381,7 +381,7 @@ describe("shares", () => {
     expect(remaining(s, t, millis(0))).toMatchObject({ iterations: 1, calls: 5, ms: 12_000 });
   });
 
-  test("B2 a wish is a bound, never more than the share", () => {
+  test("B-2 a wish is a bound, never more than the share", () => {
     const left: Allotment = { iterations: 10, tokens: 10_000, micros: 100, calls: 10, ms: 1_000 };
     expect(allot(left, 1, { iterations: 3, tokens: 99_999, micros: 7 })).toEqual({
       iterations: 3,
@@ -394,14 +394,14 @@ describe("shares", () => {
     expect(allot({ ...left, micros: null }, 2, { micros: 5 }).micros).toBe(5);
   });
 
-  test("B2 what is not worth starting is said so, and a delegate's limits are its own within its share", () => {
+  test("B-2 what is not worth starting is said so, and a delegate's limits are its own within its share", () => {
     expect(isWorthwhile({ ...NOTHING_ALLOTTED, iterations: 1, tokens: 64, ms: 1 })).toBe(false);
     const share: Allotment = { iterations: 2, tokens: 5_000, micros: 25_000, calls: 0, ms: 900 };
     expect(within(DEFAULT_LIMITS, share)).toMatchObject({ iterations: 2, tokens: 5_000, cents: 2, calls: 0, turnMs: 900 });
     expect(within({ ...DEFAULT_LIMITS, cents: 1 }, { ...share, micros: null }).cents).toBe(1);
   });
 
-  test("B2 what a delegate used counts as the turn's own, what it left over is free again", () => {
+  test("B-2 what a delegate used counts as the turn's own, what it left over is free again", () => {
     const s = state({ tokens: 100_000, cents: 100 });
     const t = turnOf(s);
     put(s, {
@@ -489,11 +489,11 @@ describe("nothing is overshot", () => {
       for (const one of all) live(s, one, (now) => expect(overdrawn(now)).toEqual([]), share);
     });
 
-  test("B1 random costs, lost processes and up to 20 delegates at once: settled + reserved ≤ limit after every event", () => {
+  test("B-1 random costs, lost processes and up to 20 delegates at once: settled + reserved ≤ limit after every event", () => {
     fc.assert(overshoots(allot), { numRuns: 500 });
   });
 
-  test("B1 a share that forgets the others is noticed, in every dimension", () => {
+  test("B-1 a share that forgets the others is noticed, in every dimension", () => {
     expect(
       fc.check(
         overshoots((left) => left),
@@ -535,7 +535,7 @@ describe("nothing is overshot", () => {
     };
   }
 
-  test("B1 a real loop with random costs, crashes around anything and 20 tools at once: settled + reserved ≤ limit after every event", async () => {
+  test("B-1 a real loop with random costs, crashes around anything and 20 tools at once: settled + reserved ≤ limit after every event", async () => {
     const endings = new Set<string>();
     await fc.assert(
       fc.asyncProperty(

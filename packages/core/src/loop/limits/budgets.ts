@@ -1,8 +1,8 @@
 /**
  * What a turn may still use. Reserved before a call, settled after it, at what it was or, when nobody can say, at the most it could be.
- * B1 settled + reserved ≤ limit, in every dimension, after every event, whatever crashes. Only a provider that bills more than it was asked for
+ * B-1 settled + reserved ≤ limit, in every dimension, after every event, whatever crashes. Only a provider that bills more than it was asked for
  *    breaks it: the truth is recorded, the ending names it, and nothing more is begun.
- * B2 what is set aside for one is there for nobody else; a delegate gets its share of what is left.
+ * B-2 what is set aside for one is there for nobody else; a delegate gets its share of what is left.
  * Pure: the fold at the end is the only writer.
  */
 import {
@@ -90,7 +90,7 @@ function moneyLeft(s: State, t: Turn): number | null {
 }
 
 /**
- * B1, to be held after every event: the dimensions in which more is settled and reserved than the limit. Empty unless a provider billed more than it was
+ * B-1, to be held after every event: the dimensions in which more is settled and reserved than the limit. Empty unless a provider billed more than it was
  * asked for. A turn's own time is measured, not set aside, and ends it when it is up; here it is what delegates have of it.
  */
 export function overdrawn(s: State): readonly Dimension[] {

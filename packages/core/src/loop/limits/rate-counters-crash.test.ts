@@ -27,7 +27,7 @@ const points = (["append", "effect", "model"] as const).flatMap((of) =>
   (["before", "after"] as const).flatMap((when) => [0, 1, 2, 3, 4].map((nth): CrashPoint => ({ of, when, nth }))),
 );
 
-test.each(points)("G83 a crash $when $of $nth lets no more be done than is permitted, and what was done stays counted", async (point) => {
+test.each(points)("G-25 a crash $when $of $nth lets no more be done than is permitted, and what was done stays counted", async (point) => {
   let sent = 0;
   const send = toolOf(
     "send",

@@ -12,7 +12,7 @@ const store = (writer: string) =>
   openMemory(disk, { writer: writerId(writer), key: keyId("k"), hash: sha256, sign: sha256, salt: () => "0".repeat(32) }, now);
 const SEND = { name: "calls:send", agent: "clerk", value: "" };
 
-test("G82 what a decision sets aside is seen by the next one in any session, and not by itself", async () => {
+test("G-25 what a decision sets aside is seen by the next one in any session, and not by itself", async () => {
   const counts = countsOf(store("w1").journal, now);
   await counts.keep(["calls:send"]);
   const [a, b] = [
@@ -29,7 +29,7 @@ test("G82 what a decision sets aside is seen by the next one in any session, and
   expect(counts.reader(b, now())(SEND).hour).toBe(0);
 });
 
-test("G82 what has begun counts on when its session is left, and what has not does not", async () => {
+test("G-25 what has begun counts on when its session is left, and what has not does not", async () => {
   const counts = countsOf(store("w2").journal, now);
   await counts.keep(["calls:send"]);
   const begun = { session: "a", action: "1.0" };
@@ -40,13 +40,13 @@ test("G82 what has begun counts on when its session is left, and what has not do
   expect(counts.reader({ session: "b", action: "1.0" }, now())(SEND)).toEqual({ hour: 1, day: 1 });
 });
 
-test("G82 a counter that is not kept yet cannot be read: whatever wanted to is denied", () => {
+test("G-25 a counter that is not kept yet cannot be read: whatever wanted to is denied", () => {
   const counts = countsOf(store("w3").journal, now);
   expect(counts.areKept(["tokens"])).toBe(false);
   expect(() => counts.reader({ session: "a", action: "1.0" }, now())({ ...SEND, name: "tokens" })).toThrow("not counted yet");
 });
 
-test("G320 a leap forward is believed once a day has really passed, one back at once, and small steps as they come", () => {
+test("G-25 a leap forward is believed once a day has really passed, one back at once, and small steps as they come", () => {
   const HOUR = 3_600_000;
   let [wall, ticks] = [1_000 * HOUR, 0];
   const time = countingTime(

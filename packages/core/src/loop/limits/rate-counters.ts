@@ -1,7 +1,7 @@
 /**
  * What is counted over hours and days, as one process sees it: what it has counted itself it knows, what others have counted it reads at the moment
- * of a decision. A decision that lets something begin sets its count aside at once, so that the next one, in whatever session, sees it (G82);
- * what begins is written only if nobody else has counted meanwhile (G83). Nothing of it waits: reading, deciding and setting aside are one step.
+ * of a decision. A decision that lets something begin sets its count aside at once, so that the next one, in whatever session, sees it (G-25);
+ * what begins is written only if nobody else has counted meanwhile (G-25). Nothing of it waits: reading, deciding and setting aside are one step.
  */
 import { bucketOf, type Count, type CountRead, spanOf, sumOf } from "../../journal/counts.ts";
 import type { Append, Journal } from "../../journal/port.ts";
@@ -42,7 +42,7 @@ const SLACK_MS = 60_000;
 
 /**
  * The time that hours and days are counted by. A leap forward of the wall is believed only once a day has really passed since (`elapsed`): until then
- * what happened before it is still of the last day. A leap back is believed at once: more is counted then, never less (G320).
+ * what happened before it is still of the last day. A leap back is believed at once: more is counted then, never less (G-25).
  */
 export function countingTime(now: () => Millis, elapsed: () => number): () => Millis {
   let offset = now() - elapsed();

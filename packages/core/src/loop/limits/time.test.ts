@@ -5,7 +5,7 @@ import { millis } from "../../vocab/index.ts";
 import type { State } from "../state.ts";
 import { deadlinesOf, steadyTime } from "./time.ts";
 
-test("L73 an entry's time is whole milliseconds, and passes at least as time does, also by a wall that stands still", () => {
+test("L-25 an entry's time is whole milliseconds, and passes at least as time does, also by a wall that stands still", () => {
   let ticks = 0.25;
   const clock = { now: () => millis(1_000), elapsed: () => ticks, sleep: async () => {} };
   const time = steadyTime(clock, { at: millis(0) } as State);
@@ -17,7 +17,7 @@ test("L73 an entry's time is whole milliseconds, and passes at least as time doe
   expect(seen).toEqual([1_000, 1_000, 1_001, 1_012]);
 });
 
-test("T20 deadlines ring at their own times on one sleep, in any order; what was taken away is silent, and nothing sleeps after the end", async () => {
+test("T-5 deadlines ring at their own times on one sleep, in any order; what was taken away is silent, and nothing sleeps after the end", async () => {
   const clock = manualClock();
   const deadlines = deadlinesOf(clock);
   const rung: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * The two tools, bound to the session that calls them: whose they are, what it carries, where in the journal it stands. Their model never says any of that (N10).
+ * The two tools, bound to the session that calls them: whose they are, what it carries, where in the journal it stands. Their model never says any of that (N-4).
  */
 import { CONVENTIONS, recallArgs, scopeOfRecall, storeArgs } from "../../agents/agent-knowledge.ts";
 import { lineOf, shortenedItem } from "../../knowledge/block.ts";

@@ -1,7 +1,7 @@
 /**
- * Before the model: what is known that may help. One block beside the instructions, of this one request; the conversation never has it (N7).
- * N6 decided as `recall` before each request, and journalled with what it brought: with the text, once a session, so that what was sent can be told from
- *    the journal alone. N9 what cannot be looked up is on record, and the turn goes on without.
+ * Before the model: what is known that may help. One block beside the instructions, of this one request; the conversation never has it (N-5).
+ * N-4 decided as `recall` before each request, and journalled with what it brought: with the text, once a session, so that what was sent can be told from
+ *    the journal alone. N-6 what cannot be looked up is on record, and the turn goes on without.
  */
 import { blockOf, fittingItems, type Shown, shortenedItem } from "../../knowledge/block.ts";
 import { itemText } from "../../knowledge/item.ts";
@@ -70,7 +70,7 @@ export function recalledEvents(s: State, t: Turn, found: Found | Readonly<{ erro
 }
 
 const LONGEST_CAUSE = 200;
-/** N81 what another system said is cleaned and shortened, on the record too. */
+/** N-6 what another system said is cleaned and shortened, on the record too. */
 const troubleOf = ({ trouble, cause }: Found): string | null =>
   trouble === null || cause === undefined ? trouble : `${trouble}: ${[...sanitisedText(cause, "clean")].slice(0, LONGEST_CAUSE).join("")}`;
 
@@ -87,7 +87,7 @@ function fittingIn(s: State, t: Turn, all: readonly Shown[]): readonly Shown[] {
   return roomFor(s, t, before + tokensOf(s, block), t.limits.outputTokens).short === null ? shown : [];
 }
 
-/** N12 labels come back with what carries them: once for each item, so that a person who takes one off has seen to what the session had seen. */
+/** N-8 labels come back with what carries them: once for each item, so that a person who takes one off has seen to what the session had seen. */
 function freshLabels(s: State, shown: readonly Shown[]): readonly Label[] {
   const carried = shown.flatMap(({ id, labels }) => {
     const before = s.recalled.get(id)?.labels ?? [];

@@ -1,6 +1,6 @@
 /**
  * After a completed turn: what the assistant said in it is kept as working memory, where the agent wants that (off unless said: it is a way to poison memory).
- * N15 it is a `remember` like any other: decided, announced, then written under an id that is the same however often it is tried, then on record; the turn
+ * N-10 it is a `remember` like any other: decided, announced, then written under an id that is the same however often it is tried, then on record; the turn
  *     ends after it. So a crash in between loses nothing and writes nothing twice; what cannot be written is on record, and the turn completes.
  */
 import { learningsOf } from "../../knowledge/learnings.ts";

@@ -1,6 +1,6 @@
 /**
  * Before the model: what middleware makes of one request. It holds for that call only: the conversation stays as it is, and another attempt is prepared anew.
- * H5 what is sent is valid (a person speaks first, every call is followed by its results), fits what is left of the turn, and is what the digest covers.
+ * H-4 what is sent is valid (a person speaks first, every call is followed by its results), fits what is left of the turn, and is what the digest covers.
  * A hook that takes its time is waited for outside the commit: what ended before it is durable meanwhile, which costs one commit more.
  */
 

@@ -100,7 +100,7 @@ describe("300 iterations at 4,000 tokens, where step 290 needs a fact of step 5"
   }
   const FACT = "the password of step 5 is heron";
 
-  test("C1 the window: the request of step 290 has the task and the newest units, and not the fact; nothing about it is journalled", async () => {
+  test("C-2 the window: the request of step 290 has the task and the newest units, and not the fact; nothing about it is journalled", async () => {
     const { w, replies } = await walk(WINDOW);
     const at = replies[290];
     expect(all(replies[6] ?? at ?? fail())).toContain(FACT);
@@ -112,7 +112,7 @@ describe("300 iterations at 4,000 tokens, where step 290 needs a fact of step 5"
     ).toBe(true);
   });
 
-  test("C4 masking: the request of step 290 has its newest results whole and older ones as one line each, with tool, call, entry and size", async () => {
+  test("C-2 masking: the request of step 290 has its newest results whole and older ones as one line each, with tool, call, entry and size", async () => {
     const { w, replies } = await walk(MASK);
     const at = replies[290] ?? fail();
     expect(all(at)).not.toContain(FACT);
@@ -132,7 +132,7 @@ describe("300 iterations at 4,000 tokens, where step 290 needs a fact of step 5"
     expect(moves.every((e) => e.after < e.before)).toBe(true);
   });
 
-  test("C5 summing up: the request of step 290 has the fact, in a note that names the entries it stands for, and the journal says who made it of what", async () => {
+  test("C-3 summing up: the request of step 290 has the fact, in a note that names the entries it stands for, and the journal says who made it of what", async () => {
     const { w, asked, replies } = await walk(SUMMARISE);
     const at = replies[290] ?? fail();
     expect(all(at)).toContain(FACT);
@@ -174,7 +174,7 @@ describe("summing up", () => {
     return { model, summariser, w: world({ hash: sha256, model, summariser, tools: [look(() => 800)], context, limits: small, ...more }) };
   }
 
-  test("C5 another model may do it, under its own name, gated like any model, and at a price that is not known", async () => {
+  test("C-3 another model may do it, under its own name, gated like any model, and at a price that is not known", async () => {
     const { w, summariser } = run([...steps(4), reply.text("done")], [reply.text("so far so good", { usage: { input: 7, output: 3 } })], {
       prices: { input: 1, output: 1 },
     });
@@ -195,7 +195,7 @@ describe("summing up", () => {
     summariser.done();
   });
 
-  test("C6 when the gate refuses it the oldest units go, and the turn goes on", async () => {
+  test("C-3 when the gate refuses it the oldest units go, and the turn goes on", async () => {
     const gated = run([...steps(6), reply.text("done")], [], {
       spoil: (p) => ({
         ...p,
@@ -217,7 +217,7 @@ describe("summing up", () => {
     for (const r of gated.model.asked) checkRequest(r, 500);
   });
 
-  test("C6 when it fails it is asked again twice at the most, then the oldest units go; a reply later it is tried again", async () => {
+  test("C-3 when it fails it is asked again twice at the most, then the oldest units go; a reply later it is tried again", async () => {
     const { w, model, summariser } = run(
       [...steps(6), reply.text("done")],
       [failure("busy"), failure("busy"), failure("busy"), reply.text("now it works"), reply.text("and again")],
@@ -232,11 +232,11 @@ describe("summing up", () => {
     for (const r of [...model.asked, ...summariser.asked]) checkRequest(r, 500);
   });
 
-  describe("M127 another sums up in its place", () => {
+  describe("M-8 another sums up in its place", () => {
     const spare = (...summaries: readonly Step[]) => scriptedModel(summaries, { id: "spare/model" });
     const askedFor = (w: World) => w.events("model.asked").flatMap((e) => (e.purpose === "summary" ? [`${e.model} ${e.attempt}`] : []));
 
-    test("M127 when it cannot be had: the next of the fallbacks, under its own decision and price, and the turn stays with it", async () => {
+    test("M-8 when it cannot be had: the next of the fallbacks, under its own decision and price, and the turn stays with it", async () => {
       const other = spare(
         reply.text("so far so good", { usage: { input: 7, output: 3 } }),
         reply.text("still", { usage: { input: 1, output: 1 } }),
@@ -262,7 +262,7 @@ describe("summing up", () => {
       other.done();
     });
 
-    test("M127 M72 what is refused for the moment is asked again as often as a reply is, then the fallback", async () => {
+    test("M-8 M-7 what is refused for the moment is asked again as often as a reply is, then the fallback", async () => {
       const other = spare(reply.text("so far so good"));
       const busy = Array.from({ length: 5 }, () => refused(503));
       const { w, summariser } = run([...steps(4), reply.text("done")], busy, {
@@ -275,7 +275,7 @@ describe("summing up", () => {
       other.done();
     });
 
-    test("M127 a request that is bad everywhere is asked of nobody else: the oldest units go", async () => {
+    test("M-8 a request that is bad everywhere is asked of nobody else: the oldest units go", async () => {
       const other = spare();
       const { w } = run([...steps(3), reply.text("done")], [refused(400, { transient: false })], { fallbacks: [{ model: other }] });
       expect((await w.run("go")).last?.ending).toBe("completed");
@@ -283,7 +283,7 @@ describe("summing up", () => {
       expect(w.events("context.compacted").map((e) => e.how)).toEqual(["window"]);
     });
 
-    test("M127 a turn that has left its own model behind is not summed up by it", async () => {
+    test("M-8 a turn that has left its own model behind is not summed up by it", async () => {
       const context = { kind: "summarise", keep: 2, model: null } as const;
       const model = scriptedModel([refused(401, { transient: false })], { id: "own/model" });
       const other = scriptedModel([...steps(3), reply.text("so far so good"), ...steps(4).slice(3), reply.text("done")], {
@@ -295,7 +295,7 @@ describe("summing up", () => {
       other.done();
     });
 
-    test("M127 a summary that was in flight when its process ended is asked for again, twice at the most, then the fallback", async () => {
+    test("M-8 a summary that was in flight when its process ended is asked for again, twice at the most, then the fallback", async () => {
       const other = spare(reply.text("so far so good"));
       const crash = { of: "model", when: "before" } as const;
       const { w } = run([...steps(4), reply.text("done")], [], {
@@ -312,7 +312,7 @@ describe("summing up", () => {
     });
   });
 
-  test("F20 a model that only sums up is left alone too when it keeps failing, and the oldest units go without asking it", async () => {
+  test("F-7 a model that only sums up is left alone too when it keeps failing, and the oldest units go without asking it", async () => {
     const busy = Array.from({ length: 5 }, () => failure("busy"));
     const { w, summariser } = run([...steps(12), reply.text("done")], busy);
     const s = await w.run("go");
@@ -322,14 +322,14 @@ describe("summing up", () => {
     summariser.done();
   });
 
-  test("C6 an empty summary, or a refused one, is none", async () => {
+  test("C-3 an empty summary, or a refused one, is none", async () => {
     const { w } = run([...steps(3), reply.text("done")], [reply.text("  ")]);
     await w.run("go");
     expect(w.events("context.compacted").map((e) => e.how)).toEqual(["window"]);
     expect(w.events("model.replied").filter((e) => e.purpose === "summary")).toHaveLength(1);
   });
 
-  test("C6 without the tokens or the money for it the oldest units go", async () => {
+  test("C-3 without the tokens or the money for it the oldest units go", async () => {
     const { w, summariser } = run([...steps(4), reply.text("done")], [], {
       prices: { input: 1, output: 1 },
       limits: { ...small, cents: 10 },
@@ -339,7 +339,7 @@ describe("summing up", () => {
     expect(w.events("context.compacted").map((e) => e.how)).toContain("window");
   });
 
-  test("C5 the digest of a summary's request covers what it is made of", async () => {
+  test("C-3 the digest of a summary's request covers what it is made of", async () => {
     const digests = async (text: string) => {
       const { w } = run([...steps(4), reply.text("done")], [reply.text("sum")], {});
       await w.run(text);
@@ -350,7 +350,7 @@ describe("summing up", () => {
   });
 });
 
-test.each(PLANS)("M121 in a run far longer than its window ($kind) most requests begin with all of the one before", async (context) => {
+test.each(PLANS)("in a run far longer than its window ($kind) most requests begin with all of the one before", async (context) => {
   const asked: ModelRequest[] = [];
   const limits = { tokens: 10_000_000, contextTokens: 4_000, outputTokens: 200, iterations: 400, calls: 1_000 };
   const w = world({ hash: sha256, model: walker(200, asked), tools: [look(() => 300)], context, limits });
@@ -363,7 +363,7 @@ test.each(PLANS)("M121 in a run far longer than its window ($kind) most requests
 });
 
 describe("what must fit", () => {
-  test("C3 results that are too long to fit beside the task are cut to their share, say so, and are whole in the journal", async () => {
+  test("C-2 results that are too long to fit beside the task are cut to their share, say so, and are whole in the journal", async () => {
     const asked: ModelRequest[] = [];
     const w = world({
       hash: sha256,
@@ -377,7 +377,7 @@ describe("what must fit", () => {
     expect(JSON.stringify(w.events("act.ended")[0]).length).toBeGreaterThan(20_000);
   });
 
-  test("C3 a short result beside long ones is left whole", async () => {
+  test("C-2 a short result beside long ones is left whole", async () => {
     const sizes = [10, 9_000, 9_000];
     const model = scriptedModel([reply.calls([0, 1, 2].map((n) => ({ tool: "look", id: `c${n}`, args: { n } }))), reply.text("done")]);
     const w = world({
@@ -393,14 +393,14 @@ describe("what must fit", () => {
     checkRequest(model.asked[1] ?? fail(), 900);
   });
 
-  test("C2 what cannot be made to fit is not sent: the turn ends, and says how much there is of it", async () => {
+  test("C-1 what cannot be made to fit is not sent: the turn ends, and says how much there is of it", async () => {
     const model = scriptedModel([]);
     const w = world({ hash: sha256, model, limits: { tokens: 100_000, contextTokens: 200 } });
     const s = await w.run("word ".repeat(1_000));
     expect(s.last).toMatchObject({ ending: "out-of-tokens", iterations: 0, detail: expect.stringContaining("contextTokens is 200") });
   });
 
-  test("C7 tokens are counted by the tokenizer that the agent names, once per message", async () => {
+  test("C-4 tokens are counted by the tokenizer that the agent names, once per message", async () => {
     let texts = 0;
     const counters = () => (text: string) => {
       texts += 1;
@@ -478,7 +478,7 @@ describe("for any conversation and any budget", () => {
     return { w, asked };
   }
 
-  test("C2 the task is there, units are whole, the first message is valid, and every request is within contextTokens, also after crashes", async () => {
+  test("C-1 the task is there, units are whole, the first message is valid, and every request is within contextTokens, also after crashes", async () => {
     const seen = { summaries: 0, masks: 0, cut: 0 };
     await fc.assert(
       fc.asyncProperty(
@@ -518,7 +518,7 @@ describe("for any conversation and any budget", () => {
     ...PLANS.map((plan) => [plan.kind, plan, {}] as const),
     ["summaries that never come", { ...SUMMARISE, model: "cheap/model" }, { summariser: never }] as const,
   ])(
-    "C8 under %s, what a run costs by itself does not grow with its length",
+    "C-5 under %s, what a run costs by itself does not grow with its length",
     async (_, context: ContextPlan, more: Partial<WorldOptions>) => {
       const work = async (steps: number) => {
         let counted = 0;

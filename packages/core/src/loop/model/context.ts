@@ -1,5 +1,5 @@
 /**
- * Keeping the conversation within its budget, by the agent's plan. The journal keeps everything; what is shown otherwise is on record (C4, C5).
+ * Keeping the conversation within its budget, by the agent's plan. The journal keeps everything; what is shown otherwise is on record (C-2, C-3).
  * Under the plain window the fold itself lets the oldest units go. Under the others nothing moves without its event: `next` finds what is due before a
  * model is asked, the driver records it, and the fold below moves the boundary. Boundaries move in steps, so that a provider's cache of the prompt holds.
  */
@@ -37,7 +37,7 @@ export function compaction(s: State, t: Turn): Compacting | null {
 /** Tokens of messages that a request may hold. */
 export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - takenOf(s);
 
-/** No more than may be, and than somebody wants (J72). */
+/** No more than may be, and than somebody wants (J-30). */
 const wantedOf = (s: State, t: Turn): number => Math.min(budgetOf(s, t), s.compactTo ?? Number.POSITIVE_INFINITY);
 
 /** So far the oldest go at once: not one unit before every request. */

@@ -125,7 +125,7 @@ export function observation(c: Call, t: Turn): Observation {
   throw new Error(`call ${c.proposed.id} is not settled`);
 }
 
-/** C3 what a reply's calls brought must fit beside the reply and the task: longer ones are cut to their share. The journal has all of it. */
+/** C-2 what a reply's calls brought must fit beside the reply and the task: longer ones are cut to their share. The journal has all of it. */
 export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (c: Call) => Observation): void {
   const { messages, window: w } = s;
   const pinned =

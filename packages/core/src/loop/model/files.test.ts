@@ -22,7 +22,7 @@ const namesIn = (request: ModelRequest | undefined) => filesOf(request?.messages
 const blobs = (w: World) => [...w.disk.blobs.values()];
 
 describe("what a person says with files", () => {
-  test("M90 the task, what steers it and what follows it each show theirs, in every request from then on", async () => {
+  test("M-21 the task, what steers it and what follows it each show theirs, in every request from then on", async () => {
     const { w, model } = stage([reply.calls([call("echo")]), reply.text("one"), reply.text("two")], REST, {
       files: [image("a.png")],
       tools: [
@@ -44,7 +44,7 @@ describe("what a person says with files", () => {
     expect(w.events("input.queued")[0]?.files).toEqual(w.events("turn.started")[1]?.files);
   });
 
-  test("M91 what is no file is refused at the inbox, whoever wrote the row, and nothing of it is heard", async () => {
+  test("M-21 what is no file is refused at the inbox, whoever wrote the row, and nothing of it is heard", async () => {
     const { w, model } = stage([reply.text("one"), reply.text("two")], REST);
     await w.run("go");
     const wrong: readonly unknown[] = [
@@ -66,7 +66,7 @@ describe("what a person says with files", () => {
     expect(model.asked).toHaveLength(1);
   });
 
-  test("M94 bytes are kept once, in a blob, whoever refers to them; what an iteration adds does not grow with them", async () => {
+  test("M-21 bytes are kept once, in a blob, whoever refers to them; what an iteration adds does not grow with them", async () => {
     const bytesPer = async (files: readonly Attachment[]) => {
       const steps = Array.from({ length: 8 }, (_, i) => reply.calls([call("echo", String(i))]));
       const { w } = stage([...steps, reply.text("done")], REST, { files, tools: [echo] });
@@ -81,7 +81,7 @@ describe("what a person says with files", () => {
     expect(BIG.length).toBeGreaterThan(1_000_000);
   });
 
-  test("M94 a follow-up is two entries, and its bytes are one blob", async () => {
+  test("M-21 a follow-up is two entries, and its bytes are one blob", async () => {
     const { w } = stage([reply.calls([call("echo")]), reply.text("one"), reply.text("two")], REST, {
       files: [image("a.png", BIG)],
       tools: [
@@ -96,7 +96,7 @@ describe("what a person says with files", () => {
     expect(blobs(w)).toEqual([BIG]);
   });
 
-  test("M96 the digest of a request covers its files", async () => {
+  test("M-22 the digest of a request covers its files", async () => {
     const digestWith = async (files: readonly Attachment[]) => {
       const { w } = stage([reply.text("one")], REST, { files });
       await w.run("look");
@@ -112,7 +112,7 @@ describe("what a person says with files", () => {
 describe("files and the context", () => {
   const words = "lorem ipsum ".repeat(60);
 
-  test("M96 the task keeps its images whatever the window lets go, and they count", async () => {
+  test("M-22 the task keeps its images whatever the window lets go, and they count", async () => {
     const steps = Array.from({ length: 12 }, (_, i) => reply.calls([call("echo", `${i} ${words}`)]));
     const { w, model } = stage([...steps, reply.text("done")], REST, {
       files: [image("a.png")],
@@ -126,7 +126,7 @@ describe("files and the context", () => {
     expect(w.state().messages[0]?.tokens).toBeGreaterThan(258);
   });
 
-  test("M95 what does not fit is said before anybody is asked", async () => {
+  test("M-22 what does not fit is said before anybody is asked", async () => {
     const { w, model } = stage([], REST, { files: [image("a.png"), image("b.png")], limits: { contextTokens: 500 } });
     expect((await w.run("look")).last).toMatchObject({
       ending: "out-of-tokens",
@@ -135,7 +135,7 @@ describe("files and the context", () => {
     expect(model.asked).toEqual([]);
   });
 
-  test("M96 a summary is made of words: of an image its name is told, of a text what it says", async () => {
+  test("M-22 a summary is made of words: of an image its name is told, of a text what it says", async () => {
     const summaries: string[] = [];
     let calls = 0;
     const model: Model = {
@@ -170,7 +170,7 @@ describe("files and the context", () => {
 });
 
 describe("files that come from elsewhere", () => {
-  test("M90 an imported history shows its files, a fork takes them along, and both are checked", async () => {
+  test("M-21 an imported history shows its files, a fork takes them along, and both are checked", async () => {
     const history: readonly Said[] = [
       { role: "user", text: "look", files: [image("a.png")] },
       { role: "assistant", text: "seen" },
@@ -200,7 +200,7 @@ describe("files that come from elsewhere", () => {
 });
 
 describe("files and middleware", () => {
-  test("M99 words that a failing middleware was to see are withheld with their files; the journal has both", async () => {
+  test("M-22 words that a failing middleware was to see are withheld with their files; the journal has both", async () => {
     const bad = defineMiddleware({
       name: "bad",
       userMessage: (text) => {
@@ -220,7 +220,7 @@ describe("files and middleware", () => {
     expect(model.asked.at(-1)?.messages.at(-1)).toMatchObject({ text: "another!" });
   });
 
-  test("M99 before the model a file can be left out or put in for that one request, and only one that is accepted", async () => {
+  test("M-22 before the model a file can be left out or put in for that one request, and only one that is accepted", async () => {
     const shown: (readonly RequestMessage[])[] = [];
     const swap = defineMiddleware({
       name: "swap",

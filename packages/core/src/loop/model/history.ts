@@ -25,7 +25,7 @@ const MAX_CHARS = 1_000_000;
 const MAX_ALL_CHARS = 16_000_000;
 const MAX_ALL_FILE_BYTES = 100 * 1024 * 1024;
 
-/** H41 untrusted, whatever its type says: the fault names the message. Returns what counts of it, as the journal will have it. */
+/** H-7 untrusted, whatever its type says: the fault names the message. Returns what counts of it, as the journal will have it. */
 export function checkHistory(history: readonly Said[]): readonly Said[] {
   if (!Array.isArray(history)) throw new FaultError({ kind: "history-invalid", index: 0, detail: "it is no list" });
   if (history.length > MAX_MESSAGES)
@@ -154,7 +154,7 @@ export function hearHistory(s: State, history: readonly Said[]): void {
 
 // ── drawn from a session: what its fork begins with ──
 
-/** H44 the conversation as it stands; calls without an outcome are told as unknown, because they may have been run there since. */
+/** H-10 the conversation as it stands; calls without an outcome are told as unknown, because they may have been run there since. */
 export function historyOf(s: State): Readonly<{ history: readonly Said[]; unknown: readonly CallId[] }> {
   const history = s.messages.slice(s.cleared).flatMap(toSaid);
   const unknown: CallId[] = [];

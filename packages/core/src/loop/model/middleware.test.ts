@@ -59,7 +59,7 @@ function commits(): { readonly spoil: NonNullable<WorldOptions["spoil"]>; readon
 }
 
 describe("the stages", () => {
-  test("H1 what people say is rewritten, in order, and the journal holds both; steering and what is to follow alike", async () => {
+  test("H-1 what people say is rewritten, in order, and the journal holds both; steering and what is to follow alike", async () => {
     const upper = defineMiddleware({ name: "upper", userMessage: (text) => text.toUpperCase() });
     const mark = defineMiddleware({ name: "mark", userMessage: (text, { turn, iteration }) => `${text} (${turn}.${iteration})` });
     const { w, model } = setup([reply.calls([call("wait")]), reply.text("a"), reply.text("b")], [upper, mark], {
@@ -83,7 +83,7 @@ describe("the stages", () => {
     model.done();
   });
 
-  test("H5 a request is changed for its one call: system, messages, tools, temperature, room; the digest covers it, the conversation stays", async () => {
+  test("H-4 a request is changed for its one call: system, messages, tools, temperature, room; the digest covers it, the conversation stays", async () => {
     const once = defineMiddleware({
       name: "trim",
       beforeModel: (request, { iteration }) =>
@@ -132,7 +132,7 @@ describe("the stages", () => {
     expect(kinds(w).indexOf("middleware.applied")).toBe(kinds(w).indexOf("model.asked", kinds(w).indexOf("model.asked") + 1) - 1);
   });
 
-  test("M120 what is put beside the instructions is for one call: on record, covered by the digest, counted", async () => {
+  test("M-11 what is put beside the instructions is for one call: on record, covered by the digest, counted", async () => {
     const known = `Ann moved in 2024. ${"It is a long story. ".repeat(20)}`;
     const looks = defineMiddleware({
       name: "look-up",
@@ -152,7 +152,7 @@ describe("the stages", () => {
     expect(a?.[0]?.reserved.input).toBeGreaterThan((b?.[0]?.reserved.input ?? 0) + 80);
   });
 
-  test("H5 what a longer request needs is set aside for it", async () => {
+  test("H-4 what a longer request needs is set aside for it", async () => {
     const longer = defineMiddleware({ name: "longer", beforeModel: () => ({ system: "be brief ".repeat(100) }) });
     const [a, b] = await Promise.all(
       [[longer], []].map(async (middleware) => {
@@ -164,7 +164,7 @@ describe("the stages", () => {
     expect((a ?? 0) - (b ?? 0)).toBeGreaterThan(150);
   });
 
-  test("H5 another attempt at the same reply is prepared anew", async () => {
+  test("H-4 another attempt at the same reply is prepared anew", async () => {
     let asked = 0;
     const count = defineMiddleware({ name: "count", beforeModel: ({ system }) => ({ system: `${system} ${++asked}` }) });
     const { w, model } = setup([{ kind: "failure", parts: [], detail: "busy", again: true, broke: false }, reply.text("ok")], [count]);
@@ -172,7 +172,7 @@ describe("the stages", () => {
     expect(model.asked.map((r) => r.system)).toEqual(["be brief 1", "be brief 2"]);
   });
 
-  test("H1 a reply is rewritten: its text, its calls, their arguments; the journal keeps what was received, and what became of it before it", async () => {
+  test("H-1 a reply is rewritten: its text, its calls, their arguments; the journal keeps what was received, and what became of it before it", async () => {
     const ids: CallId[] = [];
     const edit = defineMiddleware({
       name: "edit",
@@ -200,7 +200,7 @@ describe("the stages", () => {
     expect(kinds(w)[kinds(w).indexOf("model.replied") - 1]).toBe("middleware.applied");
   });
 
-  test("H1 a reply whose calls are all dropped is told so, and is no answer", async () => {
+  test("H-1 a reply whose calls are all dropped is told so, and is no answer", async () => {
     const none = defineMiddleware({
       name: "none",
       afterModel: ({ calls }) => ({ dropCalls: calls.map((c) => c.id) }),
@@ -210,7 +210,7 @@ describe("the stages", () => {
     expect(texts(model.asked[1]?.messages ?? [], "note")[0]).toContain("[dropped]");
   });
 
-  test("H7 arguments rewritten before a tool are checked and gated like the model's own: no verdict is widened", async () => {
+  test("H-5 arguments rewritten before a tool are checked and gated like the model's own: no verdict is widened", async () => {
     const rewrite = (x: Json) => defineMiddleware({ name: "paths", beforeTool: () => ({ kind: "arguments", args: { x } }) });
     const spoil: NonNullable<WorldOptions["spoil"]> = (p) => ({
       ...p,
@@ -236,7 +236,7 @@ describe("the stages", () => {
     expect(unfit.w.events("act.started")).toEqual([]);
   });
 
-  test("H7 a call that middleware blocks is denied by it, told to the model, and never runs; others of the reply do", async () => {
+  test("H-5 a call that middleware blocks is denied by it, told to the model, and never runs; others of the reply do", async () => {
     const sunday = defineMiddleware({
       name: "sunday",
       beforeTool: ({ args }) => (JSON.stringify(args).includes("b") ? { kind: "block", reason: "not on Sundays" } : undefined),
@@ -253,7 +253,7 @@ describe("the stages", () => {
     expect(w.events("act.started")).toHaveLength(1);
   });
 
-  test("H7 edited by a person, a call is not seen before it runs again by middleware", async () => {
+  test("H-5 edited by a person, a call is not seen before it runs again by middleware", async () => {
     const seen: Json[] = [];
     const watch = defineMiddleware({
       name: "watch",
@@ -273,7 +273,7 @@ describe("the stages", () => {
     expect(seen).toEqual([{ x: "a" }]);
   });
 
-  test("H1 what the model is shown of a result is rewritten; outcome, evidence and labels stand", async () => {
+  test("H-1 what the model is shown of a result is rewritten; outcome, evidence and labels stand", async () => {
     const mask = defineMiddleware({
       name: "mask",
       afterTool: ({ text, call: { args }, outcome }) => `${text}|${JSON.stringify(args)}|${outcome.kind}`,
@@ -301,14 +301,14 @@ describe("the stages", () => {
     ["its kind", (r: ResultView) => Object.assign(r.outcome, { kind: "failed", error: "made up" })],
     ["its output", (r: ResultView) => Object.assign((r.outcome as { output: object }).output, { paid: 2 })],
     ["its call", (r: ResultView) => Object.assign(r.call, { tool: "other" })],
-  ])("H1 an outcome is not for middleware to change in place: %s", async (_, spoil) => {
+  ])("H-1 an outcome is not for middleware to change in place: %s", async (_, spoil) => {
     const m = defineMiddleware({ name: "m", afterTool: (result) => void spoil(result) });
     const { w } = setup([reply.calls([call("pay")])], [m], { tools: [tool("pay", () => ({ paid: 1 }), { repeat: "once" })] });
     expect((await w.run("go")).last).toMatchObject({ ending: "failed" });
     expect(w.events("act.ended")).toMatchObject([{ outcome: { kind: "done", output: { paid: 1 } }, recovering: false }]);
   });
 
-  test("H1 that nobody can tell what became of a call is not for middleware to rewrite; what comes late is", async () => {
+  test("H-1 that nobody can tell what became of a call is not for middleware to rewrite; what comes late is", async () => {
     const late = Promise.withResolvers<Json>();
     const mask = defineMiddleware({ name: "mask", afterTool: () => "masked" });
     const slow = tool("slow", () => late.promise, { repeat: "once", timeoutMs: 5 });
@@ -328,7 +328,7 @@ describe("the stages", () => {
     expect(w.events("act.late")).toMatchObject([{ outcome: { kind: "done", output: "a secret" } }]);
   });
 
-  test("H1 each result of a call that is recovered is seen as itself: its error, another tool's, and an old one that stands in", async () => {
+  test("H-1 each result of a call that is recovered is seen as itself: its error, another tool's, and an old one that stands in", async () => {
     const mask = defineMiddleware({
       name: "mask",
       afterTool: ({ text, call: { tool: name } }) => (text.includes("secret") ? `${name}: …` : undefined),
@@ -357,7 +357,7 @@ describe("the stages", () => {
     expect(await run({ kind: "cached", maxAgeMs: 1e9 }, true)).toMatch(/plain$/);
   });
 
-  test("H2 a context is read-only, says where the session stands, and its notes are journalled as the middleware's", async () => {
+  test("H-2 a context is read-only, says where the session stands, and its notes are journalled as the middleware's", async () => {
     const seen: unknown[] = [];
     const nosy = defineMiddleware({
       name: "nosy",
@@ -381,7 +381,7 @@ describe("the stages", () => {
 const LONG = "x".repeat(1_000_000);
 
 describe("types", () => {
-  test("H1 a hook may return only what its stage lets it change", () => {
+  test("H-1 a hook may return only what its stage lets it change", () => {
     // @ts-expect-error a request's tools can be left out, never added
     defineMiddleware({ name: "a", beforeModel: () => ({ tools: [{ name: "rm", description: "", inputSchema: {} }] }) });
     // @ts-expect-error a verdict is the gate's
@@ -438,7 +438,7 @@ describe("types", () => {
     ["beforeTool", { kind: "arguments", args: {}, verdict: "allow" }, "it may not change `verdict`"],
     ["afterTool", { text: "fine" }, "it returned no text"],
     ["userMessage", "", "it returned an empty text"],
-  ])("H3 a %s that returns what it may not change fails the turn (case %#)", async (hook, answer, detail) => {
+  ])("H-3 a %s that returns what it may not change fails the turn (case %#)", async (hook, answer, detail) => {
     const { w } = setup(
       [reply.calls([call("echo")]), reply.text("ok")],
       [defineMiddleware({ name: "wild", [hook]: () => answer } as never)],
@@ -466,7 +466,7 @@ describe("a middleware that fails", () => {
   ] as const;
 
   test.each(STAGES.flatMap(([hook, stage]) => [false, true].map((async) => [hook, stage, async] as const)))(
-    "H3 %s that throws ends the turn failed and is named (%s, async %s); what had happened is on record",
+    "H-3 %s that throws ends the turn failed and is named (%s, async %s); what had happened is on record",
     async (hook, stage, async) => {
       const { w } = setup([reply.calls([call("echo")], { text: "let me" })], [boom(hook, async), after]);
       const s = await w.run("go");
@@ -491,7 +491,7 @@ describe("a middleware that fails", () => {
     },
   );
 
-  test("H6 what it was to look at is withheld from the model, also in the next turn; the journal has it", async () => {
+  test("H-3 what it was to look at is withheld from the model, also in the next turn; the journal has it", async () => {
     for (const [hook, secret] of [
       ["userMessage", "go secret"],
       ["afterModel", "a secret aside"],
@@ -539,7 +539,7 @@ describe("a middleware that fails", () => {
     }
   });
 
-  test("H6 a reply whose middleware fails is withheld, also when another had failed before it", async () => {
+  test("H-3 a reply whose middleware fails is withheld, also when another had failed before it", async () => {
     const m = defineMiddleware({
       name: "m",
       userMessage: (text) => {
@@ -560,7 +560,7 @@ describe("a middleware that fails", () => {
     expect(fold(w.entries())).toEqual(s);
   });
 
-  test("H6 what was to follow a turn is refused when its middleware fails; the turn goes on", async () => {
+  test("H-3 what was to follow a turn is refused when its middleware fails; the turn goes on", async () => {
     const bad = defineMiddleware({
       name: "bad",
       userMessage: (text) => {
@@ -580,7 +580,7 @@ describe("a middleware that fails", () => {
     expect(w.events("intent.refused")).toMatchObject([{ wish: "follow-up", reason: "middleware `bad` failed: boom" }]);
   });
 
-  test("H3 a call that ran is told as it ended, and the others of its reply are stopped", async () => {
+  test("H-3 a call that ran is told as it ended, and the others of its reply are stopped", async () => {
     const bad = defineMiddleware({
       name: "bad",
       afterTool: ({ call: { tool: name } }) => {
@@ -597,7 +597,7 @@ describe("a middleware that fails", () => {
     expect(w.events("act.ended").map((e) => e.outcome.kind)).toEqual(["done", "failed"]);
   });
 
-  test.each(STAGES)("H4 a %s that hangs is bounded by the turn's time and named (%s)", async (hook, stage) => {
+  test.each(STAGES)("H-3 a %s that hangs is bounded by the turn's time and named (%s)", async (hook, stage) => {
     const stuck = defineMiddleware({ name: "stuck", [hook]: () => new Promise(() => {}) } as never);
     const { w } = setup([reply.calls([call("echo")])], [stuck], { limits: { turnMs: 1_000 } });
     const running = w.run("go");
@@ -609,7 +609,7 @@ describe("a middleware that fails", () => {
     expect(fold(w.entries())).toEqual(s);
   });
 
-  test.each(STAGES.slice(1))("H4 cancelling does not wait for a %s that hangs (%s)", async (hook) => {
+  test.each(STAGES.slice(1))("H-3 cancelling does not wait for a %s that hangs (%s)", async (hook) => {
     const stuck = defineMiddleware({ name: "stuck", [hook]: () => new Promise(() => {}) } as never);
     const { w } = setup([reply.calls([call("echo")])], [stuck]);
     const running = w.run("go");
@@ -618,7 +618,7 @@ describe("a middleware that fails", () => {
     expect((await running).last).toMatchObject({ ending: "cancelled" });
   });
 
-  test("H4 a word that middleware hangs on blocks neither the turn nor a cancel, and is refused when its turn has ended", async () => {
+  test("H-3 a word that middleware hangs on blocks neither the turn nor a cancel, and is refused when its turn has ended", async () => {
     const stuck = defineMiddleware({ name: "stuck", userMessage: (text) => (text === "left" ? new Promise(() => {}) : undefined) });
     const { w } = setup([hang()], [stuck]);
     const running = w.run("go");
@@ -630,7 +630,7 @@ describe("a middleware that fails", () => {
     expect(w.events("intent.refused")).toMatchObject([{ wish: "steer", reason: "there is no turn to steer" }]);
   });
 
-  test("H4 a word that middleware hangs on does not fail the turn that follows the one it was to steer", async () => {
+  test("H-3 a word that middleware hangs on does not fail the turn that follows the one it was to steer", async () => {
     const stuck = defineMiddleware({ name: "stuck", userMessage: (text) => (text === "left" ? new Promise(() => {}) : undefined) });
     const gate = Promise.withResolvers<string>();
     const { w } = setup([reply.calls([call("wait")]), reply.text("one"), reply.text("two")], [stuck], {
@@ -647,7 +647,7 @@ describe("a middleware that fails", () => {
     expect(w.events("intent.refused")).toMatchObject([{ wish: "steer", reason: "the turn that it was to steer has ended" }]);
   });
 
-  test("L94 what is to follow and is still with middleware stays in the inbox when its driver stops, and goes when all is cancelled", async () => {
+  test("L-20 what is to follow and is still with middleware stays in the inbox when its driver stops, and goes when all is cancelled", async () => {
     let answers = false;
     const slow = defineMiddleware({
       name: "slow",
@@ -688,7 +688,7 @@ describe("commits", () => {
     });
   const steps = () => [reply.calls([call("echo")]), reply.text("ok")];
 
-  test("L6 hooks that answer at once leave an iteration its two commits, whatever they change", async () => {
+  test("L-9 hooks that answer at once leave an iteration its two commits, whatever they change", async () => {
     const with_ = commits();
     const plain = commits();
     await setup(steps(), [all((v) => v)], { spoil: with_.spoil }).w.run("go");
@@ -696,7 +696,7 @@ describe("commits", () => {
     expect(with_.seen).toHaveLength(plain.seen.length);
   });
 
-  test("H2 a hook that takes its time before the model costs a commit: what ended before it is durable meanwhile", async () => {
+  test("H-2 a hook that takes its time before the model costs a commit: what ended before it is durable meanwhile", async () => {
     const gate = Promise.withResolvers<undefined>();
     const slow = defineMiddleware({ name: "slow", beforeModel: (_, { iteration }) => (iteration === 2 ? gate.promise : undefined) });
     const { w } = setup(steps(), [slow]);
@@ -708,7 +708,7 @@ describe("commits", () => {
     expect((await running).last).toMatchObject({ ending: "completed" });
   });
 
-  test("H5 what is said while middleware is at a request is in the request that is sent", async () => {
+  test("H-4 what is said while middleware is at a request is in the request that is sent", async () => {
     const gate = Promise.withResolvers<undefined>();
     let seen = 0;
     const slow = defineMiddleware({
@@ -730,7 +730,7 @@ describe("commits", () => {
     expect(applied(w)).toHaveLength(1);
   });
 
-  test("H2 words are heard in order, also when the first takes longer", async () => {
+  test("H-2 words are heard in order, also when the first takes longer", async () => {
     const gate = Promise.withResolvers<undefined>();
     const slow = defineMiddleware({ name: "slow", userMessage: (text) => (text === "first" ? gate.promise : undefined) });
     const { w, model } = setup([reply.calls([call("wait")]), reply.text("ok")], [slow], {
@@ -749,7 +749,7 @@ describe("commits", () => {
     expect(texts(model.asked[1]?.messages ?? [], "user")).toEqual(["go", "first", "second"]);
   });
 
-  test("H8 previews are withheld while middleware is to see the reply first", async () => {
+  test("H-5 previews are withheld while middleware is to see the reply first", async () => {
     const previews = async (middleware: readonly Middleware[]) => {
       const { w } = setup([reply.text("a secret")], middleware);
       await w.run("go");
@@ -759,7 +759,7 @@ describe("commits", () => {
     expect(await previews([defineMiddleware({ name: "edit", afterModel: () => ({ text: "…" }) })])).toBe(0);
   });
 
-  test("H9 taken up without its middleware, or with another, a session folds to the same state and goes on", async () => {
+  test("H-2 taken up without its middleware, or with another, a session folds to the same state and goes on", async () => {
     const rows = [{ id: "ask", action: "tool:echo", verdict: "ask" } as const, { id: "all", action: "*", verdict: "allow" } as const];
     const middleware: Middleware[] = [all((v) => v)];
     const { w, model } = setup(steps(), [], { rows, spoil: (p) => ({ ...p, middleware: [...middleware] }) });

@@ -1,7 +1,7 @@
 /**
  * Calls the developer's own code at one stage, in order, and says what it changed, as events. It never touches the state.
- * H2 what one changed is journalled beside what it changed, in the same commit. H3 one that throws, or returns what its stage does not let it change, fails the turn and is named;
- * what it was to look at is withheld from the model. H4 nobody waits for one after the turn was stopped.
+ * H-2 what one changed is journalled beside what it changed, in the same commit. H-3 one that throws, or returns what its stage does not let it change, fails the turn and is named;
+ * what it was to look at is withheld from the model. H-3 nobody waits for one after the turn was stopped.
  * A hook that answers at once costs no turn of the event loop: the stages of an iteration stay within its two commits.
  */
 import { messageOf } from "../../act/act.ts";

@@ -65,8 +65,8 @@ const asked = (w: World) => w.events("model.asked").map((e) => `${e.model} ${e.a
 const decidedFor = (w: World) =>
   w.events("gate.decided").flatMap((e) => (e.action.kind === "model" ? [`${e.action.model} ${e.verdict.kind}`] : []));
 
-describe("M70 M71 M72 the same model again", () => {
-  test("M70 a failure says what the provider answered, of which model, and when it is asked again", async () => {
+describe("M-6 M-7 the same model again", () => {
+  test("M-6 a failure says what the provider answered, of which model, and when it is asked again", async () => {
     const { w, model } = stage([refused(429, { retryAfterMs: 3_000 }), reply.text("hi")]);
     const s = await through(w);
     model.done();
@@ -77,14 +77,14 @@ describe("M70 M71 M72 the same model again", () => {
     expect(failed?.dueAt).toBeGreaterThanOrEqual(at + 3_000);
   });
 
-  test("M71 never sooner than the provider asks for", async () => {
+  test("M-7 never sooner than the provider asks for", async () => {
     const { w } = stage([refused(429, { retryAfterMs: 7_000 }), reply.text("hi")]);
     await through(w);
     expect(waits(w)[0]).toBeGreaterThanOrEqual(7_000);
     expect(waits(w)[0]).toBeLessThanOrEqual(7_000 + 250 + 250);
   });
 
-  test("M71 without its word the wait doubles, and is spread over its upper half", async () => {
+  test("M-7 without its word the wait doubles, and is spread over its upper half", async () => {
     const { w, model } = stage([refused(503), refused(529), refused(500), refused(429), reply.text("hi")]);
     const s = await through(w);
     model.done();
@@ -98,7 +98,7 @@ describe("M70 M71 M72 the same model again", () => {
     expect(new Set(due.map((wait, i) => wait / 2 ** i)).size).toBeGreaterThan(1);
   });
 
-  test("M72 refused for the moment is asked again four times, costs nothing, and is not counted as lost", async () => {
+  test("M-7 refused for the moment is asked again four times, costs nothing, and is not counted as lost", async () => {
     const steps = Array.from({ length: 5 }, () => refused(503));
     const { w, model } = stage(steps, [], { spoil: (p) => ({ ...p, modelBreaker: { ...p.modelBreaker, failures: 100 } }) });
     const s = await through(w);
@@ -107,7 +107,7 @@ describe("M70 M71 M72 the same model again", () => {
     expect(w.events("model.failed").map((e) => e.dueAt === null)).toEqual([false, false, false, false, true]);
   });
 
-  test("S121 as the shell has it: one more try, 1.5 to 3 seconds later, from where it was; nothing that was done is done again", async () => {
+  test("S-21 as the shell has it: one more try, 1.5 to 3 seconds later, from where it was; nothing that was done is done again", async () => {
     const once: NonNullable<Setting["spoil"]> = (p) => ({ ...p, modelRetry: { times: 1, backoffMs: 3_000, maxBackoffMs: 3_000 } });
     const done: string[] = [];
     const tool = toolOf("write", () => String(done.push("written")));
@@ -131,7 +131,7 @@ describe("M70 M71 M72 the same model again", () => {
     bad.model.done();
   });
 
-  test("M72 what broke off is asked again twice, with a wait where it passes by itself, and counts as used", async () => {
+  test("M-7 what broke off is asked again twice, with a wait where it passes by itself, and counts as used", async () => {
     const cut = () => broken("half", { cause: { transient: true } });
     const { w, model } = stage([cut(), cut(), cut()]);
     const s = await through(w);
@@ -144,14 +144,14 @@ describe("M70 M71 M72 the same model again", () => {
     mixed.model.done();
   });
 
-  test("M72 what is refused for good is not asked again", async () => {
+  test("M-7 what is refused for good is not asked again", async () => {
     const { w, model } = stage([refused(400, { transient: false })]);
     const s = await through(w);
     model.done();
     expect(s.last).toMatchObject({ ending: "failed", detail: "the provider answered 400" });
   });
 
-  test("M73 a wait that does not fit into the turn's time is not begun", async () => {
+  test("M-7 a wait that does not fit into the turn's time is not begun", async () => {
     const { w, model } = stage([refused(429, { retryAfterMs: 60_000 })], [], { limits: { turnMs: 30_000 } });
     const s = await w.run("go"); // without time going on
     model.done();
@@ -159,7 +159,7 @@ describe("M70 M71 M72 the same model again", () => {
     expect(w.events("model.failed")[0]?.dueAt).toBeNull();
   });
 
-  test("M73 cancel, halt and the end of the turn's time reach a turn that waits", async () => {
+  test("M-7 cancel, halt and the end of the turn's time reach a turn that waits", async () => {
     const wait = () => refused(429, { retryAfterMs: 50_000 });
     const cancelled = stage([wait()]);
     const stop = new AbortController();
@@ -182,7 +182,7 @@ describe("M70 M71 M72 the same model again", () => {
     expect((await timed).last?.ending).toBe("timed-out");
   });
 
-  test("M73 once its time has come nobody waits for it: not while middleware takes its time, nor while a person is asked", async () => {
+  test("M-7 once its time has come nobody waits for it: not while middleware takes its time, nor while a person is asked", async () => {
     const slow = defineMiddleware({ name: "slow", beforeModel: () => setImmediate(undefined) });
     const { w, model } = stage([refused(429), reply.text("hi")], [], { middleware: [slow] });
     expect((await through(w)).last?.ending).toBe("completed");
@@ -204,7 +204,7 @@ describe("M70 M71 M72 the same model again", () => {
     asking.model.done();
   });
 
-  test("M74 a process that ends while it waits: the next one goes on from the time that is on record", async () => {
+  test("M-7 a process that ends while it waits: the next one goes on from the time that is on record", async () => {
     const { w, model } = stage([refused(429, { retryAfterMs: 20_000 }), reply.text("hi")]);
     const first = w.run("go").catch(() => {});
     await waiting(w);
@@ -221,10 +221,10 @@ describe("M70 M71 M72 the same model again", () => {
   });
 });
 
-describe("M75 M76 M77 another model", () => {
+describe("M-8 another model", () => {
   const down = (n = 5) => Array.from({ length: n }, () => refused(529));
 
-  test("M75 when the retries are used up the next one is asked, decided for itself, and the turn stays with it", async () => {
+  test("M-8 when the retries are used up the next one is asked, decided for itself, and the turn stays with it", async () => {
     const { w, model, others } = stage(down(), [[reply.calls([call("look")]), reply.text("hi")]], {
       tools: [toolOf("look", () => "seen")],
     });
@@ -238,7 +238,7 @@ describe("M75 M76 M77 another model", () => {
   });
 
   test.each([401, 403, 404, 413, 415, 429])(
-    "M75 a %i that does not pass is one provider's own: another is asked at once",
+    "M-8 a %i that does not pass is one provider's own: another is asked at once",
     async (status) => {
       const { w, others } = stage([refused(status, { transient: false })], [[reply.text("hi")]]);
       expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "hi" });
@@ -246,31 +246,31 @@ describe("M75 M76 M77 another model", () => {
     },
   );
 
-  test("M75 nobody was reached, for good: a host that is not there is one provider's own", async () => {
+  test("M-8 nobody was reached, for good: a host that is not there is one provider's own", async () => {
     const { w, others } = stage([failure("there is no such host (ENOTFOUND)", { again: false })], [[reply.text("hi")]]);
     expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "hi" });
     others[0]?.done();
   });
 
-  test("M75 a bad request is bad everywhere", async () => {
+  test("M-8 a bad request is bad everywhere", async () => {
     const { w, others } = stage([refused(400, { transient: false })], [[]]);
     expect((await w.run("go")).last).toMatchObject({ ending: "failed", detail: "the provider answered 400" });
     expect(others[0]?.asked).toEqual([]);
   });
 
-  test("M75 a wait that does not fit falls back at once", async () => {
+  test("M-8 a wait that does not fit falls back at once", async () => {
     const { w } = stage([refused(429, { retryAfterMs: 9_000_000 })], [[reply.text("hi")]]);
     expect((await w.run("go")).last?.ending).toBe("completed");
     expect(asked(w)).toEqual(["own/model 1", "other/1 2"]);
   });
 
-  test("M75 in order, to the last; what it says when none is left", async () => {
+  test("M-8 in order, to the last; what it says when none is left", async () => {
     const broke = stage([refused(404, { transient: false })], [[refused(401, { transient: false })], [refused(401, { transient: false })]]);
     expect((await through(broke.w)).last).toMatchObject({ ending: "failed", detail: "the provider answered 401" });
     expect(asked(broke.w)).toEqual(["own/model 1", "other/1 2", "other/2 3"]);
   });
 
-  test("M76 an open breaker passes over its model, and each model has its own", async () => {
+  test("M-8 an open breaker passes over its model, and each model has its own", async () => {
     const { w, model, others } = stage([...down(), refused(529)], [[reply.text("first"), reply.text("second")]], {});
     expect((await through(w)).last?.output).toBe("first"); // five failures have opened it
     expect((await pacing(w, w.say("again"))).last?.output).toBe("second");
@@ -279,7 +279,7 @@ describe("M75 M76 M77 another model", () => {
     others[0]?.done();
   });
 
-  test("M76 a fallback that the gate denies is passed over; that the agent's own is denied ends the turn", async () => {
+  test("M-8 a fallback that the gate denies is passed over; that the agent's own is denied ends the turn", async () => {
     const no =
       (id: string) =>
       (p: Ports): Ports => ({
@@ -302,7 +302,7 @@ describe("M75 M76 M77 another model", () => {
     expect((await last.w.run("go")).last).toMatchObject({ ending: "failed", detail: expect.stringContaining("other/1 may not be asked") });
   });
 
-  test("M77 each is reserved and paid at its own price; one without a price makes the cost unknown", async () => {
+  test("M-8 each is reserved and paid at its own price; one without a price makes the cost unknown", async () => {
     const usage = { input: 100, output: 10 };
     const at = async (prices?: { input: number; output: number }) => {
       const other = scriptedModel([reply.text("hi", { usage })], { id: "other/1" });
@@ -318,7 +318,7 @@ describe("M75 M76 M77 another model", () => {
   });
 });
 
-test("M78 what was cached and what was thought is told apart, added up, and never more than the whole", async () => {
+test("M-12 what was cached and what was thought is told apart, added up, and never more than the whole", async () => {
   const { w } = stage(
     [
       reply.calls([call("look")], { usage: { input: 100, output: 20, cached: 80, reasoning: 5 } }),
@@ -333,7 +333,7 @@ test("M78 what was cached and what was thought is told apart, added up, and neve
 });
 
 test.each(["refused", "filtered"] as const)(
-  "M79 a reply that was %s is an ending of its own, and what it asked for is not done",
+  "M-13 a reply that was %s is an ending of its own, and what it asked for is not done",
   async (finish) => {
     const ran: Json[] = [];
     const { w } = stage([reply.calls([call("look")], { finish, text: "I" })], [[]], { tools: [toolOf("look", ({ x }) => ran.push(x))] });
@@ -343,7 +343,7 @@ test.each(["refused", "filtered"] as const)(
 );
 
 /** Models that fail in every way, processes that die anywhere, waits included: every turn ends once, no reply is asked for again, no effect is doubled. */
-describe("M74 whatever crashes", () => {
+describe("M-7 whatever crashes", () => {
   const arb = arbitraries(fc);
   type Way = "well" | "refused" | "cut" | "gone" | "bad";
   const ways = fc.array(fc.constantFrom<Way>("well", "refused", "cut", "gone", "bad"), { minLength: 1, maxLength: 10 });
@@ -358,7 +358,7 @@ describe("M74 whatever crashes", () => {
     if (way === "bad") throw fault(400, false, false);
   }
 
-  test("M74 M72 a wait is kept, an attempt is counted, an effect is not doubled", async () => {
+  test("M-7 a wait is kept, an attempt is counted, an effect is not doubled", async () => {
     await fc.assert(
       fc.asyncProperty(ways, crashes, fc.integer({ min: 0, max: 2 }), async (all, dying, spare) => {
         const paid: string[] = [];
@@ -389,10 +389,10 @@ describe("M74 whatever crashes", () => {
         const w: World = world({ hash: sha256, model: make("own/model"), tools, rows: PERMIT_ALL, crashes: dying, fallbacks });
         await pacing(w, w.run("go"), 2_000);
         for (let i = 0; i < 10 && w.state().turn !== null; i += 1) await pacing(w, w.go(), 2_000);
-        expect(early, "M71 not before its time").toEqual([]);
-        expect(w.events("turn.ended"), "L4 it ends once").toHaveLength(1);
+        expect(early, "M-7 not before its time").toEqual([]);
+        expect(w.events("turn.ended"), "L-4 it ends once").toHaveLength(1);
         expect(paid.length, "no doubled effect").toBeLessThanOrEqual(1);
-        expect(new Set(w.events("model.replied").map((e) => e.iteration)).size, "M11 no reply twice").toBe(
+        expect(new Set(w.events("model.replied").map((e) => e.iteration)).size, "M-4 no reply twice").toBe(
           w.events("model.replied").length,
         );
         checkTries(w);
@@ -410,7 +410,7 @@ describe("M74 whatever crashes", () => {
         flying = `${e.iteration} ${e.model}`;
         const before = tries.get(flying) ?? { lost: 0, refused: 0 };
         expect(before.lost, "rule 5").toBeLessThan(3);
-        expect(before.refused, "M72").toBeLessThanOrEqual(DEFAULT_MODEL_RETRY.times);
+        expect(before.refused, "M-7").toBeLessThanOrEqual(DEFAULT_MODEL_RETRY.times);
       } else if (e.kind === "model.replied") flying = null;
       else if ((e.kind === "model.failed" || e.kind === "hold.taken") && flying !== null) {
         const before = tries.get(flying) ?? { lost: 0, refused: 0 };

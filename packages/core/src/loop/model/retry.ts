@@ -1,8 +1,8 @@
 /**
  * A model call has failed: the same model again, now or later; another one; or nobody. What is chosen is in `model.failed` (`dueAt`), the rest is folded.
- * M71 what passes by itself is asked again, after a wait that doubles and is spread, or the one the provider asks for: never sooner, and never beyond
- *     what the turn has left. M72 what was refused before anything was said is asked again up to `retry.times` times; what broke off, or was in flight when its
- *     process ended, twice (rule 5). M75 then the fallbacks, in order, each decided for itself; a turn stays with the one that it has come to.
+ * M-7 what passes by itself is asked again, after a wait that doubles and is spread, or the one the provider asks for: never sooner, and never beyond
+ *     what the turn has left. M-7 what was refused before anything was said is asked again up to `retry.times` times; what broke off, or was in flight when its
+ *     process ended, twice (rule 5). M-8 then the fallbacks, in order, each decided for itself; a turn stays with the one that it has come to.
  */
 import { type JournalEvent, type Millis, millis, type Purpose } from "../../vocab/index.ts";
 import { backoff } from "../calls/recovery.ts";

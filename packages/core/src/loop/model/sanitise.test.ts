@@ -17,8 +17,8 @@ const toolOf = (name: string, run: () => string | Promise<string>, more: Partial
 const call = (tool: string): Step => reply.calls([{ tool, args: {}, id: tool }]);
 const texts = (w: ReturnType<typeof stage>["w"]) => w.state().messages.flatMap((m) => (m.role === "tool" ? [m.text] : []));
 
-describe("G103 what the model is shown of an untrusted output", () => {
-  test("G103 is without what nobody would see; the journal has both, and whoever folds it sees the same", async () => {
+describe("G-35 what the model is shown of an untrusted output", () => {
+  test("G-35 is without what nobody would see; the journal has both, and whoever folds it sees the same", async () => {
     const { w, model } = stage([call("page"), reply.text("done")], REST, { tools: [toolOf("page", () => DIRTY)] });
     const s = await w.run("go");
     expect(texts(w)).toEqual([CLEAN]);
@@ -28,7 +28,7 @@ describe("G103 what the model is shown of an untrusted output", () => {
     expect(fold(w.entries())).toEqual(s);
   });
 
-  test("G103 a failure is text like any other, what a trusted tool says is left as it is, and so is the markup of one that keeps it", async () => {
+  test("G-35 a failure is text like any other, what a trusted tool says is left as it is, and so is the markup of one that keeps it", async () => {
     const fails = toolOf("fails", () => Promise.reject(new Error(DIRTY)));
     const own = toolOf("own", () => DIRTY, { labels: [label("pii")] });
     const source = toolOf("source", () => DIRTY, { markup: "keep" });
@@ -39,7 +39,7 @@ describe("G103 what the model is shown of an untrusted output", () => {
     expect(w.events("text.cleaned").map((e) => e.call)).toEqual(["1.0", "3.0"]);
   });
 
-  test("G103 what stands in from an earlier call, and what middleware is shown, is clean too", async () => {
+  test("G-35 what stands in from an earlier call, and what middleware is shown, is clean too", async () => {
     let fine = true;
     const seen: string[] = [];
     const page = toolOf("page", () => (fine ? DIRTY : Promise.reject(new Error("down"))), {
@@ -59,7 +59,7 @@ describe("G103 what the model is shown of an untrusted output", () => {
     expect(seen.every((text) => !text.includes("ignore"))).toBe(true);
   });
 
-  test("G103 an imported conversation is cleaned at the door, says so, and what tools brought in it is untrusted", async () => {
+  test("G-35 an imported conversation is cleaned at the door, says so, and what tools brought in it is untrusted", async () => {
     const { w } = stage([], REST, {});
     const p = w.outside();
     const history = [

@@ -1,6 +1,6 @@
 /**
  * What a person would not see in an untrusted text is taken out before the model sees it, and that is on record. The journal keeps the outcome whole;
- * the fold cleans what it shows of it once `text.cleaned` says so, so that an older journal reads as it did (G103).
+ * the fold cleans what it shows of it once `text.cleaned` says so, so that an older journal reads as it did (G-35).
  */
 import { cleanOutcome, cleanText, type Markup } from "../../observe/clean.ts";
 import { type CallId, type JournalEvent, type Outcome, type Said, type Tool, UNTRUSTED } from "../../vocab/index.ts";

@@ -35,7 +35,7 @@ const notes = (messages: readonly { role: string }[]) =>
   messages.flatMap((m) => (m.role === "note" && "text" in m ? [String(m.text)] : []));
 
 describe("an answer by a schema", () => {
-  test("M102 what fits is delivered as a value, with its text; request and journal hold the schema", async () => {
+  test("M-23 what fits is delivered as a value, with its text; request and journal hold the schema", async () => {
     const { w, model } = setup([reply.text(` ${ann}\n`)]);
     const s = await w.run("who owes?");
     expect(toResult(s)).toMatchObject({ ending: "completed", value: { name: "Ann", cents: 5 }, output: '{"cents":5,"name":"Ann"}' });
@@ -51,13 +51,13 @@ describe("an answer by a schema", () => {
     ["does not fit, again and again", [reply.text("Ann"), reply.text('{"name":1}'), reply.text("Bob")], {}],
     ["was cut off", [reply.text('{"name":"An', { finish: "length" }), reply.text("{}"), reply.text("{}")], {}],
     ["is out of iterations", [reply.text('{"name":1}'), reply.text('{"name":2}')], { limits: { iterations: 2 } }],
-  ])("M102 M104 what %s is handed out by no ending, and pieces are not put together", async (_, steps, options) => {
+  ])("M-23 M-24 what %s is handed out by no ending, and pieces are not put together", async (_, steps, options) => {
     const { w } = setup(steps, options);
     expect(toResult(await w.run("who owes?"))).toMatchObject({ output: null, value: null });
     expect(w.events("turn.ended")).toMatchObject([{ output: null }]);
   });
 
-  test("M102 what was said before tools, and what was refused, is told by an early ending as ever", async () => {
+  test("M-23 what was said before tools, and what was refused, is told by an early ending as ever", async () => {
     const parts: readonly ReplyPart[] = [
       { kind: "text", text: "I look.", meta: null },
       { kind: "call", id: "c1", tool: "look", text: '{"x":"a"}', meta: null },
@@ -71,12 +71,12 @@ describe("an answer by a schema", () => {
     expect(toResult(await refusing.w.run("go"))).toMatchObject({ ending: "refused", output: "I will not." });
   });
 
-  test("M102 the value is what the schema makes of the answer", async () => {
+  test("M-23 the value is what the schema makes of the answer", async () => {
     const output = asked(z.object({ n: z.string().transform(Number), m: z.int().default(7) }));
     expect((await setup([reply.text('{"n":"12"}')], { output }).w.run("go")).value).toEqual({ n: 12, m: 7 });
   });
 
-  test("M102 a fence around the whole answer is taken off; anything else around it is not", async () => {
+  test("M-23 a fence around the whole answer is taken off; anything else around it is not", async () => {
     expect((await setup([reply.text(`\`\`\`json\n${ann}\n\`\`\``)]).w.run("go")).value).toEqual({ name: "Ann", cents: 5 });
     const { w } = setup([reply.text(`Here: ${ann}`)], { output: asked(DEBT, 0) });
     expect((await w.run("go")).last).toMatchObject({ ending: "failed", detail: expect.stringContaining("it is not JSON") });
@@ -87,13 +87,13 @@ describe("an answer by a schema", () => {
     ["a choice", z.enum(["yes", "no"]), '{"value":"no"}', "no"],
     ["one of two objects", z.union([z.strictObject({ a: z.int() }), z.strictObject({ b: z.int() })]), '{"value":{"b":1}}', { b: 1 }],
     ["a tree", tree(), '{"name":"r","kids":[{"name":"k","kids":[]}]}', { name: "r", kids: [{ name: "k", kids: [] }] }],
-  ])("M100 what is no object is asked for as one field of an object: %s", async (_, schema, text, value) => {
+  ])("M-23 what is no object is asked for as one field of an object: %s", async (_, schema, text, value) => {
     const { w, model } = setup([reply.text(text)], { output: asked(schema) });
     expect((await w.run("go")).value).toEqual(value);
     expect(model.asked[0]?.answer).toMatchObject({ schema: { type: "object" } });
   });
 
-  test("M103 what does not fit goes back with what is wrong, and the next answer counts", async () => {
+  test("M-24 what does not fit goes back with what is wrong, and the next answer counts", async () => {
     const { w, model } = setup([reply.text('{"name":"Ann"}'), reply.text("five"), reply.text(ann)]);
     const s = await w.run("go");
     expect(s.last).toMatchObject({ ending: "completed", iterations: 3 });
@@ -105,7 +105,7 @@ describe("an answer by a schema", () => {
     expect(model.asked[2]?.messages.at(-1)).toMatchObject({ role: "note" });
   });
 
-  test("M103 after so many repairs the turn fails, and says what was wrong", async () => {
+  test("M-24 after so many repairs the turn fails, and says what was wrong", async () => {
     const { w, model } = setup([reply.text("a"), reply.text("b"), reply.text('{"name":1,"cents":2}')]);
     const { last } = await w.run("go");
     expect(last).toMatchObject({ ending: "failed", iterations: 3 });
@@ -114,12 +114,12 @@ describe("an answer by a schema", () => {
     model.done();
   });
 
-  test("M103 a repair is an iteration like any other: no limit is passed for it", async () => {
+  test("M-24 a repair is an iteration like any other: no limit is passed for it", async () => {
     const { w } = setup([reply.text("a"), reply.text("b")], { limits: { iterations: 2 } });
     expect((await w.run("go")).last).toMatchObject({ ending: "out-of-iterations", iterations: 2 });
   });
 
-  test("M104 an answer that was cut off is not taken, though it is JSON so far", async () => {
+  test("M-24 an answer that was cut off is not taken, though it is JSON so far", async () => {
     const { w } = setup([reply.text(ann, { finish: "length" }), reply.text(ann)]);
     const s = await w.run("go");
     expect(s.value).toEqual({ name: "Ann", cents: 5 });
@@ -127,13 +127,13 @@ describe("an answer by a schema", () => {
     expect(w.events("output.checked")).toHaveLength(1);
   });
 
-  test("M104 cut off again and again fails the turn: pieces are not put together", async () => {
+  test("M-24 cut off again and again fails the turn: pieces are not put together", async () => {
     const cut = () => reply.text(ann.slice(0, 9), { finish: "length" });
     const { w } = setup([cut(), cut(), reply.text(ann.slice(9), { finish: "length" })]);
     expect((await w.run("go")).last).toMatchObject({ ending: "failed", detail: expect.stringContaining("cut off at the output limit") });
   });
 
-  test("M105 tools first, then the answer; a tool that would end the turn does not end one that must bring a value", async () => {
+  test("M-23 tools first, then the answer; a tool that would end the turn does not end one that must bring a value", async () => {
     const ends = defineTool({
       name: "close",
       description: "c",
@@ -147,19 +147,19 @@ describe("an answer by a schema", () => {
     expect(toResult(s)).toMatchObject({ ending: "completed", value: { name: "Ann", cents: 5 }, iterations: 2, calls: 1 });
   });
 
-  test("M105 an answer is decided as `respond` like any other, whatever it is", async () => {
+  test("M-23 an answer is decided as `respond` like any other, whatever it is", async () => {
     const rows = [{ id: "no", action: "respond", verdict: "deny" } as const, ...PERMIT_ALL];
     const { w } = setup([reply.text(ann), reply.text(ann), reply.text(ann)], { rows });
     const s = await w.run("go");
     expect(toResult(s)).toMatchObject({ ending: "denied", value: null });
   });
 
-  test("M105 middleware sees the answer first, and what it makes of it is looked at", async () => {
+  test("M-23 middleware sees the answer first, and what it makes of it is looked at", async () => {
     const mask = defineMiddleware({ name: "mask", afterModel: ({ text }) => ({ text: text.replace("Ann", "A.") }) });
     expect((await setup([reply.text(ann)], { middleware: [mask] }).w.run("go")).value).toEqual({ name: "A.", cents: 5 });
   });
 
-  test("M102 a schema that throws, waits, or makes something that is no JSON fails the turn at once, with the reason", async () => {
+  test("M-23 a schema that throws, waits, or makes something that is no JSON fails the turn at once, with the reason", async () => {
     const odd: readonly [Schema, string][] = [
       [z.object({ a: z.string().refine(() => Promise.resolve(true)) }), "asynchronous"],
       [z.object({ a: z.string().transform(() => new Date(0)) }), "not plain JSON"],
@@ -176,7 +176,7 @@ describe("an answer by a schema", () => {
     }
   });
 
-  test("M103 a person who speaks meanwhile comes first: the answer before is forgotten", async () => {
+  test("M-24 a person who speaks meanwhile comes first: the answer before is forgotten", async () => {
     const rows = [{ id: "ask", action: "respond", verdict: "ask" } as const, ...PERMIT_ALL];
     const { w } = setup([reply.text(ann), reply.text('{"name":"Bob","cents":1}')], { rows });
     await w.run("go");
@@ -185,7 +185,7 @@ describe("an answer by a schema", () => {
     expect(s.turn?.fits).toEqual({ value: { name: "Bob", cents: 1 } });
   });
 
-  test("M107 a delegate's value comes back to its parent as JSON", async () => {
+  test("M-25 a delegate's value comes back to its parent as JSON", async () => {
     const reader = scriptedModel([reply.text("x"), reply.text('{ "name": "Ann", "cents": 5 }')]);
     const w = world({
       hash: sha256,
@@ -200,7 +200,7 @@ describe("an answer by a schema", () => {
 });
 
 describe("another process", () => {
-  test("M106 with the agent: by its own schema, wherever the first one died", async () => {
+  test("M-23 with the agent: by its own schema, wherever the first one died", async () => {
     const points = ["append", "model"].flatMap((of) =>
       (["before", "after"] as const).flatMap((when) => [0, 1, 2, 3].map((nth) => ({ of, when, nth }))),
     );
@@ -225,7 +225,7 @@ describe("another process", () => {
     }
   });
 
-  test("M106 without it: by the JSON Schema of the journal", async () => {
+  test("M-23 without it: by the JSON Schema of the journal", async () => {
     const output = asked(z.array(z.strictObject({ n: z.int() })));
     const spoil = (p: Parameters<NonNullable<WorldOptions["spoil"]>>[0]) => ({ ...p, outputs: { of: p.outputs.of, find: () => null } });
     const { w } = setup([reply.text('{"value":[{"n":"1"}]}'), reply.text('{"value":[{"n":1}]}')], { output, spoil });
@@ -236,13 +236,13 @@ describe("another process", () => {
     ]);
   });
 
-  test("M106 what its JSON Schema cannot enforce is not delivered", async () => {
+  test("M-23 what its JSON Schema cannot enforce is not delivered", async () => {
     const output = { ...asked(DEBT), schema: { type: "object", properties: {}, unevaluatedProperties: false } };
     const { w } = setup([reply.text("{}")], { output, spoil: (p) => ({ ...p, outputs: { of: p.outputs.of, find: () => null } }) });
     expect((await w.run("go")).last).toMatchObject({ ending: "failed", detail: expect.stringContaining("cannot be enforced") });
   });
 
-  test("M108 a run's own schema is of its turn alone", async () => {
+  test("M-25 a run's own schema is of its turn alone", async () => {
     const own = asked(DEBT);
     const run = asked(z.strictObject({ n: z.int() }));
     const spoil = (p: Parameters<NonNullable<WorldOptions["spoil"]>>[0]) => ({ ...p, outputs: outputsOf(own, { turn: 1, output: run }) });
@@ -252,7 +252,7 @@ describe("another process", () => {
   });
 });
 
-test("M106 a batch that a halt refuses is recorded again without asking for the answer twice", async () => {
+test("M-23 a batch that a halt refuses is recorded again without asking for the answer twice", async () => {
   const held: { order: (() => Promise<void>) | null } = { order: null };
   const spoil: WorldOptions["spoil"] = (p) => ({
     ...p,
@@ -276,7 +276,7 @@ test("M106 a batch that a halt refuses is recorded again without asking for the 
   expect(w.events("output.asked")).toHaveLength(2);
 });
 
-test("M113 of a reply whose words were not understood nothing runs, whatever else is in it", async () => {
+test("M-26 of a reply whose words were not understood nothing runs, whatever else is in it", async () => {
   const texts = ["half a call", ann];
   const { w, ran } = setup([], {
     model: {
@@ -350,7 +350,7 @@ describe("whatever the schema and the replies", () => {
     return fc.array(fc.record({ text, finish: fc.constantFrom("stop", "length", "stop") }), { minLength: 1, maxLength: 5 });
   };
 
-  test("M106 whatever crashes: asked for once, looked at once for each reply, delivered once", () =>
+  test("M-23 whatever crashes: asked for once, looked at once for each reply, delivered once", () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom("call", "wrong", "cut", "talk"), { maxLength: 4 }),
@@ -392,7 +392,7 @@ describe("whatever the schema and the replies", () => {
       { numRuns: 150 },
     ));
 
-  test("M102 what is delivered fits, and it is asked for again no more often than was said", () =>
+  test("M-23 what is delivered fits, and it is asked for again no more often than was said", () =>
     fc.assert(
       fc.asyncProperty(
         schema.chain((s) => fc.tuple(fc.constant(s), replies(s))),

@@ -1,8 +1,7 @@
 /**
  * A turn that answers with a value: what it is asked for, what came of looking at an answer, and how often it is asked for again.
- * M102 an answer is looked at before it is delivered, by the driver; the fold uses only what was recorded of that.
- * M103 what does not fit goes back to the model with what is wrong, `repairs` times, each an iteration like any other; then the turn fails.
- * M104 an answer that was cut off is never taken for JSON.
+ * M-23 an answer is looked at before it is delivered, by the driver; the fold uses only what was recorded of that.
+ * Rule: M-24.
  */
 import { checkBySpec, specOf } from "../../agents/define-output.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";

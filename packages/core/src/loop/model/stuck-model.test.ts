@@ -33,14 +33,14 @@ const thinking = (finish: "stop" | "calls" = "stop"): Step => ({
 });
 
 describe("replies that say nothing", () => {
-  test("L90 empty, only thinking, and a call that is not there: each is told to the model, and an answer ends it all", async () => {
+  test("L-13 empty, only thinking, and a call that is not there: each is told to the model, and an answer ends it all", async () => {
     const { w, model } = setup([reply.text(" "), thinking(), reply.text("I look it up", { finish: "calls" }), reply.text("here")]);
     expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "here", iterations: 4 });
     expect(notes(w.state().messages)).toEqual(["[empty]", "[only thinking]", "[no call]"]);
     model.done();
   });
 
-  test("L90 the fourth in a row fails the turn, with a sentence", async () => {
+  test("L-13 the fourth in a row fails the turn, with a sentence", async () => {
     const { w, model } = setup([reply.text(""), reply.text("", { finish: "length" }), thinking("calls"), reply.text("")]);
     const { last } = await w.run("go");
     expect(last).toMatchObject({ ending: "failed", iterations: 4, detail: "4 replies in a row had neither an answer nor a call" });
@@ -48,7 +48,7 @@ describe("replies that say nothing", () => {
     model.done();
   });
 
-  test("L90 a call in between starts the count again", async () => {
+  test("L-13 a call in between starts the count again", async () => {
     const empty = () => reply.text("");
     const { w, model } = setup([empty(), empty(), empty(), reply.calls([call("a")]), empty(), empty(), empty(), reply.text("at last")]);
     expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "at last" });
@@ -57,7 +57,7 @@ describe("replies that say nothing", () => {
 });
 
 describe("the same call over and over", () => {
-  test("L91 a word at the 5th, and halted before the 10th runs, however it is spread over the turn", async () => {
+  test("L-13 a word at the 5th, and halted before the 10th runs, however it is spread over the turn", async () => {
     const steps = Array.from({ length: 12 }, (_, i) =>
       reply.calls(i % 3 === 1 ? [call("same", "a"), call(`other ${i}`, "b")] : [call("same", "a")]),
     );
@@ -69,7 +69,7 @@ describe("the same call over and over", () => {
     expect(notes(model.asked[4]?.messages ?? [])).toEqual([]);
   });
 
-  test("L91 its word stands behind all results of the reply, and ten at once run none", async () => {
+  test("L-13 its word stands behind all results of the reply, and ten at once run none", async () => {
     const five = Array.from({ length: 5 }, (_, i) => call("same", `c${i}`));
     const { w, model } = setup([reply.calls(five), reply.text("ok")]);
     await w.run("go");
@@ -79,7 +79,7 @@ describe("the same call over and over", () => {
     expect(ten.ran).toEqual([]);
   });
 
-  test("L91 a call is counted once however often it is decided, and a new turn counts from zero", async () => {
+  test("L-13 a call is counted once however often it is decided, and a new turn counts from zero", async () => {
     const asking = [{ id: "ask", action: "tool:echo", verdict: "ask" } as const, { id: "all", action: "*", verdict: "allow" } as const];
     const { w, model } = setup(
       [...Array.from({ length: 4 }, () => reply.calls([call("same")])), reply.text("a"), reply.calls([call("same")]), reply.text("b")],
@@ -105,7 +105,7 @@ describe("the same call over and over", () => {
   });
 });
 
-test("L92 a word when three iterations are left, once, and behind the results", async () => {
+test("L-3 a word when three iterations are left, once, and behind the results", async () => {
   const steps = ["a", "b", "c", "d", "e"].map((x) => reply.calls([call(x)]));
   const { w, model } = setup(steps, { limits: { iterations: 5 } });
   expect((await w.run("go")).last).toMatchObject({ ending: "out-of-iterations", iterations: 5 });
@@ -113,7 +113,7 @@ test("L92 a word when three iterations are left, once, and behind the results", 
   expect(model.asked[2]?.messages.map((m) => m.role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "note"]);
 });
 
-test.each([1, 2, 3])("L92 a turn of %i is told after its first reply, if there is another", async (iterations) => {
+test.each([1, 2, 3])("L-3 a turn of %i is told after its first reply, if there is another", async (iterations) => {
   const { w } = setup(
     ["a", "b", "c"].map((x) => reply.calls([call(x)])),
     { limits: { iterations } },
@@ -125,7 +125,7 @@ test.each([1, 2, 3])("L92 a turn of %i is told after its first reply, if there i
 describe("follow-ups", () => {
   const FOLLOW = (text: string) => ({ kind: "follow-up", text }) as const;
 
-  test("L93 what is said to follow waits for the end of the turn, then starts the next one, in order", async () => {
+  test("L-20 what is said to follow waits for the end of the turn, then starts the next one, in order", async () => {
     const { w, model } = setup([reply.calls([call("a")]), reply.text("one"), reply.text("two"), reply.text("three")], {
       spoil: (p) => ({ ...p, tools: { ...p.tools, find: (name) => saying(p.tools.find(name)) } }),
     });
@@ -151,14 +151,14 @@ describe("follow-ups", () => {
     model.done();
   });
 
-  test("L93 with no turn in progress it starts one at once", async () => {
+  test("L-20 with no turn in progress it starts one at once", async () => {
     const { w } = setup([reply.text("one"), reply.text("two")]);
     await w.run("first");
     await w.wish(FOLLOW("second"));
     expect((await w.go()).last).toMatchObject({ turn: 2, output: "two" });
   });
 
-  test("L93 it waits while the turn waits for a person, and survives any crash", async () => {
+  test("L-20 it waits while the turn waits for a person, and survives any crash", async () => {
     for (const when of ["before", "after"] as const)
       for (let nth = 0; nth < 6; nth += 1) {
         const asking = [{ id: "ask", action: "tool:echo", verdict: "ask" } as const, { id: "all", action: "*", verdict: "allow" } as const];
@@ -193,7 +193,7 @@ describe("follow-ups", () => {
       }
   });
 
-  test("L94 cancelling the turn keeps what is to follow it, unless that is cancelled too", async () => {
+  test("L-20 cancelling the turn keeps what is to follow it, unless that is cancelled too", async () => {
     const { w } = setup([reply.text("later")], {
       rows: [
         { id: "ask", action: "model", verdict: "ask" },
@@ -213,7 +213,7 @@ describe("follow-ups", () => {
     expect(s.turn).toBeNull();
   });
 
-  test("L94 whoever stops driving leaves what is to follow in its place, and so does a halt", async () => {
+  test("L-20 whoever stops driving leaves what is to follow in its place, and so does a halt", async () => {
     const stop = new AbortController();
     const { w, model } = setup([reply.text("second"), reply.text("third")]);
     stop.abort("closing");

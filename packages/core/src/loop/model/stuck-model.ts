@@ -1,7 +1,7 @@
 /**
  * The loop's manners with a model that gets stuck: a word to it first, an ending later. Part of the fold: constants, no I/O, nothing of it is a limit.
- * L90 a reply that says nothing is asked again, with a word about why; after three in a row the next one fails the turn.
- * L91 the same call over and over: a word at the 5th, `halted` before the 10th runs, counted over the turn. L92 a word when three iterations are left.
+ * L-13 a reply that says nothing is asked again, with a word about why; after three in a row the next one fails the turn.
+ * L-13 the same call over and over: a word at the 5th, `halted` before the 10th runs, counted over the turn. L-3 a word when three iterations are left.
  */
 import type { Decided, Finish, Part } from "../../vocab/index.ts";
 import type { Call, State, Turn } from "../state.ts";

@@ -1,6 +1,6 @@
 /**
  * Who sums up, and what is done when that fails: tried again like any model call, then the agent's fallbacks in its place, then nobody, and the oldest units go.
- * M127 a summary call is retried, given up and handed on as a reply's is. A turn that has left its own model behind is not summed up by it either.
+ * M-8 a summary call is retried, given up and handed on as a reply's is. A turn that has left its own model behind is not summed up by it either.
  */
 import type { AgentFacts, JournalEvent, Prices } from "../../vocab/index.ts";
 import { MAX_ATTEMPTS } from "../limits/budgets.ts";

@@ -61,7 +61,7 @@ function toGated(s: State, t: Turn, e: Decided, before: Gated | null, at: number
   }
 }
 
-/** Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh, and says why. */
+/** Q-1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh, and says why. */
 function whyAgain(e: Decided, answered: Answered | null): string | null {
   if (answered === null || e.verdict.kind !== "ask") return null;
   if (answered.slice !== e.slice) return "the policies that can decide it have changed";

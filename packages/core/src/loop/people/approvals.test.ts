@@ -12,7 +12,7 @@ import type { Ports } from "../ports.ts";
 const twoTurns = [reply.calls([pay("a")]), reply.text("done")];
 
 describe("the attack table", () => {
-  test("Q5 an answer bound to a swapped digest is refused", async () => {
+  test("Q-5 an answer bound to a swapped digest is refused", async () => {
     const { w, ran } = stage(twoTurns, asks());
     await w.run("go");
     await say(w, APPROVE, ANN, 0, { digest: sha256("other") });
@@ -20,7 +20,7 @@ describe("the attack table", () => {
     expect([ran, refusals(w)]).toEqual([[], [expect.stringContaining("another action")]]);
   });
 
-  test("Q5 a replayed answer runs nothing twice", async () => {
+  test("Q-5 a replayed answer runs nothing twice", async () => {
     const { w, ran } = stage([reply.calls([pay("a")]), reply.calls([pay("a", "again")])], asks());
     await w.run("go");
     const [q] = open(w);
@@ -34,7 +34,7 @@ describe("the attack table", () => {
     expect(refusals(w)).toEqual([expect.stringContaining("no open question")]);
   });
 
-  test("Q5 two surfaces answering at once: the first counts, the second is refused", async () => {
+  test("Q-5 two surfaces answering at once: the first counts, the second is refused", async () => {
     const { w, ran } = stage(twoTurns, asks());
     await w.run("go");
     await say(w, APPROVE, ANN);
@@ -44,7 +44,7 @@ describe("the attack table", () => {
     expect(refusals(w)).toEqual([expect.stringMatching(/answered already|no open question/)]);
   });
 
-  test("Q560 a no takes back the same person's yes that has not counted yet; nobody else's, and no later yes", async () => {
+  test("Q-8 a no takes back the same person's yes that has not counted yet; nobody else's, and no later yes", async () => {
     const back = stage(twoTurns, asks());
     await back.w.run("go");
     await say(back.w, APPROVE, ANN);
@@ -65,7 +65,7 @@ describe("the attack table", () => {
     expect(other.ran).toEqual(["a"]);
   });
 
-  test("Q7 somebody who is not among the approvers is refused", async () => {
+  test("Q-7 somebody who is not among the approvers is refused", async () => {
     const { w, ran } = stage(twoTurns, asks({ approvers: ["finance"] }), { groups: { bob: ["finance"] } });
     await w.run("go");
     await say(w, APPROVE, EVE);
@@ -76,7 +76,7 @@ describe("the attack table", () => {
     expect(ran).toEqual(["a"]);
   });
 
-  test("Q7 whom no policy lets approve is refused", async () => {
+  test("Q-7 whom no policy lets approve is refused", async () => {
     const rows: readonly Row[] = [{ id: "nobody", action: "approve", verdict: "deny", say: "not you" }, ...asks()];
     const { w, ran } = stage(twoTurns, rows);
     await w.run("go");
@@ -85,7 +85,7 @@ describe("the attack table", () => {
     expect([ran, refusals(w)]).toEqual([[], [expect.stringContaining("not you")]]);
   });
 
-  test("Q7 a quorum of two is two different people; the same one twice does not make it", async () => {
+  test("Q-7 a quorum of two is two different people; the same one twice does not make it", async () => {
     const { w, ran } = stage(twoTurns, asks({ quorum: 2 }));
     await w.run("go");
     await say(w, APPROVE, ANN);
@@ -99,7 +99,7 @@ describe("the attack table", () => {
     expect(ran).toEqual(["a"]);
   });
 
-  test("Q11 an answer after its due time is refused, whenever it is read; one that was put in time counts", async () => {
+  test("Q-18 an answer after its due time is refused, whenever it is read; one that was put in time counts", async () => {
     const late = stage(twoTurns, asks({ expiresMs: 1_000 }));
     await late.w.run("go");
     late.w.clock.advance(1_000);
@@ -118,7 +118,7 @@ describe("the attack table", () => {
     expect(inTime.ran).toEqual(["a"]);
   });
 
-  test("Q1 a policy tightened meanwhile: an answer does not override a denial", async () => {
+  test("Q-1 a policy tightened meanwhile: an answer does not override a denial", async () => {
     let rows: readonly Row[] = asks();
     const spoil = (p: Ports): Ports => ({ ...p, gate: tableGate(rows, sha256) });
     const { w, ran } = stage(twoTurns, rows, { spoil });
@@ -129,7 +129,7 @@ describe("the attack table", () => {
     expect(ran).toEqual([]);
   });
 
-  test("Q1 another policy that asks too makes it a fresh question, which says why", async () => {
+  test("Q-1 another policy that asks too makes it a fresh question, which says why", async () => {
     let rows: readonly Row[] = asks();
     const spoil = (p: Ports): Ports => ({ ...p, gate: tableGate(rows, sha256) });
     const { w, ran } = stage(twoTurns, rows, { spoil });
@@ -141,7 +141,7 @@ describe("the attack table", () => {
     expect(w.events("approval.asked").map((e) => e.again)).toEqual([null, expect.stringContaining("changed")]);
   });
 
-  test("Q1 an unrelated policy edit does not void the question", async () => {
+  test("Q-1 an unrelated policy edit does not void the question", async () => {
     let rows: readonly Row[] = asks();
     const spoil = (p: Ports): Ports => ({ ...p, gate: tableGate(rows, sha256) });
     const { w, ran } = stage(twoTurns, rows, { spoil });
@@ -153,7 +153,7 @@ describe("the attack table", () => {
     expect(w.events("approval.asked")).toHaveLength(1);
   });
 
-  test("Q8 a grant wider than the policy lets it be is refused", async () => {
+  test("Q-9 a grant wider than the policy lets it be is refused", async () => {
     const wishes: Answer[] = [
       { kind: "grant", grant: { scope: "tool", until: "turn" } },
       { kind: "grant", grant: { scope: "resource", until: "session" } },
@@ -173,7 +173,7 @@ describe("the attack table", () => {
     expect([ran, refusals(w)]).toEqual([[], [expect.stringContaining("lets no answer be remembered")]]);
   });
 
-  test("Q3 an answer during a crash at every point: the call runs exactly once", async () => {
+  test("Q-3 an answer during a crash at every point: the call runs exactly once", async () => {
     for (const of of ["append", "effect", "model"] as const)
       for (const when of ["before", "after"] as const)
         for (let nth = 0; nth < 6; nth += 1) {
@@ -199,7 +199,7 @@ describe("the attack table", () => {
 });
 
 describe("answers", () => {
-  test("Q12 several questions of one reply are asked at once and answered in any order", async () => {
+  test("Q-3 several questions of one reply are asked at once and answered in any order", async () => {
     const { w, ran } = stage([reply.calls([pay("a"), pay("b"), pay("c")]), reply.text("ok")], asks());
     await w.run("go");
     expect(open(w)).toHaveLength(3);
@@ -213,7 +213,7 @@ describe("answers", () => {
     expect(s.messages.filter((m) => m.role === "tool").map((m) => m.text)).toEqual(["2", expect.stringContaining("not b"), "1"]);
   });
 
-  test("Q13 edited arguments are what runs, checked and gated again; what does not fit is refused", async () => {
+  test("Q-19 edited arguments are what runs, checked and gated again; what does not fit is refused", async () => {
     const rows: readonly Row[] = asks();
     const { w, ran } = stage(twoTurns, rows);
     await w.run("go");
@@ -226,7 +226,7 @@ describe("answers", () => {
     expect(w.events("gate.decided").findLast((e) => e.id === "1.0")?.action).toMatchObject({ args: { x: "less" } });
   });
 
-  test("Q13 with a quorum, an edit makes those who said yes before say it again", async () => {
+  test("Q-19 with a quorum, an edit makes those who said yes before say it again", async () => {
     const { w, ran } = stage(twoTurns, asks({ quorum: 2 }));
     await w.run("go");
     await say(w, APPROVE, ANN);
@@ -239,7 +239,7 @@ describe("answers", () => {
     expect(ran).toEqual(["less"]);
   });
 
-  test("Q11 60 days are a due time like any other, and nobody's answer in that time denies", async () => {
+  test("Q-18 60 days are a due time like any other, and nobody's answer in that time denies", async () => {
     const { w, ran, model } = stage(twoTurns, asks({ expiresMs: 60 * 86_400_000 }));
     await w.run("go");
     w.clock.advance(60 * 86_400_000 - 1);
@@ -252,7 +252,7 @@ describe("answers", () => {
     expect(JSON.stringify(model.asked[1]?.messages.at(-1))).toContain("nobody answered in time");
   });
 
-  test("Q11 onExpiry halt ends the turn halted; wait waits for ever", async () => {
+  test("Q-18 onExpiry halt ends the turn halted; wait waits for ever", async () => {
     const halting = stage([reply.calls([pay("a")])], asks({ expiresMs: 1_000, onExpiry: "halt" }));
     await halting.w.run("go");
     halting.w.clock.advance(1_000);
@@ -273,7 +273,7 @@ describe("refusing", () => {
   ];
   const no: Row = { id: "four-eyes", action: "approve", verdict: "deny", say: "not what you asked for yourself" };
 
-  test("Q368 under four eyes who asked for it withdraws or denies it, and does not approve it; the journal says which it was", async () => {
+  test("Q-21 under four eyes who asked for it withdraws or denies it, and does not approve it; the journal says which it was", async () => {
     for (const kind of ["withdraw", "deny"] as const) {
       const { w, ran } = stage(twoTurns, rows(no));
       await w.run("go");
@@ -287,7 +287,7 @@ describe("refusing", () => {
     }
   });
 
-  test("Q368 only who asked for it withdraws it, where the policies let them", async () => {
+  test("Q-21 only who asked for it withdraws it, where the policies let them", async () => {
     const { w, ran } = stage(twoTurns, rows({ id: "no-way-back", action: "withdraw", verdict: "deny", say: "it stands" }));
     await w.run("go");
     await say(w, { kind: "withdraw", reason: "no" }, BOB);
@@ -301,7 +301,7 @@ describe("refusing", () => {
     ]);
   });
 
-  test("Q367 whom a policy lets deny needs no group of approvers; whom it forbids to denies nothing", async () => {
+  test("Q-21 whom a policy lets deny needs no group of approvers; whom it forbids to denies nothing", async () => {
     const asksOps: Row = { id: "ask-pay", action: "tool:pay", verdict: "ask", terms: { approvers: ["ops"] } };
     const { w } = stage(twoTurns, [no, asksOps, ...rows()]);
     await w.run("go");
@@ -315,7 +315,7 @@ describe("refusing", () => {
     expect(refusals(forbidden.w)).toEqual([expect.stringContaining("nobody says no")]);
   });
 
-  test("Q369 a refusal says why", async () => {
+  test("Q-4 a refusal says why", async () => {
     const { w } = stage(twoTurns, asks());
     await w.run("go");
     for (const kind of ["deny", "withdraw"] as const) {
@@ -332,7 +332,7 @@ describe("refusing", () => {
 describe("grants", () => {
   const again = [reply.calls([pay("a")]), reply.calls([pay("a", "two")]), reply.calls([pay("b", "three")])];
 
-  test("Q8 a grant for this tool on this resource covers the next such call, writes its use, and nothing wider", async () => {
+  test("Q-9 a grant for this tool on this resource covers the next such call, writes its use, and nothing wider", async () => {
     const { w, ran } = stage(again, asks({ grant: "session" }));
     await w.run("go");
     await say(w, { kind: "grant", grant: { scope: "resource", until: "session" } });
@@ -368,7 +368,7 @@ describe("grants", () => {
   };
   const GRANT: Answer = { kind: "grant", grant: { scope: "resource", until: "session" } };
 
-  test("Q363 a grant for this resource covers what was shown: the declared targets, or the very arguments", async () => {
+  test("Q-9 a grant for this resource covers what was shown: the declared targets, or the very arguments", async () => {
     const steps = [
       reply.calls([mail("ana", "one", "a")]),
       reply.calls([mail("ana", "two", "b")]),
@@ -396,7 +396,7 @@ describe("grants", () => {
   test.each<[string, Row["terms"], readonly string[]]>([
     ["asks again, and says why", {}, ["1"]],
     ["goes on where the policy says so", { grantSurvives: ["untrusted"] }, ["1", "1"]],
-  ])("Q364 after a new label has joined the session a grant %s", async (_, terms, ran) => {
+  ])("Q-10 after a new label has joined the session a grant %s", async (_, terms, ran) => {
     const steps = [
       reply.calls([call("note", "1", "a")]),
       reply.calls([call("fetch", "x")]),
@@ -413,7 +413,7 @@ describe("grants", () => {
     else expect(again).toBeUndefined();
   });
 
-  test("Q364 a label that joins between the request and its answer ends the grant too: nobody was shown it", async () => {
+  test("Q-10 a label that joins between the request and its answer ends the grant too: nobody was shown it", async () => {
     const steps = [reply.calls([call("note", "1", "a"), call("fetch", "x")]), reply.calls([call("note", "1", "b")])];
     const { w, sent } = sending(steps, "session");
     await w.run("go");
@@ -422,7 +422,7 @@ describe("grants", () => {
     expect([sent, open(w).length]).toEqual([["1"], 1]);
   });
 
-  test("Q8 a revoked grant covers nothing any more", async () => {
+  test("Q-9 a revoked grant covers nothing any more", async () => {
     const { w, ran } = stage(again, asks({ grant: "tool session" }), {
       tools: [],
     });
@@ -434,7 +434,7 @@ describe("grants", () => {
     expect(ran).toEqual(["a", "a", "b"]);
   });
 
-  test("Q8 revoking before the next use makes it ask again", async () => {
+  test("Q-9 revoking before the next use makes it ask again", async () => {
     const steps = [reply.calls([pay("a")]), reply.text("first"), reply.calls([pay("a", "two")])];
     const { w, ran } = stage(steps, asks({ grant: "session" }));
     await w.run("go");
@@ -449,7 +449,7 @@ describe("grants", () => {
     expect(open(w)).toHaveLength(1);
   });
 
-  test("Q8 a grant for the turn ends with it", async () => {
+  test("Q-9 a grant for the turn ends with it", async () => {
     const steps = [reply.calls([pay("a")]), reply.calls([pay("a", "two")]), reply.text("first"), reply.calls([pay("a", "three")])];
     const { w, ran } = stage(steps, asks({ grant: "session" }));
     await w.run("go");
@@ -462,7 +462,7 @@ describe("grants", () => {
     expect(open(w)).toHaveLength(1);
   });
 
-  test("Q8 a grant until a time ends at that time", async () => {
+  test("Q-9 a grant until a time ends at that time", async () => {
     const steps = [
       reply.calls([pay("a")]),
       reply.text("first"),
@@ -484,7 +484,7 @@ describe("grants", () => {
     expect(open(w)).toHaveLength(1);
   });
 
-  test("Q8 a grant is void once the policies that can decide have changed", async () => {
+  test("Q-9 a grant is void once the policies that can decide have changed", async () => {
     let rows: readonly Row[] = asks({ grant: "session" });
     const spoil = (p: Ports): Ports => ({ ...p, gate: tableGate(rows, sha256) });
     const steps = [reply.calls([pay("a")]), reply.text("first"), reply.calls([pay("a", "two")])];
@@ -498,7 +498,7 @@ describe("grants", () => {
     expect(ran).toEqual(["a"]);
   });
 
-  test("Q8 a crash between the answer and its grant loses neither: the next process gives it", async () => {
+  test("Q-9 a crash between the answer and its grant loses neither: the next process gives it", async () => {
     for (let nth = 0; nth < 6; nth += 1) {
       const { w, ran } = stage([reply.calls([pay("a")]), reply.calls([pay("a", "two")]), reply.text("ok")], asks({ grant: "session" }), {
         crashes: [
@@ -521,7 +521,7 @@ describe("grants", () => {
 });
 
 describe("putting off", () => {
-  test("Q9 what cannot be decided yet waits, is decided again when a label it reads has come, and else is denied when its time is up", async () => {
+  test("Q-12 what cannot be decided yet waits, is decided again when a label it reads has come, and else is denied when its time is up", async () => {
     const rows: readonly Row[] = [
       { id: "once-seen", action: "tool:pay", labels: ["seen"], verdict: "allow" },
       { id: "not-yet", action: "tool:pay", verdict: "defer", deferMs: 60_000 },
@@ -550,7 +550,7 @@ describe("unknown outcomes", () => {
   const told = (w: World) => w.state().messages.flatMap((m) => (m.role === "note" ? [m.text] : []));
 
   test.each(["happened", "did-not-happen", "abandon"] as const)(
-    "Q14 a person resolves it as %s, the model is told, look-alikes no longer ask",
+    "Q-20 a person resolves it as %s, the model is told, look-alikes no longer ask",
     async (as) => {
       const { w, ran } = stage(
         [reply.calls([pay("a")]), reply.text("unknown then"), reply.calls([pay("a", "two")]), reply.text("ok")],
@@ -568,7 +568,7 @@ describe("unknown outcomes", () => {
     },
   );
 
-  test("Q14 asking the tool: a reconcile tool says what happened; one that cannot be asked leaves it open", async () => {
+  test("Q-20 asking the tool: a reconcile tool says what happened; one that cannot be asked leaves it open", async () => {
     const sent: string[] = [];
     const send = toolOf("send", ({ x }) => String(sent.push(x)), {
       repeat: "reconcile",
@@ -603,7 +603,7 @@ describe("unknown outcomes", () => {
     expect(other.ran).toEqual(["a"]);
   });
 
-  test("Q14 whom no policy lets resolve is refused", async () => {
+  test("Q-20 whom no policy lets resolve is refused", async () => {
     const rows: readonly Row[] = [{ id: "hands-off", action: "resolve", verdict: "deny", say: "ask ops" }, ...REST];
     const { w } = stage([reply.calls([pay("a")]), reply.text("unknown then")], rows, crash);
     await w.run("go");
@@ -616,7 +616,7 @@ describe("unknown outcomes", () => {
 describe("the kill switch", () => {
   const halt = (scope: string) => ({ kind: "work.halted", scope, by: ANN, reason: "stop it" }) as const;
 
-  test("Q10 a halt that commits first: no act.started and no model.asked commit after it, and the turn ends halted", async () => {
+  test("Q-13 a halt that commits first: no act.started and no model.asked commit after it, and the turn ends halted", async () => {
     let w: World | null = null;
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -637,7 +637,7 @@ describe("the kill switch", () => {
     expect(w.state().messages.filter((m) => m.role === "tool")).toHaveLength(1);
   });
 
-  test("Q10 a halted agent's first effect is refused by a new process, until work is resumed", async () => {
+  test("Q-13 a halted agent's first effect is refused by a new process, until work is resumed", async () => {
     const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], asks());
     await w.run("go");
     await w.order(halt("agent:tester"));
@@ -649,7 +649,7 @@ describe("the kill switch", () => {
     expect(ran).toEqual(["a"]);
   });
 
-  test("Q10 a halted tool's calls are refused with the reason; other tools go on", async () => {
+  test("Q-13 a halted tool's calls are refused with the reason; other tools go on", async () => {
     const other = toolOf("other", () => "fine", { repeat: "read" });
     const { w, ran, model } = stage(
       [reply.text("hello"), reply.calls([pay("a"), { tool: "other", args: { x: "" }, id: "o" }]), reply.text("ok")],
@@ -667,7 +667,7 @@ describe("the kill switch", () => {
     ]);
   });
 
-  test("Q10 what runs is stopped when the halt comes", async () => {
+  test("Q-13 what runs is stopped when the halt comes", async () => {
     const stuck = toolOf(
       "stuck",
       (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
@@ -682,7 +682,7 @@ describe("the kill switch", () => {
   });
 });
 
-test("Q3 a lost process does not cost an approval: the same call is taken up under the answer that started it, and no other", async () => {
+test("Q-3 a lost process does not cost an approval: the same call is taken up under the answer that started it, and no other", async () => {
   for (const repeat of ["idempotent", "reconcile"] as const) {
     const ran: string[] = [];
     const careful = toolOf("careful", ({ x }) => String(ran.push(x)), {
@@ -711,7 +711,7 @@ test("Q3 a lost process does not cost an approval: the same call is taken up und
 });
 
 describe("what a second reviewer found", () => {
-  test("Q13 the arguments of a call that had started are not edited: it may have run with those it has", async () => {
+  test("Q-19 the arguments of a call that had started are not edited: it may have run with those it has", async () => {
     let boots = 0;
     const ran: string[] = [];
     const put = toolOf("put", ({ x }) => String(ran.push(x)), { repeat: "idempotent" });
@@ -736,7 +736,7 @@ describe("what a second reviewer found", () => {
     expect(ran).toEqual(["a", "a"]); // the same call, with the same key
   });
 
-  test("Q13 after an edit the question says what the edited call touches", async () => {
+  test("Q-19 after an edit the question says what the edited call touches", async () => {
     const { w } = stage(twoTurns, asks({ quorum: 2 }));
     await w.run("go");
     await say(w, { kind: "edit", args: { x: "payroll" } }, ANN);
@@ -744,7 +744,7 @@ describe("what a second reviewer found", () => {
     expect(open(w)).toMatchObject([{ about: { type: "Account", id: "payroll" } }]);
   });
 
-  test("Q20 whoever steers a turn is a requester too: a policy that keeps the two apart keeps them apart", async () => {
+  test("Q-7 whoever steers a turn is a requester too: a policy that keeps the two apart keeps them apart", async () => {
     const asked: string[] = [];
     const rows = asks();
     const spoil = (p: Ports): Ports => ({
@@ -774,7 +774,7 @@ describe("what a second reviewer found", () => {
     expect(asked).toContain("bob<bob");
   });
 
-  test("Q8 a grant is void once its tool is defined otherwise, and once its giver may not approve any more", async () => {
+  test("Q-9 a grant is void once its tool is defined otherwise, and once its giver may not approve any more", async () => {
     for (const change of ["tool", "giver"] as const) {
       let late = false;
       const again = toolOf("pay", () => "elsewhere", {
@@ -810,7 +810,7 @@ describe("what a second reviewer found", () => {
     }
   });
 
-  test("T21 words of a tool that was asked what happened carry its labels", async () => {
+  test("T-6 words of a tool that was asked what happened carry its labels", async () => {
     const send = toolOf("send", () => new Promise(() => {}), {
       repeat: "reconcile",
       timeoutMs: 50,

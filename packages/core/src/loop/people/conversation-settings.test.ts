@@ -10,7 +10,7 @@ const textOf = (m: Message): string => ("text" in m ? m.text : m.parts.map((p) =
 const said = (r: ModelRequest | undefined): readonly string[] => (r?.messages ?? []).map(textOf);
 const LONG = "a sentence that takes its room. ".repeat(40);
 
-test("J71 after a clear the model is shown nothing of before, labels stay, and a fork begins after it; whoever takes it up folds the same", async () => {
+test("J-30 after a clear the model is shown nothing of before, labels stay, and a fork begins after it; whoever takes it up folds the same", async () => {
   const model = scriptedModel([reply.calls([call("look")]), reply.text("seen"), reply.text("hello"), reply.text("again")]);
   const w = world({ hash: sha256, model, tools: [toolOf("look", () => "theirs", { labels: undefined as never })] });
   await w.run("remember the heron");
@@ -34,7 +34,7 @@ test("J71 after a clear the model is shown nothing of before, labels stay, and a
 });
 const lastTokens = (messages: readonly Message[]): number => messages.at(-1)?.tokens ?? 0;
 
-test("J71 not while a turn is in progress, and twice is no harm", async () => {
+test("J-30 not while a turn is in progress, and twice is no harm", async () => {
   const model = scriptedModel([reply.text("one"), reply.text("two")]);
   const w = world({ hash: sha256, model });
   await w.run("first");
@@ -48,7 +48,7 @@ test("J71 not while a turn is in progress, and twice is no harm", async () => {
   expect(said(model.asked[1])).toEqual(["second"]);
 });
 
-test("J72 compacting lets the oldest go at once, down to so many tokens and never below the newest; what it came to is on record", async () => {
+test("J-30 compacting lets the oldest go at once, down to so many tokens and never below the newest; what it came to is on record", async () => {
   const model = scriptedModel([reply.text(LONG), reply.text(LONG), reply.text("short"), reply.text("last")]);
   const w = world({ hash: sha256, model, limits: { contextTokens: 4_000 } });
   await w.run("first");
@@ -72,7 +72,7 @@ test("J72 compacting lets the oldest go at once, down to so many tokens and neve
   expect(said(model.asked[3])).not.toContain("first");
 });
 
-test("J72 an agent that masks shows old results as a line before anything goes", async () => {
+test("J-30 an agent that masks shows old results as a line before anything goes", async () => {
   const model = scriptedModel([reply.calls([call("look", "1")]), reply.calls([call("look", "2")]), reply.text("done")]);
   const w = world({ hash: sha256, model, context: { kind: "mask", keep: 1 }, tools: [toolOf("look", () => LONG, { repeat: "read" })] });
   await w.run("go");
@@ -85,7 +85,7 @@ test("J72 an agent that masks shows old results as a line before anything goes",
 test.each([
   ["sums up before the next request", reply.text("They spoke of herons."), ["summarise"]],
   ["lets the oldest go where there is no summary", failure("no", { again: false }), ["window"]],
-])("J72 an agent that sums up %s", async (_, step, how) => {
+])("J-30 an agent that sums up %s", async (_, step, how) => {
   const model = scriptedModel([reply.text(LONG), reply.text(LONG), step, reply.text("last")]);
   const w = world({
     hash: sha256,
@@ -106,7 +106,7 @@ test.each([
   expect(said(model.asked[3])).toContain("third");
 });
 
-test("J73 the turns after a choice begin with the model that was chosen, decided on like any; what follows it stands in for it", async () => {
+test("J-30 the turns after a choice begin with the model that was chosen, decided on like any; what follows it stands in for it", async () => {
   const own = scriptedModel([reply.text("own"), reply.text("own again")], { id: "own/model" });
   const first = scriptedModel([reply.text("first"), failure("broke", { again: false })], { id: "other/1" });
   const second = scriptedModel([reply.text("second")], { id: "other/2" });
@@ -128,7 +128,7 @@ test("J73 the turns after a choice begin with the model that was chosen, decided
   expect(decided).toEqual(["own/model", "other/1", "other/1", "other/2", "own/model"]);
 });
 
-test("J71 J72 J73 a crash around any commit neither loses such a wish nor does it twice", async () => {
+test("J-30 a crash around any commit neither loses such a wish nor does it twice", async () => {
   for (const when of ["before", "after"] as const)
     for (let nth = 0; nth < 8; nth += 1) {
       const model = scriptedModel(

@@ -1,11 +1,11 @@
 /**
  * What people change of a conversation between turns: with what it begins, how much of it is shown, which model is asked. Part of the fold, but for `trimmed`.
  *
- * J71 after a clear the model is shown nothing that was said before it; instructions, labels, grants, counts and the journal are as they were, and so a fork
+ * J-30 after a clear the model is shown nothing that was said before it; instructions, labels, grants, counts and the journal are as they were, and so a fork
  *     begins after it too.
- * J72 a wish to compact brings what is shown down to so many tokens, and never below the newest message: at once where no model is needed, else by the
+ * J-30 a wish to compact brings what is shown down to so many tokens, and never below the newest message: at once where no model is needed, else by the
  *     summary before the next request; without one the oldest go.
- * J73 a chosen model is one that the agent names; the turns after it begin with it, and what is named after it stands in for it. It is decided on like any.
+ * J-30 a chosen model is one that the agent names; the turns after it begin with it, and what is named after it stands in for it. It is decided on like any.
  */
 import { droppable, maskable, newWindow } from "../../reason/window.ts";
 import type { AgentFacts, JournalEvent } from "../../vocab/index.ts";
@@ -16,7 +16,7 @@ type Of<Kind extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: Kind 
 
 export const modelsOf = ({ model, fallbacks }: AgentFacts): readonly string[] => [model, ...fallbacks.map((one) => one.model)];
 
-/** As `fellBack` counts: 0 is the agent's own. A model that the agent does not name was put in its place when the session was taken (M561). */
+/** As `fellBack` counts: 0 is the agent's own. A model that the agent does not name was put in its place when the session was taken (M-19). */
 export const placeOfChosen = ({ agent, chosen }: Pick<State, "agent" | "chosen">): number =>
   chosen === null ? 0 : Math.max(0, modelsOf(agent).indexOf(chosen));
 

@@ -40,7 +40,7 @@ const haltedBefore = new WeakSet<World>();
 
 describe("an approval that is given while work is halted", () => {
   test.each(SCOPES)(
-    "Q360 under a halt of %s it is kept, the turn does not end, and once lifted the call runs exactly once",
+    "Q-14 under a halt of %s it is kept, the turn does not end, and once lifted the call runs exactly once",
     async (scope) => {
       const { w, ran } = stage(script, asks());
       await w.run("go");
@@ -57,7 +57,7 @@ describe("an approval that is given while work is halted", () => {
     },
   );
 
-  test.each(SCOPES)("Q360 a halt of %s that comes between the answer and the act holds the call too", async (scope) => {
+  test.each(SCOPES)("Q-14 a halt of %s that comes between the answer and the act holds the call too", async (scope) => {
     const { w, ran } = stage(script, asks(), { spoil: haltingFirst(scope, () => w) });
     await w.run("go");
     await say(w, APPROVE);
@@ -68,7 +68,7 @@ describe("an approval that is given while work is halted", () => {
     expect([ran, times(w)]).toEqual([["a"], ONCE]);
   });
 
-  test("Q360 of two halts both have to be lifted; lifting all lifts both", async () => {
+  test("Q-14 of two halts both have to be lifted; lifting all lifts both", async () => {
     for (const lifts of [["agent:tester", "tool:pay"], ["tool:pay", "agent:tester"], ["all"]]) {
       const { w, ran } = stage(script, asks());
       await w.run("go");
@@ -85,7 +85,7 @@ describe("an approval that is given while work is halted", () => {
     }
   });
 
-  test("Q360 it is decided again right before it runs: policies that were tightened during the halt refuse it", async () => {
+  test("Q-14 it is decided again right before it runs: policies that were tightened during the halt refuse it", async () => {
     let rows: readonly Row[] = asks();
     const { tableGate } = await import("../../gate/table.ts");
     const { w, ran } = stage(script, rows, { spoil: (p) => ({ ...p, gate: tableGate(rows, sha256) }) });
@@ -102,7 +102,7 @@ describe("an approval that is given while work is halted", () => {
   test.each<[string, Answer, readonly string[]]>([
     ["an edit", { kind: "edit", args: { x: "b" } }, ["b"]],
     ["a grant", { kind: "grant", grant: { scope: "digest", until: "session" } }, ["a"]],
-  ])("Q360 %s waits like a plain yes", async (_, answer, paid) => {
+  ])("Q-14 %s waits like a plain yes", async (_, answer, paid) => {
     const { w, ran } = stage(script, asks({ grant: "session" }));
     await w.run("go");
     await w.order(halt("all"));
@@ -114,7 +114,7 @@ describe("an approval that is given while work is halted", () => {
     expect([ran, times(w)]).toEqual([paid, ONCE]);
   });
 
-  test("Q361 a denial counts at once; the turn waits with the halt, and the model hears of it when it is lifted", async () => {
+  test("Q-14 a denial counts at once; the turn waits with the halt, and the model hears of it when it is lifted", async () => {
     const { w, ran, model } = stage(script, asks());
     await w.run("go");
     await w.order(halt("all"));
@@ -126,7 +126,7 @@ describe("an approval that is given while work is halted", () => {
     expect([ran, results(w)]).toEqual([[], [expect.stringContaining("not that one")]]);
   });
 
-  test("Q361 a request that nobody answers expires by its due time, halted or not; an answer that was in time outlives it", async () => {
+  test("Q-14 a request that nobody answers expires by its due time, halted or not; an answer that was in time outlives it", async () => {
     const late = stage(script, asks({ expiresMs: 1_000 }));
     await late.w.run("go");
     await late.w.order(halt("all"));
@@ -149,7 +149,7 @@ describe("an approval that is given while work is halted", () => {
     expect(inTime.ran).toEqual(["a"]);
   });
 
-  test("Q361 where the policy says so, an expiry during a halt ends the turn", async () => {
+  test("Q-14 where the policy says so, an expiry during a halt ends the turn", async () => {
     const { w, ran } = stage(script, asks({ expiresMs: 1_000, onExpiry: "halt" }));
     await w.run("go");
     await w.order(halt("all"));
@@ -158,7 +158,7 @@ describe("an approval that is given while work is halted", () => {
     expect(ran).toEqual([]);
   });
 
-  test("Q360 a quorum goes on collecting during a halt; a cancelled turn is not held", async () => {
+  test("Q-14 a quorum goes on collecting during a halt; a cancelled turn is not held", async () => {
     const { w, ran } = stage(script, asks({ quorum: 2 }));
     await w.run("go");
     await w.order(halt("all"));
@@ -172,7 +172,7 @@ describe("an approval that is given while work is halted", () => {
     expect(ran).toEqual([]);
   });
 
-  test("Q360 what runs beside an open request is stopped, and the turn is kept for the answer", async () => {
+  test("Q-14 what runs beside an open request is stopped, and the turn is kept for the answer", async () => {
     const stuck = toolOf(
       "stuck",
       (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
@@ -193,7 +193,7 @@ describe("an approval that is given while work is halted", () => {
     expect([ran, results(w)]).toEqual([["a"], ["1", expect.stringContaining("[failed]")]]);
   });
 
-  test("Q360 a halted tool holds its approved call, and the other calls of the reply go on", async () => {
+  test("Q-14 a halted tool holds its approved call, and the other calls of the reply go on", async () => {
     const other = toolOf("other", () => "fine", { repeat: "read" });
     const { w, ran } = stage([reply.calls([pay("a"), call("other")]), reply.text("done")], asks(), { tools: [other] });
     await w.run("go");
@@ -206,7 +206,7 @@ describe("an approval that is given while work is halted", () => {
     expect([ran, results(w)]).toEqual([["a"], ["1", "fine"]]);
   });
 
-  test("Q360 lifted while a process drives the session: that one goes on by itself", async () => {
+  test("Q-14 lifted while a process drives the session: that one goes on by itself", async () => {
     const { w, ran } = stage(script, asks(), {
       spoil: (p) => ({
         ...p,
@@ -247,7 +247,7 @@ describe("sub-agents", () => {
   };
 
   test.each(["all", "agent:tester", "agent:reader", "tool:look"])(
-    "Q360 an answer to a sub-agent's request waits with a halt of %s, whoever drives it, and so does the turn above",
+    "Q-14 an answer to a sub-agent's request waits with a halt of %s, whoever drives it, and so does the turn above",
     async (scope) => {
       const { w, ran } = family(
         [reply.calls([call("look", "a")]), reply.text("42")],
@@ -273,7 +273,7 @@ describe("sub-agents", () => {
     },
   );
 
-  test("Q360 an approved delegation waits while the agent that it is given to is halted", async () => {
+  test("Q-14 an approved delegation waits while the agent that it is given to is halted", async () => {
     const { w } = family([reply.text("42")], [{ id: "ask", action: "delegate:reader", verdict: "ask" }, ...PERMIT_ALL]);
     await w.run("go");
     await w.order(halt("agent:reader"));
@@ -286,7 +286,7 @@ describe("sub-agents", () => {
   });
 });
 
-test("Q360 wherever processes die, before, during and after the halt: the approved call runs at most once, and once where nothing was lost in flight", async () => {
+test("Q-14 wherever processes die, before, during and after the halt: the approved call runs at most once, and once where nothing was lost in flight", async () => {
   for (const scope of SCOPES)
     for (const of of ["append", "effect"] as const)
       for (const when of ["before", "after"] as const)

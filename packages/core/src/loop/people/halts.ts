@@ -1,4 +1,4 @@
-/** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it (Q10, Q48). */
+/** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it. */
 import { haltOf, type Orders, type StandingHalt } from "../../journal/orders.ts";
 import { actionKind, DELEGATE, type GrantId, type JournalEvent, type Resource, type Stamped } from "../../vocab/index.ts";
 import { type Call, type Gated, isDelegated, nameOf, type State, type Turn } from "../state.ts";
@@ -35,7 +35,7 @@ export const haltOn = (s: State, orders: Orders): StandingHalt | null =>
 export type HeldBack = Readonly<{ turn: StandingHalt | null; call(call: Call): StandingHalt | null }>;
 export const NOTHING_HELD: HeldBack = { turn: null, call: () => null };
 
-/** Q360 A halt ends turns that are at work. A turn that waits for a person, or whose answer was not used yet, waits with the halt. */
+/** Q-14 A halt ends turns that are at work. A turn that waits for a person, or whose answer was not used yet, waits with the halt. */
 export function heldBack(s: State, orders: Orders): HeldBack {
   const { turn: t } = s;
   if (t === null || t.halt !== null || orders.halts.size === 0) return NOTHING_HELD;

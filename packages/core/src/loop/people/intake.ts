@@ -1,7 +1,7 @@
 /**
  * From what arrived to the events it becomes, by way of middleware: what a person says may be rewritten, and so may what the model is shown of an outcome that came late.
- * H6 a word that a failing middleware was to see is withheld from the model; the journal has it. What was to follow a turn is refused then.
- * Where a hook takes its time the word stays in the inbox until it has: a lost process neither loses nor doubles it (I2). Words are heard in order.
+ * H-3 a word that a failing middleware was to see is withheld from the model; the journal has it. What was to follow a turn is refused then.
+ * Where a hook takes its time the word stays in the inbox until it has: a lost process neither loses nor doubles it (I-2). Words are heard in order.
  */
 import { messageOf } from "../../act/act.ts";
 import { type Admitted, refusalOf } from "../../inbox/admit.ts";

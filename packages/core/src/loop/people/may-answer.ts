@@ -66,7 +66,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
 }
 
 /**
- * Q665 Whoever may have the agent run speaks in the session that was opened for them, unless a policy forbids just that: a run begins with its
+ * Q-22 Whoever may have the agent run speaks in the session that was opened for them, unless a policy forbids just that: a run begins with its
  * first words, and needs no `say`.
  */
 function maySend(p: Needs, s: State, user: string, kind: "say" | "steer" | "cancel"): ReturnType<Standing["maySend"]> {
@@ -131,7 +131,7 @@ function mayAnswer(
 
 type About = Readonly<{ approval: string; agent: string; tool: string }>;
 
-/** Q368 Withdrawing is for those whose words the turn follows, where the policies let them; nobody else's groups matter to it. */
+/** Q-21 Withdrawing is for those whose words the turn follows, where the policies let them; nobody else's groups matter to it. */
 function mayWithdraw(p: Needs, user: string, speakers: readonly string[], about: About, digest: Digest): Leave {
   if (!speakers.includes(user)) return no("only whoever asked for it withdraws it: deny it");
   const denied = deniedTo(p, user, { kind: "withdraw", ...about, requester: user });
@@ -142,7 +142,7 @@ function mayWithdraw(p: Needs, user: string, speakers: readonly string[], about:
 const mayDenyAsSuch = (p: Needs, user: string, speakers: readonly string[], about: About): boolean =>
   speakers.every((requester) => deniedTo(p, user, { kind: "approve", ...about, requester }) !== null);
 
-/** S199 whether those who speak may have an agent run is looked at when it is proposed: an answer changes what is asked of it, and never whom. */
+/** S-18 whether those who speak may have an agent run is looked at when it is proposed: an answer changes what is asked of it, and never whom. */
 const OTHER_DELEGATE = "it would be another agent's: deny it, and say who is to do it";
 
 function editedDigest(

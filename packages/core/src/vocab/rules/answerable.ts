@@ -1,5 +1,5 @@
 /**
- * A73 whether there is anybody who could answer what is asked: a question for a group that nobody is in, or for more people than there are, would wait until it
+ * G-9 whether there is anybody who could answer what is asked: a question for a group that nobody is in, or for more people than there are, would wait until it
  * expires, and be found out then. Groups are all that is known of people, so a question that names none may be answered by anybody.
  */
 import { nearest } from "../text/nearest.ts";

@@ -4,7 +4,7 @@ import { costAtMost, costOf, type Prices } from "./budget.ts";
 
 const usage = (input: number, output: number, cached = 0, cacheWrite = 0) => ({ input, output, cached, cacheWrite, reasoning: 0 });
 
-test("M122 what was read from the cache, and what was put there, costs what is asked for that", () => {
+test("M-18 what was read from the cache, and what was put there, costs what is asked for that", () => {
   const prices = { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 };
   expect(costOf(prices, usage(1_000, 10))).toBe(3_150);
   expect(costOf(prices, usage(1_000, 10, 800))).toBe(200 * 3 + 240 + 150);
@@ -15,7 +15,7 @@ test("M122 what was read from the cache, and what was put there, costs what is a
   expect(costOf(null, usage(1, 1, 1))).toBeNull();
 });
 
-test("M122 B1 what is set aside is never less than what is paid, whatever the cache does", () => {
+test("M-18 B-1 what is set aside is never less than what is paid, whatever the cache does", () => {
   const price = fc.double({ min: 0, max: 100, noNaN: true });
   const prices: fc.Arbitrary<Prices> = fc.record(
     { input: price, output: price, cachedInput: price, cacheWrite: price },

@@ -13,7 +13,7 @@ export type Billed = Usage & Readonly<{ cacheWrite?: number }>;
 export type Allotment = Readonly<{ iterations: number; tokens: number; micros: number | null; calls: number; ms: number }>;
 export const NOTHING_ALLOTTED: Allotment = Object.freeze({ iterations: 0, tokens: 0, micros: 0, calls: 0, ms: 0 });
 
-/** M122 each part of the input at its own price. Rounded up, so that what is set aside is never less than what is paid. Unknown price, unknown cost: never zero. */
+/** M-18 each part of the input at its own price. Rounded up, so that what is set aside is never less than what is paid. Unknown price, unknown cost: never zero. */
 export function costOf(prices: Prices | null, { input, output, cached, cacheWrite = 0 }: Billed): number | null {
   if (prices === null) return null;
   const read = Math.min(cached, input);

@@ -15,7 +15,7 @@ const plans: fc.Arbitrary<Orchestration> = fc
 const typed = (line: string) => readOrchestration(line, "typed");
 
 describe("a plan as a line", () => {
-  test("S140 what is written of a plan is read back as the same plan, whatever its task says", () => {
+  test("S-16 what is written of a plan is read back as the same plan, whatever its task says", () => {
     fc.assert(
       fc.property(plans, (plan) => {
         expect(readOrchestration(orchestrationText(plan), "written")).toEqual({
@@ -28,7 +28,7 @@ describe("a plan as a line", () => {
     );
   });
 
-  test("S140 a typed line: quotes, quotes within, a task after dashes, an @ before a name, rounds and a budget anywhere before the task", () => {
+  test("S-16 a typed line: quotes, quotes within, a task after dashes, an @ before a name, rounds and a budget anywhere before the task", () => {
     const plan = { kind: "chain", members: ["a", "b"], task: 'say "hi" now', rounds: 1, budget: {} };
     expect(typed('/chain a b "say \\"hi\\" now"')).toEqual({ kind: "plan", plan });
     expect(typed('/chain @a @b "say "hi" now"')).toEqual({ kind: "plan", plan });
@@ -55,11 +55,11 @@ describe("a plan as a line", () => {
       '/parallel a b c --budget iterations=2 "t"',
       "the budget is 2 iterations, and there are 3 steps to share it: each needs at least 1 of them",
     ],
-  ])("S140 what cannot be is refused with the reason: %s", (line, detail) => {
+  ])("S-16 what cannot be is refused with the reason: %s", (line, detail) => {
     expect(typed(line)).toEqual({ kind: "wrong", detail });
   });
 
-  test("S140 twelve members are the most", () => {
+  test("S-16 twelve members are the most", () => {
     expect(whyNoPlan({ kind: "parallel", members: Array(13).fill("a"), task: "t", rounds: 1, budget: {} })).toContain("at most 12");
   });
 });

@@ -2,7 +2,7 @@
  * Several agents at one task, in a way that a person chose. A plan is said to the conductor as one line of text, which is all that it goes by: the same line
  * is what people read in the journal, and what a process that takes the session up goes on from.
  *
- * S140 what is written of a plan is read back as the same plan, whatever its task says.
+ * S-16 what is written of a plan is read back as the same plan, whatever its task says.
  */
 
 export const ORCHESTRATIONS = ["chain", "parallel", "race", "debate"] as const;

@@ -20,7 +20,7 @@ export type Coverage = Readonly<{
   survives: readonly string[];
 }>;
 
-/** Q363 Where a tool declares neither a resource nor targets, all that was shown is the call with its arguments: nothing else is covered. */
+/** Q-9 Where a tool declares neither a resource nor targets, all that was shown is the call with its arguments: nothing else is covered. */
 export const coversExactCall = ({ tool, resource, targets }: Pick<Coverage, "tool" | "resource" | "targets">): boolean =>
   targets === null || (resource.type === "Tool" && resource.id === tool && Object.values(targets).every((values) => values.length === 0));
 

@@ -24,7 +24,7 @@ const expression = fc.letrec<{ node: string }>((tie) => ({
   ),
 })).node;
 
-test("T170 a pattern fits what the language's own engine says it fits", () => {
+test("T-40 a pattern fits what the language's own engine says it fits", () => {
   const flags = fc.constantFrom("", "i", "m", "s", "ims");
   fc.assert(
     fc.property(expression, flags, fc.array(letter, { maxLength: 8 }), (source, on, letters) => {
@@ -36,7 +36,7 @@ test("T170 a pattern fits what the language's own engine says it fits", () => {
   );
 });
 
-test("T170 no pattern and no value takes longer than so many steps, however the pattern is made", () => {
+test("T-40 no pattern and no value takes longer than so many steps, however the pattern is made", () => {
   const long = "a".repeat(32_000);
   for (const pattern of ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(a*)*b", "^(([a-z])+.)+[A-Z]([a-z])+$", "a*a*a*a*a*a*a*a*b"]) {
     expect(look(pattern, `${long}!`)).toBe("does-not");
@@ -46,7 +46,7 @@ test("T170 no pattern and no value takes longer than so many steps, however the 
   expect(MAX_STEPS).toBeLessThanOrEqual(10_000_000);
 });
 
-test("T170 what cannot be matched so, or is read in two ways, is refused with what it is", () => {
+test("T-40 what cannot be matched so, or is read in two ways, is refused with what it is", () => {
   for (const [pattern, why] of [
     ["(a)\\1", "refers back"],
     ["(?<x>a)\\k<x>", "refers back"],
@@ -69,7 +69,7 @@ test("T170 what cannot be matched so, or is read in two ways, is refused with wh
     expect(look(pattern, "a")).toContain(why);
 });
 
-test("T170 what the format's own engine has is there: flags for a part, names with P, the ends of a text", () => {
+test("T-40 what the format's own engine has is there: flags for a part, names with P, the ends of a text", () => {
   expect(["\\Aab\\z", "(?P<n>a)b", "(?i:A)b", "(?i)A(?-i)b", "a\\_?b", "\\x{61}b"].map((p) => look(p, "ab"))).toEqual(
     Array(6).fill("fits"),
   );
@@ -77,7 +77,7 @@ test("T170 what the format's own engine has is there: flags for a part, names wi
   expect(look("(?i:A)B", "ab")).toBe("does-not");
 });
 
-test("T170 patterns in JSON schemas, such as an MCP server's, are matched the same way, wherever they stand", () => {
+test("T-40 patterns in JSON schemas, such as an MCP server's, are matched the same way, wherever they stand", () => {
   const evil = { type: "string", pattern: "^(a+)+$" } as const;
   const whole = {
     type: "object",

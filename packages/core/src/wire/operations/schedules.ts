@@ -161,7 +161,7 @@ export const scheduleOperations = {
   scheduleNext: get({
     path: "/schedules/{schedule}/next",
     params: ofSchedule,
-    query: z.strictObject({ most: z.coerce.number().int().min(1).max(100).default(5) }),
+    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(5) }),
     answers: as(z.strictObject({ schedule: scheduleName, next: z.array(s.millisSchema).readonly() })),
     act: { kind: "observe", on: "schedule" },
     tag,

@@ -52,7 +52,7 @@ function bank(body = BODY, allow = "pay"): Desk {
 type Shown = { instructions: string; procedure: string; digest: string };
 const shown = async (desk: Desk) => (await desk.json("agents", "show", "payer")) as Shown;
 
-test("Y400 a body is a part of the instructions, delimited; its comments and its layout are for people", async () => {
+test("Y-7 a body is a part of the instructions, delimited; its comments and its layout are for people", async () => {
   const desk = bank();
   const before = await shown(desk);
   expect(before.procedure).toMatch(/No program runs it.*\n\n```symbi\n\{\n {2}let amount = read_amount\(bill\);\n[\s\S]*\n\}\n```$/);
@@ -63,14 +63,14 @@ test("Y400 a body is a part of the instructions, delimited; its comments and its
   expect((await shown(desk)).digest).not.toBe(before.digest);
 });
 
-test("Y400 nothing in a body runs: a call of it that the model proposes is decided by the gate, and one that it does not propose does not happen", async () => {
+test("Y-7 nothing in a body runs: a call of it that the model proposes is decided by the gate, and one that it does not propose does not happen", async () => {
   const paid = bank();
   expect(await paid.json("run", "payer", "--input", "40 euros")).toMatchObject({ ending: "completed", calls: 1 });
   const denied = bank(`${BODY}\n    pay(euros = 1_000_000);`, "model");
   expect(await denied.json("run", "payer", "--input", "40 euros")).toMatchObject({ calls: 0 });
 });
 
-test("Y403 validate tells which names of a procedure nothing explains, with their places, and calls the file good", async () => {
+test("Y-13 validate tells which names of a procedure nothing explains, with their places, and calls the file good", async () => {
   const desk = bank(BODY.replace("pay(euros", "pya(euros"));
   const told = (await desk.json("agents", "validate")) as {
     ok: boolean;
@@ -85,7 +85,7 @@ test("Y403 validate tells which names of a procedure nothing explains, with thei
   ]);
 });
 
-test("Y403 explain and show tell the procedure as the model reads it; diff tells a body that reads otherwise", async () => {
+test("Y-13 explain and show tell the procedure as the model reads it; diff tells a body that reads otherwise", async () => {
   const desk = bank();
   const explained = await desk.orgate("agents", "explain", "payer");
   expect(explained.stdout).toContain("agents/payer.symbi:8 its bodies are a part of its instructions");

@@ -17,7 +17,7 @@ describe("a run", () => {
   const desk = newDesk();
   let session = "";
 
-  test("V5 V6 A16 a run streams words, shows decisions and outcomes, names its ending and the journal's head", async () => {
+  test("V-3 A-6 a run streams words, shows decisions and outcomes, names its ending and the journal's head", async () => {
     const first = await desk.orgate("run", "desk", "--input", "please look");
     expect(first.code).toBe(0);
     expect(first.stderr).toMatch(/made a key for `[a-z0-9_-]+`/);
@@ -32,7 +32,7 @@ describe("a run", () => {
     expect(second.stdout).toContain("You said: again");
   });
 
-  test("B12 M564 what a run costs is said in its line and in --json; the offline model is free", async () => {
+  test("B-7 M-2 what a run costs is said in its line and in --json; the offline model is free", async () => {
     expect(await desk.json("run", "desk", "--input", "hello")).toMatchObject({ cost: 0 });
     desk.write(
       "agents/priced.toml",
@@ -46,7 +46,7 @@ describe("a run", () => {
     expect(exact).toBeCloseTo(cost, 1);
   });
 
-  test("V1 a tool's hidden and control characters reach nobody's terminal", async () => {
+  test("V-1 a tool's hidden and control characters reach nobody's terminal", async () => {
     for (const args of [
       ["run", "desk", "--input", "look"],
       ["sessions", "show", session],
@@ -58,7 +58,7 @@ describe("a run", () => {
     }
   });
 
-  test("A19 --json prints exactly the fields of a result, and the exit code tells the ending", async () => {
+  test("A-7 --json prints exactly the fields of a result, and the exit code tells the ending", async () => {
     const fields =
       "calls,conversation,cost,detail,durationMs,ending,iterations,next,output,parent,questions,sentence,session,state,unknowns,usage,value,warnings";
     const result = (await desk.json("run", "desk", "--input", "send it")) as Record<string, unknown>;
@@ -69,7 +69,7 @@ describe("a run", () => {
     expect(desk.has("effects.txt") && desk.read("effects.txt").includes("send")).toBe(false);
   });
 
-  test("V5 a session's account has its turns, decisions with reasons, acts, holds; lists show what a list needs", async () => {
+  test("V-3 a session's account has its turns, decisions with reasons, acts, holds; lists show what a list needs", async () => {
     const listed = await desk.orgate("sessions", "list");
     expect(listed.stdout.split("\n")[0]).toMatch(/^session +state +agent +age +turns +ending/);
     expect(listed.stdout).toMatch(new RegExp(`${session} +idle +desk +\\d+ s +2 +completed`));
@@ -89,7 +89,7 @@ describe("a run", () => {
     expectRefusal(await desk.orgate("sessions", "list", "--agent", "nobody"), 2, "no session was ever opened for an agent `nobody`");
   });
 
-  test("A15 a shortened id must mean one session", async () => {
+  test("A-9 a shortened id must mean one session", async () => {
     await expectRefusals(desk, [
       [["sessions", "show", "s_00000000"], 1, "there is no session `s_00000000`"],
       [["sessions", "show", session.slice(0, 6)], 2, "is the beginning or end of"],
@@ -97,14 +97,14 @@ describe("a run", () => {
     ]);
   });
 
-  test("A18 resuming what has ended changes nothing", async () => {
+  test("A-9 resuming what has ended changes nothing", async () => {
     const head = await desk.orgate("journal", "head");
     const resumed = await desk.orgate("sessions", "resume", session);
     expect(resumed).toMatchObject({ code: 0, stdout: "nothing to resume: the last turn ended `completed`\n" });
     expect(await desk.orgate("journal", "head")).toMatchObject({ code: 0, stdout: head.stdout });
   });
 
-  test("J30 A681 the journal verifies, exports, and a flipped byte, an older head and a cut file are found", async () => {
+  test("J-5 J-13 the journal verifies, exports, and a flipped byte, an older head and a cut file are found", async () => {
     const verified = (await desk.json("journal", "verify")) as { verified: boolean; head: string };
     expect(verified).toMatchObject({ verified: true, head: (await desk.orgate("journal", "head")).stdout.trim() });
     expect((await desk.orgate("journal", "verify", "--head", verified.head)).code).toBe(0);
@@ -143,7 +143,7 @@ describe("a run", () => {
     expect(keys.map(({ kind }) => kind)).toEqual(["key.certified", "key.certified", "key.certified"]);
   });
 
-  test("J41 keys are made, listed, withdrawn and rotated, and old and new roots verify", async () => {
+  test("J-15 keys are made, listed, withdrawn and rotated, and old and new roots verify", async () => {
     const before = (await desk.json("keys", "list")) as { key: string; holder: string; publicKey: string }[];
     const root = before.find(({ holder }) => holder === "root");
     expect((await desk.orgate("keys", "create", "bob")).stdout).toContain("certified in project desk");
@@ -168,14 +168,14 @@ describe("a run", () => {
     expect((await desk.orgate("journal", "verify", "--key", root?.publicKey ?? "")).code).toBe(0);
   });
 
-  test("J580 sessions are listed and shown with the first line of what was said in them", async () => {
+  test("J-8 sessions are listed and shown with the first line of what was said in them", async () => {
     const { stdout } = await desk.orgate("sessions", "list");
     expect(stdout.split("\n")[0]).toMatch(/title$/);
     expect(stdout).toMatch(new RegExp(`^${session} .*  please look`, "m"));
     expect((await desk.orgate("sessions", "show", session)).stdout.split("\n")[1]).toContain("please look");
   });
 
-  test("A12 an erasure is on record, removes what was said, and ends the session; the journal verifies", async () => {
+  test("J-9 an erasure is on record, removes what was said, and ends the session; the journal verifies", async () => {
     expectRefusal(await desk.orgate("journal", "erase", "--session", session), 2, "--reason is missing");
     expectRefusal(
       await desk.orgate("journal", "erase", "--session", session, "--reason", "x", "--entries", "5-900"),
@@ -192,7 +192,7 @@ describe("a run", () => {
     expect((await desk.orgate("journal", "show", "erasures")).stdout).toContain("request 7");
   });
 
-  test("A19 V5 a turn that asks exits 3, its question is listed, and resuming it asks nobody twice", async () => {
+  test("A-7 V-3 a turn that asks exits 3, its question is listed, and resuming it asks nobody twice", async () => {
     const asking = newDesk();
     asking.write("policies/desk.cedar", POLICIES.replace('@id("tools")', '@id("tools")\n@ask("really\u202e?")'));
     const run = await asking.orgate("run", "desk", "--input", "look");
@@ -207,7 +207,7 @@ describe("a run", () => {
     expect(asking.has("effects.txt")).toBe(false);
   });
 
-  test("V4 a reader that goes away early is no error", async () => {
+  test("a reader that goes away early is no error", async () => {
     const { child, ended } = desk.start(["journal", "show", "keys"]);
     child.stdout?.destroy();
     expect(await ended).toMatchObject({ stderr: "" });
@@ -218,7 +218,7 @@ describe("sessions as a whole", () => {
   const desk = newDesk();
   let session = "";
 
-  test("A15 H40 a fresh project lists none; an own id opens a session, goes on in it, and is known wherever an id is", async () => {
+  test("A-9 H-6 a fresh project lists none; an own id opens a session, goes on in it, and is known wherever an id is", async () => {
     expect(await desk.orgate("sessions", "list")).toMatchObject({
       code: 0,
       stdout: 'no sessions yet: `orgate run AGENT --input "…"` opens one\n',
@@ -230,7 +230,7 @@ describe("sessions as a whole", () => {
     expect((await desk.orgate("sessions", "list")).stdout).toMatch(/^session .* id .*\n.* ticket 17/);
   });
 
-  test("H44 a fork goes on from an entry, under an id of its own", async () => {
+  test("H-10 a fork goes on from an entry, under an id of its own", async () => {
     const shown = (await desk.json("sessions", "show", "ticket 17")) as { entries: { seq: number; event: { kind: string } }[] };
     const end = shown.entries.find((e) => e.event.kind === "turn.ended")?.seq ?? 0;
     const forked = await desk.orgate("sessions", "fork", "ticket 17", "--at", String(end), "--id", "another way");
@@ -242,7 +242,7 @@ describe("sessions as a whole", () => {
     expect([went.output, went.conversation.length]).toEqual(["You said: three", 4]);
   });
 
-  test("H43 a closed one takes no turn; what cannot be is refused", async () => {
+  test("H-9 a closed one takes no turn; what cannot be is refused", async () => {
     expect(await desk.json("sessions", "close", "another way", "--reason", "tried")).toMatchObject({ state: "closed" });
     await expectRefusals(desk, [
       [["run", "desk", "--input", "x", "--id", "another way"], 1, "is closed"],

@@ -201,13 +201,13 @@ describe("every command fails as it should", () => {
     ...(/unexpected: |\n\s+at |node:internal/.test(stderr) ? ["told as a defect"] : []),
   ];
 
-  test("A620 every command has a row here: adding one without its failure fails", () => {
+  test("A-7 every command has a row here: adding one without its failure fails", () => {
     expect(Object.keys(ROWS).sort()).toEqual(COMMANDS.map(({ name }) => name).sort());
     for (const rows of Object.values(ROWS)) expect(rows.length).toBeGreaterThan(0);
   });
 
   test.each(COMMANDS.map(({ name }) => name))(
-    "A620 A624 A625 `%s` that cannot do its work exits with its code, says what and why, and what to do next",
+    "A-7 A-9 A-12 `%s` that cannot do its work exits with its code, says what and why, and what to do next",
     { timeout: 60_000 },
     async (name) => {
       for (const { at, words, exit, said, ...row } of ROWS[name] ?? []) {
@@ -219,7 +219,7 @@ describe("every command fails as it should", () => {
     },
   );
 
-  test('A622 an empty argument or option is refused by every command: a variable that is not set is not "here", "all" or "none"', async () => {
+  test('A-9 an empty argument or option is refused by every command: a variable that is not set is not "here", "all" or "none"', async () => {
     const desk = deskAt("ran");
     for (const { name, args, options } of COMMANDS) {
       const words = name.split(" ");
@@ -235,7 +235,7 @@ describe("every command fails as it should", () => {
     }
   });
 
-  test("A620 outside a project every command that needs one says so, with the next step", { timeout: 60_000 }, async () => {
+  test("A-7 outside a project every command that needs one says so, with the next step", { timeout: 60_000 }, async () => {
     for (const { name } of COMMANDS.filter((one) => !ANYWHERE.has(one.name))) {
       const [row] = ROWS[name] ?? [];
       const found = await deskAt("ran").from(outside, [...name.split(" "), ...(row?.words ?? [])]);
@@ -244,7 +244,7 @@ describe("every command fails as it should", () => {
   });
 });
 
-test("A620 trust that was not given is not taken back, and a server that cannot be reached leaves no trust behind unsaid", {
+test("A-7 trust that was not given is not taken back, and a server that cannot be reached leaves no trust behind unsaid", {
   timeout: 60_000,
 }, async () => {
   const desk = makeDesk();

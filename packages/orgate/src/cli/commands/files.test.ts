@@ -35,7 +35,7 @@ const filesWith = (folder: string, text: string): readonly string[] =>
     .map(({ name }) => name);
 
 describe("--file", () => {
-  test("M98 files are shown with a run and with what is said later; a screen has their names, never their bytes", async () => {
+  test("M-21 files are shown with a run and with what is said later; a screen has their names, never their bytes", async () => {
     const desk = newDesk();
     desk.write("pixel.png", PIXEL);
     desk.write("notes.txt", "the door is green\n");
@@ -56,7 +56,7 @@ describe("--file", () => {
     expect((await desk.orgate("journal", "verify")).code).toBe(0);
   });
 
-  test("M98 what cannot be shown is refused before anything is opened", async () => {
+  test("M-21 what cannot be shown is refused before anything is opened", async () => {
     const desk = newDesk();
     desk.write("photo.jpeg", PIXEL);
     desk.write("program", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0]));
@@ -70,7 +70,7 @@ describe("--file", () => {
     expect(desk.has(".orgate/journal.db")).toBe(false);
   });
 
-  test("M98 a holder is steered with a file that is too long for its socket, and erasing the session erases it", async () => {
+  test("M-21 a holder is steered with a file that is too long for its socket, and erasing the session erases it", async () => {
     const desk = newDesk();
     desk.write("big.png", BIG);
     const run = desk.start(["run", "desk", "--input", "hold on", "--json"]);
@@ -85,7 +85,7 @@ describe("--file", () => {
     expect((await desk.orgate("journal", "verify")).code).toBe(0);
   });
 
-  test("L100 a policy that keeps pictures from a model does so from the first request that would show one", async () => {
+  test("L-29 a policy that keeps pictures from a model does so from the first request that would show one", async () => {
     const desk = newDesk();
     desk.write("pixel.png", PIXEL);
     desk.write("notes.txt", "the door is green\n");
@@ -109,7 +109,7 @@ describe("--file", () => {
     });
   });
 
-  test("L100 a picture that is shown while a turn runs is decided on before its next request", async () => {
+  test("L-29 a picture that is shown while a turn runs is decided on before its next request", async () => {
     const desk = newDesk();
     desk.write("pixel.png", PIXEL);
     desk.write("policies/pictures.cedar", PICTURES);

@@ -40,7 +40,7 @@ function newDesk(): Desk {
 }
 const CUT = /\b0 tokens, and up to (\d+) reserved for a call that was cut off/;
 
-test("V566 Ctrl-C on a model call in flight: the run and `sessions show` tell what was used and what was reserved", PATIENCE, async () => {
+test("V-5 Ctrl-C on a model call in flight: the run and `sessions show` tell what was used and what was reserved", PATIENCE, async () => {
   const [desk, { env, asked }] = [newDesk(), await server()];
   const going = desk.start(["run", "slow", "--input", "hi"], undefined, env);
   await asked;
@@ -53,7 +53,7 @@ test("V566 Ctrl-C on a model call in flight: the run and `sessions show` tell wh
   expect(shown).toMatch(new RegExp(`agent slow, 1 turn, .*\\b0 tokens, and up to ${reserved} reserved`));
 });
 
-test("V566 Esc in the shell on a model call in flight tells the same", { ...PATIENCE, tags: ["tmux"] }, async () => {
+test("V-5 Esc in the shell on a model call in flight tells the same", { ...PATIENCE, tags: ["tmux"] }, async () => {
   const [desk, { env, asked }] = [newDesk(), await server()];
   const pane = openPane(desk, env);
   closing.push(pane.close);
@@ -65,7 +65,7 @@ test("V566 Esc in the shell on a model call in flight tells the same", { ...PATI
   await pane.sees(/cancelled · 0 tokens, and up to \d+ reserved for a call\s+that was cut off/);
 });
 
-test("V566 who lost a race is told apart alike: by member, together, and for programs", PATIENCE, async () => {
+test("V-5 who lost a race is told apart alike: by member, together, and for programs", PATIENCE, async () => {
   const [desk, { env }] = [newDesk(), await server()];
   await desk.json("init", "p", "--profile", "multi-agent", "--yes");
   for (const name of ["slow", "quick"]) desk.write(join("p", "agents", `${name}.toml`), agent(name));

@@ -43,7 +43,7 @@ describe("a breaker of a model", () => {
     desk.within({ OPENAI_COMPATIBLE_BASE_URL: base, OPENAI_COMPATIBLE_API_KEY: KEY }, args);
   const run = async (desk: Desk, base: string) => JSON.parse((await at(desk, base, "run", "vllm", "--input", "hi", "--json")).stdout);
 
-  test("F461 an address that failed leaves a corrected one alone, and so does a key", PATIENCE, async () => {
+  test("F-10 an address that failed leaves a corrected one alone, and so does a key", PATIENCE, async () => {
     const [desk, gone] = [newDesk(), await nobody()];
     expect(await run(desk, gone)).toMatchObject({ ending: "failed" });
     expect((await run(desk, gone)).detail).toContain("model:openai-compatible/m failed 1 times in a row");
@@ -62,7 +62,7 @@ describe("a breaker of a model", () => {
   });
 
   test(
-    "F462 the command that is advised runs as it stands, and closes the breakers of every address and key of that model",
+    "F-10 the command that is advised runs as it stands, and closes the breakers of every address and key of that model",
     PATIENCE,
     async () => {
       const [desk, gone] = [newDesk(), await nobody()];
@@ -96,7 +96,7 @@ function advisedCommands(): readonly Readonly<{ file: string; whole: string; adv
   );
 }
 
-test("A567 a command that is advised exists", () => {
+test("A-15 a command that is advised exists", () => {
   const names = COMMANDS.map(({ name }) => name);
   const isThere = (advised: string): boolean =>
     /^(?:help|COMMAND|"|\$\{)/.test(advised) ||
@@ -107,7 +107,7 @@ test("A567 a command that is advised exists", () => {
   expect(advisedCommands().flatMap(({ file, whole, advised }) => (isThere(advised) ? [] : [`${file}: ${whole}`]))).toEqual([]);
 });
 
-test("A463 a command that is advised has the options without which it is refused", () => {
+test("A-15 a command that is advised has the options without which it is refused", () => {
   const demanding = COMMANDS.flatMap(({ name, options }) =>
     Object.entries(options).flatMap(([option, { help }]) => (/\brequired\)/.test(help) ? [{ name, option }] : [])),
   );
@@ -122,14 +122,14 @@ test("A463 a command that is advised has the options without which it is refused
   expect(wrong).toEqual([]);
 });
 
-describe("M464 a model call that failed says which model and host, what to check and which variable says so", () => {
+describe("M-6 a model call that failed says which model and host, what to check and which variable says so", () => {
   const env = (base: string) => ({ OPENAI_COMPATIBLE_BASE_URL: base, OPENAI_COMPATIBLE_API_KEY: KEY });
   const failed = async (base: string): Promise<string> => {
     const { stdout, stderr } = await newDesk().within(env(base), ["run", "vllm", "--input", "hi"]);
     expect(`${stdout}${stderr}`).not.toMatch(/canary|hidden/); // neither the key nor the address's path
     return stdout;
   };
-  test("M464 nobody listens there", PATIENCE, async () => {
+  test("M-6 nobody listens there", PATIENCE, async () => {
     const at = await nobody();
     expect(await failed(`${at}/hidden/v1`)).toContain(
       `openai-compatible/m at ${at.slice("http://".length)}: the connection was refused (ECONNREFUSED); check $OPENAI_COMPATIBLE_BASE_URL, and that a server answers there`,
@@ -140,7 +140,7 @@ describe("M464 a model call that failed says which model and host, what to check
     [404, "check the model's name and $OPENAI_COMPATIBLE_BASE_URL"],
     [503, "try again later"],
     [402, "check the account of $OPENAI_COMPATIBLE_API_KEY"],
-  ])("M464 it answers %i", PATIENCE, async (status, next) => {
+  ])("M-6 it answers %i", PATIENCE, async (status, next) => {
     const local = await listen(
       (response) => void response.writeHead(status, { "content-type": "application/json" }).end('{"error":{"message":"no"}}'),
     );

@@ -25,15 +25,15 @@ async function serving(answer: Answer): Promise<string> {
 const agent = (name: string, more: string): string => `name = "${name}"\ninstructions = "Be brief."\n${more}\n`;
 const CLAUDE = agent("claude", 'model = "anthropic/claude-sonnet-4-5"\ntools = []');
 
-describe("M53 M56 what is there to use", () => {
-  test("M53 an agent whose provider has no key is refused, naming the variable, and nothing is opened", async () => {
+describe("M-3 M-20 what is there to use", () => {
+  test("M-3 an agent whose provider has no key is refused, naming the variable, and nothing is opened", async () => {
     const desk = deskWith({ claude: CLAUDE, odd: agent("odd", 'model = "nowhere/x"') });
     expectRefusal(await desk.orgate("run", "claude", "--input", "hi"), 1, "$ANTHROPIC_API_KEY is not set");
     expectRefusal(await desk.orgate("run", "odd", "--input", "hi"), 1, "there is no provider `nowhere`; there are: offline, anthropic");
     expect(await desk.json("sessions", "list")).toEqual([]);
   });
 
-  test("M63 an agent that names no model runs offline, and says so", async () => {
+  test("M-19 an agent that names no model runs offline, and says so", async () => {
     const desk = deskWith({ plain: agent("plain", "") });
     const told = await desk.orgate("run", "plain", "--input", "hi");
     expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining("I am offline/echo") });
@@ -41,7 +41,7 @@ describe("M53 M56 what is there to use", () => {
     expect(await desk.json("run", "plain", "--input", "hi")).toMatchObject({ warnings: [expect.stringContaining("it names no model")] });
   });
 
-  test("M56 doctor says what is usable and why not, shows no key, and its exit code tells", async () => {
+  test("M-20 doctor says what is usable and why not, shows no key, and its exit code tells", async () => {
     const desk = deskWith({ claude: CLAUDE, plain: agent("plain", "") });
     const ollama = { OLLAMA_BASE_URL: "http://127.0.0.1:9" }; // where nobody is, whatever runs on this machine
     const sick = await desk.within(ollama, ["doctor", "--json"]);
@@ -76,7 +76,7 @@ describe("M53 M56 what is there to use", () => {
     expect(well.stdout).not.toContain("canary");
   });
 
-  test("M520 doctor has no row for a provider that is not set up and that no agent names: one line names them all", async () => {
+  test("M-20 doctor has no row for a provider that is not set up and that no agent names: one line names them all", async () => {
     const desk = deskWith({ plain: agent("plain", "") });
     const { code, stdout } = await desk.within({ OLLAMA_BASE_URL: "http://127.0.0.1:9" }, ["doctor"]);
     expect(code).toBe(0);
@@ -85,7 +85,7 @@ describe("M53 M56 what is there to use", () => {
     expect(stdout).toMatch(/not set up, and named by no agent: .*anthropic.*ollama/);
   });
 
-  test("T520 where no sandbox works, init, tools list and up --check say so and what to do", async () => {
+  test("T-31 where no sandbox works, init, tools list and up --check say so and what to do", async () => {
     const desk = deskWith({ clerk: agent("clerk", 'tools = ["say"]') });
     desk.write(
       "tools/say.clad.toml",
@@ -101,7 +101,7 @@ describe("M53 M56 what is there to use", () => {
     });
   });
 
-  test("T100 doctor says that programs can be run and who holds their limits, or why not and what to do", {
+  test("T-31 doctor says that programs can be run and who holds their limits, or why not and what to do", {
     tags: ["sandbox"],
   }, async () => {
     const desk = deskWith({});
@@ -112,7 +112,7 @@ describe("M53 M56 what is there to use", () => {
   });
 });
 
-test("M124 M77 a project's prices let an agent limit money, its runs are paid at them, and what is no price is refused where it stands", async () => {
+test("M-18 M-8 a project's prices let an agent limit money, its runs are paid at them, and what is no price is refused where it stands", async () => {
   const local = await provider(anthropicWire, [{ parts: [{ say: "ok" }], finish: "stop", usage: USAGE }]);
   closing.push(local.close);
   const desk = deskWith({ claude: `${agent("claude", 'model = "anthropic/claude-next"')}[limits]\ncents = 50\n` });
@@ -126,7 +126,7 @@ test("M124 M77 a project's prices let an agent limit money, its runs are paid at
   expectRefusal(await run(), 1, "orgate.toml:");
 });
 
-describe("M130 whether somebody is there", () => {
+describe("M-20 whether somebody is there", () => {
   const KEY = "canary-0123456789";
   const listing = (headers: Record<string, unknown>): boolean =>
     headers["x-api-key"] === KEY || headers["authorization"] === `Bearer ${KEY}`;
@@ -145,7 +145,7 @@ describe("M130 whether somebody is there", () => {
     ],
   };
 
-  test("M130 without leave nothing is sent; with it a good key, a bad one and a model that is not listed are told apart", async () => {
+  test("M-20 without leave nothing is sent; with it a good key, a bad one and a model that is not listed are told apart", async () => {
     const url = await models(LIST);
     let asked = 0;
     const counting = await serving((response) => {
@@ -165,7 +165,7 @@ describe("M130 whether somebody is there", () => {
     for (const { stdout, stderr } of [good, bad]) expect(`${stdout}${stderr}`).not.toContain("canary");
   });
 
-  test("M703 an agent is no better than its provider: not tried, or a model that is not listed, is marked and not called ok", async () => {
+  test("M-20 an agent is no better than its provider: not tried, or a model that is not listed, is marked and not called ok", async () => {
     const url = await models(LIST);
     const desk = deskWith({
       claude: agent("claude", 'model = "anthropic/claude-opus-5"'),
@@ -178,7 +178,7 @@ describe("M130 whether somebody is there", () => {
     expect(tried.stdout).toMatch(/ok +agent claude[\s\S]*\? +agent next +.*is not among the models/);
   });
 
-  test("M704 schedules that `up` would refuse, and a project that cannot be read, are not called ok", async () => {
+  test("M-20 schedules that `up` would refuse, and a project that cannot be read, are not called ok", async () => {
     const desk = deskWith({});
     const toml = desk.read("orgate.toml");
     desk.write(
@@ -203,7 +203,7 @@ describe("M130 whether somebody is there", () => {
   test.each([
     ["a body that is no JSON", "application/json", `${KEY} ${"and more ".repeat(20)}`],
     ["a type that is none", `text/${KEY}`, "{}"],
-  ])("M56 M130 a server that repeats the key in %s does not get it onto the screen", async (_, type, body) => {
+  ])("M-20 a server that repeats the key in %s does not get it onto the screen", async (_, type, body) => {
     const url = await serving((response) => response.writeHead(200, { "content-type": type }).end(body));
     const desk = deskWith({ claude: CLAUDE });
     const { code, stdout, stderr } = await desk.within(
@@ -216,7 +216,7 @@ describe("M130 whether somebody is there", () => {
     expect([code, `${stdout}${stderr}`.includes("canary")]).toEqual([1, false]);
   });
 
-  test("M130 a local server that is down is seen without a word, and so is an agent that needs it", async () => {
+  test("M-20 a local server that is down is seen without a word, and so is an agent that needs it", async () => {
     const desk = deskWith({ local: agent("local", 'model = "ollama/llama3.3"') });
     const told = await desk.within({ OLLAMA_BASE_URL: "http://127.0.0.1:9" }, ["doctor"]);
     expect(told.code).toBe(1);
@@ -231,7 +231,7 @@ describe("M130 whether somebody is there", () => {
 
 const USAGE = { input: 20, cached: 8, output: 9, reasoning: 0 };
 
-test("M57 a whole turn over the wire: a call, its result, the answer, all in the journal, the key nowhere", async () => {
+test("M-11 a whole turn over the wire: a call, its result, the answer, all in the journal, the key nowhere", async () => {
   const scripts: readonly Script[] = [
     { parts: [{ say: "Looking." }, { call: "toolu_01", tool: "look", args: "{}" }], finish: "calls", usage: USAGE },
     { parts: [{ say: "All is well." }], finish: "stop", usage: USAGE },
@@ -268,7 +268,7 @@ test("M57 a whole turn over the wire: a call, its result, the answer, all in the
   expectNoKey(desk, [ran], "canary-0123456789");
 });
 
-describe("M41 M49 what comes of a fault in a turn", () => {
+describe("M-4 M-13 what comes of a fault in a turn", () => {
   const SSE = { "content-type": "text/event-stream" };
   const calling: Script = { parts: [{ call: "toolu_01", tool: "look", args: "{}" }], finish: "calls", usage: USAGE };
   const done: Script = { parts: [{ say: "All is well." }], finish: "stop", usage: USAGE };
@@ -300,7 +300,7 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     return { desk, result, kinds };
   }
 
-  test("M49 a reply that broke off after its call is asked for again, and the call is made once", async () => {
+  test("M-13 a reply that broke off after its call is asked for again, and the call is made once", async () => {
     const { desk, result, kinds } = await turn([cut, whole(calling), whole(done)]);
     expect(result).toMatchObject({ ending: "completed", output: "All is well.", calls: 1 });
     expect(desk.read("effects.txt")).toBe("look\n");
@@ -312,7 +312,7 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     ]);
   });
 
-  test("M41 three in a row end the turn, and nothing was done", async () => {
+  test("M-4 three in a row end the turn, and nothing was done", async () => {
     const { desk, result, kinds } = await turn([cut, cut, cut, whole(done)]);
     expect(result).toMatchObject({ ending: "failed", calls: 0 });
     expect(kinds).toHaveLength(6);
@@ -336,7 +336,7 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     ["529", no(529), { status: 529, broke: false }, ""],
     ["a stall", stall, { broke: true }, slow],
     ["a cut", cut, { broke: true }, ""],
-  ])("M70 M71 %s: the cause is on record, it is asked again, the turn completes, its call is made once", async (_, fault, cause, more) => {
+  ])("M-6 M-7 %s: the cause is on record, it is asked again, the turn completes, its call is made once", async (_, fault, cause, more) => {
     const { desk, result, kinds } = await turn([fault, whole(calling), whole(done)], more);
     expect(result).toMatchObject({ ending: "completed", output: "All is well.", calls: 1 });
     expect(desk.read("effects.txt")).toBe("look\n");
@@ -350,7 +350,7 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     expect(again?.at).toBeGreaterThanOrEqual(failed?.dueAt ?? Number.NaN);
   });
 
-  test("M72 five refusals for the moment end the turn, and have cost nothing", async () => {
+  test("M-7 five refusals for the moment end the turn, and have cost nothing", async () => {
     const { desk, result, kinds } = await turn([no(503), no(429), no(503), no(529), no(500), whole(done)]);
     expect(result).toMatchObject({
       ending: "failed",
@@ -362,13 +362,13 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     expect(desk.has("effects.txt")).toBe(false);
   });
 
-  test("M73 a provider that asks for more time than the turn has is not waited for", async () => {
+  test("M-7 a provider that asks for more time than the turn has is not waited for", async () => {
     const { result, kinds } = await turn([no(429, { "retry-after": "864000" }), whole(done)]);
     expect(result).toMatchObject({ ending: "failed", detail: expect.stringContaining("the provider answered 429") });
     expect(kinds).toMatchObject([{ kind: "model.asked" }, { kind: "model.failed", retryAfterMs: 864_000_000, dueAt: null }]);
   });
 
-  test("M75 a model that is not there: the fallback answers, and the journal says who was asked", async () => {
+  test("M-8 a model that is not there: the fallback answers, and the journal says who was asked", async () => {
     const { desk, result, kinds } = await turn([no(404), whole(calling), whole(done)], 'fallbacks: ["anthropic/claude-opus-5"],');
     expect(result).toMatchObject({ ending: "completed", output: "All is well.", calls: 1 });
     expect(desk.read("effects.txt")).toBe("look\n");
@@ -386,7 +386,7 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     ]);
   });
 
-  test("M75 in the middle of a turn, by another provider: its request is valid, with what was thought and called before", async () => {
+  test("M-8 in the middle of a turn, by another provider: its request is valid, with what was thought and called before", async () => {
     const first: Script = { ...calling, parts: [{ think: "Hm.", signature: "c2lnbmVk" }, ...calling.parts] };
     let next = 0;
     const url = await serving((response, asked) => (next++ === 0 ? whole(first) : no(401))(response, asked));
@@ -406,14 +406,14 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     expect(JSON.stringify(spare.asked[0]?.body)).toContain("function_call_output");
   });
 
-  test("M79 what a provider ends as a refusal is that ending, whatever it called", async () => {
+  test("M-13 what a provider ends as a refusal is that ending, whatever it called", async () => {
     const { desk, result, kinds } = await turn([whole({ ...calling, finish: "refused" })]);
     expect(result).toMatchObject({ ending: "refused", calls: 0 });
     expect(kinds).toMatchObject([{ kind: "model.asked" }, { kind: "model.replied", finish: "refused" }]);
     expect(desk.has("effects.txt")).toBe(false);
   });
 
-  test("M40 what the provider refuses for good is not asked for again", async () => {
+  test("M-6 what the provider refuses for good is not asked for again", async () => {
     const { result, kinds } = await turn([(response) => refuse(response, anthropicWire, 404, "model: no such model"), whole(done)]);
     expect(result).toMatchObject({ ending: "failed", detail: expect.stringContaining("the provider answered 404: model: no such model") });
     expect(kinds).toHaveLength(2);
@@ -446,7 +446,7 @@ function commandLine(pid: string): string {
   }
 }
 
-describe("M42 the canary: keys everywhere, and none to be found", () => {
+describe("M-9 the canary: keys everywhere, and none to be found", () => {
   const KEY = "sk-canary/7f3a+9c21==";
   const SSE = { "content-type": "text/event-stream" };
   const head = (response: Parameters<Answer>[0], headers: Record<string, string> = {}) =>
@@ -472,7 +472,7 @@ describe("M42 the canary: keys everywhere, and none to be found", () => {
       ),
   };
 
-  test("M126 while it runs, no command line of any process holds a key", async () => {
+  test("M-9 while it runs, no command line of any process holds a key", async () => {
     const lines: string[] = [];
     const url = await serving((response) => {
       for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) lines.push(commandLine(pid));
@@ -485,7 +485,7 @@ describe("M42 the canary: keys everywhere, and none to be found", () => {
     expect(lines.filter((line) => line.includes(KEY))).toEqual([]);
   });
 
-  test("M42 whatever the server echoes, wherever it puts it", { timeout: 60_000 }, async () => {
+  test("M-9 whatever the server echoes, wherever it puts it", { timeout: 60_000 }, async () => {
     const answers = Object.values(leaks);
     const url = await serving((response, asked) => answers[Number(asked.path.split("/")[1])]?.(response, asked));
     const desk = deskWith({ claude: `${CLAUDE}retry = { backoffMs = 0 }\nbreaker = { failures = 100 }\n` });

@@ -85,7 +85,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test("S145 the loser's session is cancelled and the process of its tool is gone", { timeout: 60_000 }, async () => {
+test("S-17 the loser's session is cancelled and the process of its tool is gone", { timeout: 60_000 }, async () => {
   const race = started(600_000, "race", "slow", "researcher", "--input", "what is on today?", "--json");
   expect(await race.over).toBe(0);
   const { members, output } = JSON.parse(race.said()) as { output: string; members: { agent: string; ending: string }[] };
@@ -97,7 +97,7 @@ test("S145 the loser's session is cancelled and the process of its tool is gone"
   if (existsSync(file("nap.pid"))) expect(isAlive(Number(readFileSync(file("nap.pid"), "utf8")))).toBe(false);
 });
 
-test("S146 killed in the middle of a chain, it goes on where it was: one session for each step, and each is told once", {
+test("S-16 killed in the middle of a chain, it goes on where it was: one session for each step, and each is told once", {
   timeout: 60_000,
 }, async () => {
   rmSync(file("nap.pid"), { force: true });

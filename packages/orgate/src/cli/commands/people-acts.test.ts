@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => desk.remove());
 
-test("A665 whoever the policies do not let erases nothing, trusts nothing, replaces and withdraws no key, runs no agent and speaks in no session", async () => {
+test("A-10 whoever the policies do not let erases nothing, trusts nothing, replaces and withdraws no key, runs no agent and speaks in no session", async () => {
   const acts: readonly (readonly string[])[] = [
     ["journal", "erase", "--session", session, "--reason", "x"],
     ["journal", "rotate-key"],
@@ -49,7 +49,7 @@ test("A665 whoever the policies do not let erases nothing, trusts nothing, repla
   expect([code, stderr]).toEqual([1, expect.stringContaining("`ben` may not take back the trust in `AGENTS.md`")]);
 }, 180_000);
 
-test("A665 A668 whoever the policies let does all of it, erasing twice is told, and everybody withdraws their own key", async () => {
+test("A-10 J-9 whoever the policies let does all of it, erasing twice is told, and everybody withdraws their own key", async () => {
   for (const act of [
     ["sessions", "say", session, "hello"],
     ["sessions", "clear", session],
@@ -64,7 +64,7 @@ test("A665 A668 whoever the policies let does all of it, erasing twice is told, 
   expect([own.code, own.stderr]).toEqual([0, ""]);
 }, 180_000);
 
-test("A665 an alarm is acknowledged by whoever the policies let, also where the agents do not load", async () => {
+test("A-10 an alarm is acknowledged by whoever the policies let, also where the agents do not load", async () => {
   const other = makeDesk();
   other.write("policies/desk.cedar", ONLY_ANA);
   for (const name of ["ana", "ben"]) await other.json("keys", "create", name);
@@ -83,7 +83,7 @@ test("A665 an alarm is acknowledged by whoever the policies let, also where the 
   other.remove();
 }, 180_000);
 
-test("A667 with a person's key goes all that stands for them: the server's key for them, API keys, sign-ins; a second time is an error", async () => {
+test("A-11 with a person's key goes all that stands for them: the server's key for them, API keys, sign-ins; a second time is an error", async () => {
   const other = makeDesk();
   const { key } = (await other.json("keys", "create", "carl")) as { key: string };
   await other.json("keys", "create", "ana");

@@ -17,7 +17,7 @@ const orgate = (cwd: string, ...args: readonly string[]) => {
 };
 
 test.each(PROFILES)(
-  "A54 profile %s is made without a question, checks with its tables, and its first run works without a key",
+  "A-14 profile %s is made without a question, checks with its tables, and its first run works without a key",
   { timeout: 60_000 },
   async (profile) => {
     const { agent, first } = PROFILE_FACTS[profile];
@@ -35,7 +35,7 @@ test.each(PROFILES)(
   },
 );
 
-test("A54 a profile must be known, and is not a kind beside a kind", async () => {
+test("A-14 a profile must be known, and is not a kind beside a kind", async () => {
   expect((await orgate(".", "init", "x", "--profile", "huge", "--yes")).code).toBe(2);
   expect((await orgate(".", "init", "x", "--profile", "minimal", "--kind", "assistant", "--yes")).stderr).toContain("two ways to say it");
 });
@@ -46,7 +46,7 @@ test.each([
   ["dev-agent", TOOLS["dev-agent"]],
   ["multi-agent", TOOLS.assistant],
 ] as const)(
-  "T696 no tool of a new project of profile %s reads keys or variables, or has a person asked what it would refuse",
+  "T-14 no tool of a new project of profile %s reads keys or variables, or has a person asked what it would refuse",
   { timeout: 60_000 },
   async (profile, [read, write, argument]) => {
     const at = `guarded-${profile}`;

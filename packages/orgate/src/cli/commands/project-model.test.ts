@@ -43,7 +43,7 @@ const eventsOf = async (desk: Desk, session: string): Promise<readonly Shown["ev
   ((await desk.json("sessions", "show", session)) as { entries: readonly Shown[] }).entries.map(({ event }) => event);
 const ofKind = (events: readonly Shown["event"][], kind: string) => events.filter((event) => event.kind === kind);
 
-test("M560 one line of orgate.toml takes every agent of a new project live, and no agent's file", PATIENCE, async () => {
+test("M-19 one line of orgate.toml takes every agent of a new project live, and no agent's file", PATIENCE, async () => {
   const desk = makeDesk();
   closing.push(desk.remove);
   await desk.json("init", "p", "--yes");
@@ -68,7 +68,7 @@ test("M560 one line of orgate.toml takes every agent of a new project live, and 
   expect(files()).toEqual(before);
 });
 
-test("M560 an agent that names a model keeps it, and policies see the model that is asked", PATIENCE, async () => {
+test("M-19 an agent that names a model keeps it, and policies see the model that is asked", PATIENCE, async () => {
   const desk = newDesk(LIVE);
   const { url } = await server(1);
   expect((await run(desk, url, "own")).output).toContain("offline/own");
@@ -79,7 +79,7 @@ test("M560 an agent that names a model keeps it, and policies see the model that
   expect(await run(desk, url, "plain")).toMatchObject({ ending: "denied" });
 });
 
-test("B12 without a price the cost of a run is null, and nothing is said of it", PATIENCE, async () => {
+test("B-7 without a price the cost of a run is null, and nothing is said of it", PATIENCE, async () => {
   const desk = newDesk(LIVE);
   const { url } = await server(2);
   expect(await run(desk, url, "plain")).toMatchObject({ output: "live", cost: null });
@@ -88,8 +88,8 @@ test("B12 without a price the cost of a run is null, and nothing is said of it",
   expect(stdout).not.toContain("cost");
 });
 
-describe("M561 a model that is chosen for a run", () => {
-  test("M561 wins over the agent's own, is decided on like any, and is on record with who chose it", PATIENCE, async () => {
+describe("M-19 a model that is chosen for a run", () => {
+  test("M-19 wins over the agent's own, is decided on like any, and is on record with who chose it", PATIENCE, async () => {
     const desk = newDesk();
     const { url, models } = await server(1);
     const { session, output } = await run(desk, url, "own", "--model", "openai-compatible/live");
@@ -107,7 +107,7 @@ describe("M561 a model that is chosen for a run", () => {
     expect((await desk.json("journal", "verify")) as object).toMatchObject({ verified: true });
   });
 
-  test("M561 goes on in the turns after it, in a fork, and until another is chosen", PATIENCE, async () => {
+  test("M-19 goes on in the turns after it, in a fork, and until another is chosen", PATIENCE, async () => {
     const desk = newDesk();
     const { url, models } = await server(3);
     const { session } = await run(desk, url, "own", "--model", "openai-compatible/live");
@@ -122,7 +122,7 @@ describe("M561 a model that is chosen for a run", () => {
     expect(ofKind(events, "agent.changed")).toMatchObject([{ agent: { model: "offline/own" } }]);
   });
 
-  test("M561 is asked again after a crash, by whoever takes the session up, and never another in its place", PATIENCE, async () => {
+  test("M-19 is asked again after a crash, by whoever takes the session up, and never another in its place", PATIENCE, async () => {
     const desk = newDesk();
     const asked: string[] = [];
     const hung = await listen((_, request) => void asked.push(modelIn(request))); // it never answers
@@ -143,7 +143,7 @@ describe("M561 a model that is chosen for a run", () => {
 });
 
 test(
-  "M562 a model that cannot be used is refused before a session opens, with the place that names it and what to do",
+  "M-3 a model that cannot be used is refused before a session opens, with the place that names it and what to do",
   PATIENCE,
   async () => {
     const desk = newDesk('[models]\ndefault = "anthropic/claude-sonnet-5"\n');
@@ -160,7 +160,7 @@ test(
   },
 );
 
-test("M563 a session goes on when the default has changed, on record; what was chosen for it stays", PATIENCE, async () => {
+test("M-19 a session goes on when the default has changed, on record; what was chosen for it stays", PATIENCE, async () => {
   const desk = newDesk('[models]\ndefault = "offline/first"\n');
   const { url, models: answered } = await server(3);
   const models: string[] = [];
@@ -189,7 +189,7 @@ test("M563 a session goes on when the default has changed, on record; what was c
   expect((await desk.json("journal", "verify")) as object).toMatchObject({ verified: true });
 });
 
-test("M565 doctor, agents list and show, and init say which model each agent runs on, and who named it", PATIENCE, async () => {
+test("M-20 doctor, agents list and show, and init say which model each agent runs on, and who named it", PATIENCE, async () => {
   const desk = newDesk('[models]\ndefault = "offline/shared"\n');
   const listed = (await desk.orgate("agents", "list")).stdout;
   expect(listed).toMatch(/own +offline\/own \(its own\)/);

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 const SCRIPT = "/usr/bin/script";
 
 test.skipIf(!existsSync(SCRIPT))(
-  "A74 Ctrl-C at a question of `init` and of `secrets set` makes nothing, exits 130, and leaves the terminal as it was",
+  "A-13 Ctrl-C at a question of `init` and of `secrets set` makes nothing, exits 130, and leaves the terminal as it was",
   async () => {
     const root = mkdtempSync(join(tmpdir(), "orgate-left-"));
     onTestFinished(() => rmSync(root, { recursive: true, force: true }));

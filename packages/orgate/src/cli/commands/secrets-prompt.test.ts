@@ -9,7 +9,7 @@ import { secretStore } from "../../identity/secrets-file.ts";
 const SCRIPT = "/usr/bin/script";
 
 test.skipIf(!existsSync(SCRIPT))(
-  "T60 T179 at a terminal, passphrase and value are asked for, and neither is shown",
+  "T-22 at a terminal, passphrase and value are asked for, and neither is shown",
   async () => {
     const root = mkdtempSync(join(tmpdir(), "orgate-prompt-"));
     onTestFinished(() => rmSync(root, { recursive: true, force: true }));

@@ -5,7 +5,7 @@ import { expectRefusals, makeDesk } from "./fixtures/desk.ts";
 const desk = makeDesk();
 afterAll(desk.remove);
 
-test("J71 J72 J73 clear, compact and another model from the command line: signed, journalled, and told what became of it", async () => {
+test("J-30 clear, compact and another model from the command line: signed, journalled, and told what became of it", async () => {
   await desk.orgate("run", "desk", "--input", "remember the heron", "--id", "mine");
   const kinds = async (): Promise<readonly string[]> => {
     const { stdout } = await desk.orgate("sessions", "show", "mine", "--json");

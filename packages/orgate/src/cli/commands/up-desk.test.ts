@@ -54,7 +54,7 @@ async function served() {
   return { root, get, post, say };
 }
 
-test("W153 an operator talks to the coordinator of the example, approves what it asks for, and what it runs has run", async () => {
+test("W-37 an operator talks to the coordinator of the example, approves what it asks for, and what it runs has run", async () => {
   const { root, get, post, say } = await served();
   expect((await say("which agents are there?")).output).toMatch(/^4 agents\.\n- billing .*\n- coordinator .*\n- ops .*\n- reporter /);
   const { session, ending } = await say("run billing: refund ch_8811");

@@ -29,7 +29,7 @@ describe("wrong input", () => {
     expect([desk.has("effects.txt"), desk.has(".orgate")]).toEqual([false, false]);
   }
 
-  test("A3 A4 A17 G30 a project that is missing or broken is one clear line with its place, and nothing is run", async () => {
+  test("A-2 A-4 A-8 G-9 a project that is missing or broken is one clear line with its place, and nothing is run", async () => {
     await refusedWith("orgate.toml", '[project]\nname = "desk\n', "orgate.toml:2:");
     await refusedWith("orgate.toml", '[project]\nname = "desk"\nspeed = 1\n', "orgate.toml:3:1: there is no setting `project.speed`");
     await refusedWith("policies/desk.cedar", 'permit(principal, action == Action::"tool:lok", resource);\n', "policies/desk.cedar:1:");
@@ -46,7 +46,7 @@ describe("wrong input", () => {
     });
   });
 
-  test("A6 A18 an unknown agent, an empty input and no input are refused before anything is made", async () => {
+  test("A-3 A-9 an unknown agent, an empty input and no input are refused before anything is made", async () => {
     await expectRefusals(desk, [
       [["run", "nobody", "--input", "x"], 1, "there is no agent `nobody`\nhint: known agents: desk"],
       [["run", "desk", "--input", "  "], 2, "the input is empty"],
@@ -58,7 +58,7 @@ describe("wrong input", () => {
     expect([desk.has("effects.txt"), desk.has(".orgate")]).toEqual([false, false]);
   });
 
-  test("A13 G35 without policies nothing runs, the model included, and the remedy is named", async () => {
+  test("G-1 without policies nothing runs, the model included, and the remedy is named", async () => {
     const bare = newDesk();
     rmSync(join(bare.root, "policies"), { recursive: true });
     const found = await bare.orgate("run", "desk", "--input", "look");
@@ -68,7 +68,7 @@ describe("wrong input", () => {
     expect(bare.has("effects.txt")).toBe(false);
   });
 
-  test("J3 J44 a damaged database and a broken key are named, nothing is run, and both files stay as they were", async () => {
+  test("J-2 J-17 a damaged database and a broken key are named, nothing is run, and both files stay as they were", async () => {
     const damaged = newDesk();
     await damaged.json("run", "desk", "--input", "hello");
     const database = join(damaged.root, ".orgate", "journal.db");
@@ -100,7 +100,7 @@ describe("wrong input", () => {
     expect((await damaged.orgate("journal", "verify")).code).toBe(0);
   });
 
-  test("J3 J680 a session with a flipped byte is named and not driven on, and the project is read-only until somebody has looked; then others go on", async () => {
+  test("J-2 J-19 a session with a flipped byte is named and not driven on, and the project is read-only until somebody has looked; then others go on", async () => {
     const flipped = newDesk();
     const { session } = (await flipped.json("run", "desk", "--input", "a canary")) as { session: string };
     const database = join(flipped.root, ".orgate", "journal.db");
@@ -125,7 +125,7 @@ describe("wrong input", () => {
   });
 });
 
-test("A682 `journal verify` without a journal verifies nothing and exits 2, whether the project never ran or its folder is gone", async () => {
+test("J-28 `journal verify` without a journal verifies nothing and exits 2, whether the project never ran or its folder is gone", async () => {
   const desk = newDesk();
   const refused = await desk.orgate("journal", "verify");
   expectRefusal(refused, 2, "nothing was verified");
@@ -137,7 +137,7 @@ test("A682 `journal verify` without a journal verifies nothing and exits 2, whet
   expect([gone.code, gone.stdout, gone.stderr]).toEqual([2, "", expect.stringContaining("nothing was verified")]);
 });
 
-test("A521 in a project that never ran, what lists says that there is nothing; a journal that is gone is no empty one", async () => {
+test("A-12 in a project that never ran, what lists says that there is nothing; a journal that is gone is no empty one", async () => {
   const desk = newDesk();
   for (const words of [
     ["approvals", "grants"],

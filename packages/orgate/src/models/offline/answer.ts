@@ -1,7 +1,7 @@
 /**
  * A structured answer without a language: a value that fits a schema, from what the request and the results say, and from the schema where they say nothing.
  *
- * M109 the same request gets the same value, and for schemas without patterns it fits. A field is taken from a result that has it by name; a text
+ * M-2 the same request gets the same value, and for schemas without patterns it fits. A field is taken from a result that has it by name; a text
  *      from quotes, a number from the numbers, a fixed value where it is named. What is not said is the least that fits, and may be empty.
  */
 import type { Json, JsonObject } from "@orgate/core";

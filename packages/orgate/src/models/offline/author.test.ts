@@ -21,7 +21,7 @@ test.each([
   "How would you write an agent keeper that reads notes?",
   "show me an agent keeper that reads notes",
   "sketch an agent keeper that reads notes",
-])("S200 `%s` is answered with the file, validated, and no call that saves", (question) => {
+])("S-21 `%s` is answered with the file, validated, and no call that saves", (question) => {
   const [validation] = asked(question).calls;
   expect(validation).toMatchObject({ tool: "validate_dsl", args: { path: "agents/keeper.symbi" } });
   const { say, calls } = asked(question, "valid: agents/keeper.symbi");
@@ -29,7 +29,7 @@ test.each([
   expect(say).toMatch(/^I would write agents\/keeper\.symbi, and have saved nothing:[\s\S]*capabilities = \[read_note\]/);
 });
 
-test("S200 the same words as a request are saved, in the language's one layout", () => {
+test("S-21 the same words as a request are saved, in the language's one layout", () => {
   for (const request of ["write an agent keeper that reads notes", "author a behavior summary(text) that sums up a text"]) {
     const [call] = asked(request, "valid: it").calls;
     expect(call?.tool).toBe("save_artifact");

@@ -2,9 +2,9 @@
  * The offline author: a model of fixed rules for the shell's agent, so that something can be authored without a key and a network. It knows a handful of sentences, looks up which
  * tools there are, writes the least that was asked for, and says that it understands no language. What it proposes is validated, decided and asked about like any model's.
  *
- * S113 the same request in the same project gets the same files; a tool is taken because the request has the words of its name, never invented.
- * S113 what it is asked in another way it answers with what it can do, and saves nothing.
- * S200 a question shows what it would write, and saves nothing.
+ * S-21 the same request in the same project gets the same files; a tool is taken because the request has the words of its name, never invented.
+ * S-21 what it is asked in another way it answers with what it can do, and saves nothing.
+ * S-21 a question shows what it would write, and saves nothing.
  */
 import type { Json } from "@orgate/core";
 import { isList } from "./template.ts";

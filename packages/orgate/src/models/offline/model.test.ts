@@ -76,7 +76,7 @@ const echo = offlineModel({ name: "echo" }, clockOf());
 const ask = async (messages: readonly Message[], rules: OfflineRule[] = []) =>
   (await offlineModel({ name: "t", rules }, clockOf()).ask(request(messages), ignore, never)).parts;
 
-test("M3 the same request gets the same reply, always", async () => {
+test("M-2 the same request gets the same reply, always", async () => {
   const messages = fc.array(
     fc.oneof(
       fc.string().map(user),
@@ -96,7 +96,7 @@ test("M3 the same request gets the same reply, always", async () => {
   );
 });
 
-test("M4 what it says is streamed before it is returned, word by word, and counted", async () => {
+test("M-2 what it says is streamed before it is returned, word by word, and counted", async () => {
   const seen: Preview[] = [];
   const model = offlineModel({ name: "t", rules: [{ think: "let me see", say: "Good  morning to you." }] }, clockOf());
   const reply = await model.ask(request([user("hi")]), (p) => seen.push(p), never);
@@ -111,7 +111,7 @@ test("M4 what it says is streamed before it is returned, word by word, and count
   expect(reply.usage.input).toBeGreaterThan(3);
 });
 
-test("M4 it waits between words only when it is told to, on the clock", async () => {
+test("M-2 it waits between words only when it is told to, on the clock", async () => {
   const slept: number[] = [];
   await offlineModel({ name: "t", rules: [{ say: "a b c" }] }, clockOf(slept)).ask(request([user("")]), ignore, never);
   expect(slept).toEqual([]);
@@ -119,7 +119,7 @@ test("M4 it waits between words only when it is told to, on the clock", async ()
   expect(slept).toEqual([40, 40, 40]);
 });
 
-test("M4 it stops at once when the signal fires", async () => {
+test("M-2 it stops at once when the signal fires", async () => {
   const stop = new AbortController();
   const seen: string[] = [];
   const onWord = ({ text }: Preview) => {
@@ -132,7 +132,7 @@ test("M4 it stops at once when the signal fires", async () => {
   await expect(echo.ask(request([user("hi")]), () => expect.unreachable(), stop.signal)).rejects.toThrow("stopped");
 });
 
-test("M4 a reply longer than it may be is cut, says so, and calls nothing", async () => {
+test("M-2 a reply longer than it may be is cut, says so, and calls nothing", async () => {
   const model = offlineModel({ name: "t", rules: [{ say: "x".repeat(500), calls: [{ tool: "read_text" }] }] }, clockOf());
   const reply = await model.ask(request([user("hi")], { maxOutputTokens: 20 }), ignore, never);
   expect(reply.finish).toBe("length");
@@ -140,7 +140,7 @@ test("M4 a reply longer than it may be is cut, says so, and calls nothing", asyn
   expect(calls(reply.parts)).toEqual([]);
 });
 
-test("M5 the first rule that fits answers, with what the request says in its places", async () => {
+test("M-2 the first rule that fits answers, with what the request says in its places", async () => {
   const rules: OfflineRule[] = [
     { when: { says: "never said" }, say: "no" },
     {
@@ -155,7 +155,7 @@ test("M5 the first rule that fits answers, with what the request says in its pla
   expect(calls(parts)).toEqual([{ tool: "refund", args: { order: "17", who: ["Ada"], note: "Refund 17 for Ada!", fast: true } }]);
 });
 
-test("M5 rules look at the latest result, whether it failed, and what was called in this turn", async () => {
+test("M-2 rules look at the latest result, whether it failed, and what was called in this turn", async () => {
   const rules: OfflineRule[] = [
     { when: { called: ["find"], failed: true }, say: "could not: {{result}}" },
     {
@@ -173,7 +173,7 @@ test("M5 rules look at the latest result, whether it failed, and what was called
   expect(calls(await ask([...found, called("pay"), result("pay", "ok"), user("again")], rules))).toEqual([{ tool: "find", args: {} }]);
 });
 
-test("M5 a rule that names no earlier call fits only before the turn's first, so it cannot call for ever", async () => {
+test("M-2 a rule that names no earlier call fits only before the turn's first, so it cannot call for ever", async () => {
   const rules: OfflineRule[] = [{ when: { says: "go" }, calls: [{ tool: "find" }] }];
   expect(said(await ask([user("go"), called("find"), result("find", "five")], rules))).toBe("find answered: five");
 });
@@ -184,7 +184,7 @@ test.each<[string, JsonObject, string]>([
   ["a broken expression", { rules: [{ when: { says: "(" }, say: "x" }] }, "`rules.0.when.says` is no regular expression"],
   ["a rule that does nothing", { rules: [{ when: { says: "x" } }] }, "`rules.0` says nothing and calls nothing"],
   ["a delay that is no number", { delayMs: "fast" }, "`delayMs`"],
-])("M5 %s is refused before anything runs", (_, options, message) => {
+])("M-2 %s is refused before anything runs", (_, options, message) => {
   expect(() => modelFor("offline/t", options, clockOf())).toThrow(message);
 });
 
@@ -194,7 +194,7 @@ test.each([
   ["send mail to 'ada@example.test' saying “it's done”", "sendMail", { to: "ada@example.test", subject: "it's done" }],
   ["set the level to loud for 3 days, share 0.5", "set_level", { level: "loud", days: 3, share: 0.5 }],
   ["set the level to quiet with share 0.5 over 30 days", "set_level", { level: "quiet", days: 30, share: 0.5 }],
-])("M6 without a rule, %j calls the tool it names with what it quotes", async (text, name, args) => {
+])("M-2 without a rule, %j calls the tool it names with what it quotes", async (text, name, args) => {
   const reply = await echo.ask(request([user(text)]), ignore, never);
   expect(calls(reply.parts)).toEqual([{ tool: name, args }]);
   expect(reply.finish).toBe("calls");
@@ -202,17 +202,17 @@ test.each([
   expect(found?.check(args).kind).toBe("valid");
 });
 
-test("M6 it never invents an argument: it says what is missing", async () => {
+test("M-2 it never invents an argument: it says what is missing", async () => {
   const parts = await ask([user('send a mail to "ada@example.test"')]);
   expect(calls(parts)).toEqual([]);
   expect(said(parts)).toContain("I would call sendMail, but your request does not say subject");
 });
 
-test("M6 what stands in quotes chooses no tool", async () => {
+test("M-2 what stands in quotes chooses no tool", async () => {
   expect(calls(await ask([user('say "read text send mail" back')]))).toEqual([]);
 });
 
-test("M6 it tells what a tool answered or why it did not work, every one of the latest reply", async () => {
+test("M-2 it tells what a tool answered or why it did not work, every one of the latest reply", async () => {
   const parts = await ask([
     user("x"),
     called("b"),
@@ -224,7 +224,7 @@ test("M6 it tells what a tool answered or why it did not work, every one of the 
   expect(said(parts)).toBe("a answered: five\nc did not work: refused by policy");
 });
 
-test("M6 with nothing to do it says what it is and what it can do", async () => {
+test("M-2 with nothing to do it says what it is and what it can do", async () => {
   const text = said(await ask([user("how are you?")]));
   expect(text).toContain("I am offline/t, a model of fixed rules");
   expect(text).toContain("read_text, sendMail, set_level");
@@ -234,7 +234,7 @@ test("M6 with nothing to do it says what it is and what it can do", async () => 
 });
 
 test.each(["openai/gpt", "echo", "offline/", "", "OFFLINE/echo", "__proto__/x"])(
-  "M7 a model that is not there, %j, is refused with what is",
+  "M-3 a model that is not there, %j, is refused with what is",
   (id) => {
     try {
       modelFor(id, {}, clockOf());
@@ -247,13 +247,13 @@ test.each(["openai/gpt", "echo", "offline/", "", "OFFLINE/echo", "__proto__/x"])
   },
 );
 
-test("M7 every offline name is a model", async () => {
+test("M-3 every offline name is a model", async () => {
   const model = modelFor("offline/any/thing", { rules: [{ say: "hello" }] }, clockOf());
   expect(model.id).toBe("offline/any/thing");
   expect(said((await model.ask(request([user("x")]), ignore, never)).parts)).toBe("hello");
 });
 
-test("M97 the files it was shown are told by name, type and size, in its own words and in a rule", async () => {
+test("M-2 the files it was shown are told by name, type and size, in its own words and in a rule", async () => {
   const files: readonly Attachment[] = [
     { kind: "image", mediaType: "image/png", name: "a.png", base64: "iVBORw0KGgo=" },
     { kind: "text", mediaType: "text/csv", name: null, text: "a,b" },
@@ -277,7 +277,7 @@ test("M97 the files it was shown are told by name, type and size, in its own wor
   expect(await say([{ say: "I see {{files}}." }])).toBe("I see a.png (image/png, 8 bytes), a file (text/csv, 3 bytes).");
 });
 
-describe("M109 a structured answer", () => {
+describe("M-2 a structured answer", () => {
   const schema = z.toJSONSchema(
     z.object({
       customer: z.string(),
@@ -296,14 +296,14 @@ describe("M109 a structured answer", () => {
       (await offlineModel({ name: "t", rules }, clockOf()).ask(request(messages, { answer, tools: [], ...change }), ignore, never)).parts,
     );
 
-  test("M109 it is made of what the request says, and the same every time", async () => {
+  test("M-2 it is made of what the request says, and the same every time", async () => {
     const asked = [user('a refund of 250 to "Ann", yes')];
     const text = await answerTo(asked);
     expect(JSON.parse(text)).toEqual({ customer: "Ann", cents: 250, kind: "refund", paid: true, tags: [], note: null });
     expect(await answerTo(asked)).toBe(text);
   });
 
-  test("M109 what nothing is said of is the least that fits", async () => {
+  test("M-2 what nothing is said of is the least that fits", async () => {
     expect(JSON.parse(await answerTo([user("well?")]))).toEqual({
       customer: "",
       cents: 1,
@@ -314,14 +314,14 @@ describe("M109 a structured answer", () => {
     });
   });
 
-  test("M109 tools come first, and a result's fields are taken by name", async () => {
+  test("M-2 tools come first, and a result's fields are taken by name", async () => {
     const first = await offlineModel({ name: "t" }, clockOf()).ask(request([user('read the text of "a.txt"')], { answer }), ignore, never);
     expect(calls(first.parts)).toHaveLength(1);
     const text = await answerTo([user("go"), called("x"), result("x", '{"customer":"Bob","extra":"e","cents":0}')], { tools: TOOLS });
     expect(JSON.parse(text)).toMatchObject({ customer: "Bob", extra: "e", cents: 1 });
   });
 
-  test("M109 a rule may say what it answers with", async () => {
+  test("M-2 a rule may say what it answers with", async () => {
     const rules = [{ when: { says: "(\\d+) cents" }, answer: { cents: "{{1}}", to: ["{{input}}"] } }];
     expect(JSON.parse(await answerTo([user("5 cents")], {}, rules))).toEqual({ cents: "5", to: ["5 cents"] });
   });
@@ -349,7 +349,7 @@ describe("M109 a structured answer", () => {
       ),
     ),
   }));
-  test("M109 for any simple schema it fits", () =>
+  test("M-2 for any simple schema it fits", () =>
     fc.assert(
       fc.asyncProperty(schemas, fc.constantFrom("well?", 'it is "x" and 7 and 2.5', "yes"), fc.boolean(), async (one, input, looked) => {
         const output = outputOfRun(one, 0, "t", (text) => text as Digest);

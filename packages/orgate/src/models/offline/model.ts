@@ -2,11 +2,11 @@
  * The offline model: no key, no network, no chance. It follows the rules that come with the agent as data, and without a rule that fits
  * does the obvious: calls the tool whose name the request names, with what stands in quotes; tells what a tool answered; or says what it is.
  *
- * M3 The same request gets the same reply, always.
- * M4 What it says is streamed before it is returned, and it stops at once when the signal fires.
- * M5 Rules are tried in order; the first that fits answers. One that names no earlier call fits only before the turn's first call.
- * M97 It says which files it was shown, by name, type and size; `{{files}}` is that in a rule.
- * M6 Without a rule it never invents an argument: a value comes from the request, or it says what is missing.
+ * M-2 The same request gets the same reply, always.
+ * M-2 What it says is streamed before it is returned, and it stops at once when the signal fires.
+ * M-2 Rules are tried in order; the first that fits answers. One that names no earlier call fits only before the turn's first call.
+ * M-2 It says which files it was shown, by name, type and size; `{{files}}` is that in a rule.
+ * M-2 Without a rule it never invents an argument: a value comes from the request, or it says what is missing.
  */
 import { hash } from "node:crypto";
 import { appendFileSync } from "node:fs";

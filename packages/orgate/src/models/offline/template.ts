@@ -2,7 +2,7 @@
  * What an offline rule says, with places in it that are filled from the turn. `{{#each PATH}}…{{else}}…{{/each}}` says its text once for each
  * item of a list, which is `{{item}}` there; what stands behind `else` where there is none.
  *
- * W140 a place is filled from what the user said and from the results of this turn, and from nothing else: what is not there is empty.
+ * M-2 a place is filled from what the user said and from the results of this turn, and from nothing else: what is not there is empty.
  */
 import type { Json } from "@orgate/core";
 

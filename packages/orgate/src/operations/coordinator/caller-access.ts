@@ -1,8 +1,6 @@
 /**
  * Who speaks in a conversation with the coordinator, and what they may: its tools see and do nothing that each of them may not.
- *
- * W141 a tool of the coordinator acts for the operator whose conversation it is and for everybody whose words the turn follows: what one of them may not
- *      see is not shown, what one of them may not do is not done. Whoever is unknown here may nothing.
+ * Rule: W-35.
  */
 import { type Journal, type Principal, principalName, type SessionId } from "@orgate/core";
 import { speakersOf } from "../../runtime/speakers.ts";

@@ -11,7 +11,7 @@ import type { CallerAccess } from "./caller-access.ts";
 
 const calendar = openCalendar();
 
-/** W144 how many there are, and whether there is more. */
+/** W-36 how many there are, and whether there is more. */
 export async function schedulesForOperator({ place }: Pick<Runtime, "place">, voices: CallerAccess, most: number): Promise<JsonObject> {
   const book = bookOf(place);
   await book.refresh();

@@ -1,10 +1,10 @@
 /**
  * What the coordinator's tools tell of the fleet: names, states, counts, decisions. Read anew each time, and only what the voices of the conversation may see.
  *
- * W142 what an operator may not see is not in any list, count or figure, as if it were not there.
- * W143 of what was said and done in a session its structure is told: what was called and what it touches, how that was decided, by which policies and why,
+ * W-9 what an operator may not see is not in any list, count or figure, as if it were not there.
+ * W-36 of what was said and done in a session its structure is told: what was called and what it touches, how that was decided, by which policies and why,
  *      how it ended. No input, no argument, no result, no answer: those are read in the session itself.
- * W144 every list says how many there are in it and whether there is more; no answer grows with the journal.
+ * W-36 every list says how many there are in it and whether there is more; no answer grows with the journal.
  */
 import { type Agent, count, type Entry, type Journal, type Json, type JsonObject, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
@@ -242,7 +242,7 @@ async function tellingOf(
   return told.toReversed();
 }
 
-/** W143. Null: nothing that says what happened. */
+/** W-36. Null: nothing that says what happened. */
 function structureOf({ event: e }: Entry): JsonObject | null {
   switch (e.kind) {
     case "gate.decided": {

@@ -84,7 +84,7 @@ async function withLimits(
   return { ...rest, questions: questions.map((q) => q.approval), unknowns: unknowns.map((u) => u.call), members };
 }
 
-/** W190. What its definition keeps an agent to holds for whoever runs it from outside: `null` is no limit at all. */
+/** W-21. What its definition keeps an agent to holds for whoever runs it from outside: `null` is no limit at all. */
 function mustLower(own: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): void {
   const isMore = (now: unknown, wanted: unknown): boolean =>
     typeof now === "number" && (wanted === null || (typeof wanted === "number" && wanted > now));
@@ -196,7 +196,7 @@ async function historyOf({ runtime, cursors }: OperationContext, agent: string, 
   });
   return { items: items.map(({ turn }) => turn), next };
 
-  /** The turns of a session up to one of its entries, as far as there is room (W447). */
+  /** The turns of a session up to one of its entries, as far as there is room (W-20). */
   async function take(rows: Row[], most: number, of: SessionSummary, end: number): Promise<void> {
     if (rows.length >= most) return;
     if (!may(act("observe", "session", aboutSession(of)))) return void (end >= of.seq && rows.push({ turn: null, of }));

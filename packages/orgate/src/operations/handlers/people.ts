@@ -13,7 +13,7 @@ type Names = "approvals" | "approval" | "answer" | "grants" | "revoke" | "unknow
 /** What waits for people. */
 export function peopleHandlers({ runtime, floor, cursors, whose }: OperationContext): Pick<OperationHandlers, Names> {
   const { store } = runtime.place;
-  /** W79. A call is its session's: who may not see that one is not shown this one. */
+  /** W-6. A call is its session's: who may not see that one is not shown this one. */
   const showsCall =
     (may: (act: Act) => boolean) => async (row: Readonly<{ session: SessionId; call: string; agent: string; tool: string }>) => {
       const { session, call, agent, tool } = row;

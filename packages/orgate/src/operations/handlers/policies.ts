@@ -110,7 +110,7 @@ export function policyHandlers(front: OperationContext): Pick<OperationHandlers,
     },
   };
 
-  /** The same steps as `orgate policy apply`; then in force here (G40). */
+  /** The same steps as `orgate policy apply`; then in force here (G-16). */
   async function apply({ files, set, reason }: Candidate, { principal: by, person }: Caller): Promise<unknown> {
     const config = project();
     const candidate = set === undefined ? readFiles(files ?? [], "candidate") : await candidateOf(set);

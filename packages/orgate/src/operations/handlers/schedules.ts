@@ -71,7 +71,7 @@ export function scheduleHandlers({
           shows: () => true,
         }),
       ),
-    scheduleNext: async ({ params, query }) => json({ schedule: params.schedule, next: await desk.next(params.schedule, query.most) }),
+    scheduleNext: async ({ params, query }) => json({ schedule: params.schedule, next: await desk.next(params.schedule, query.limit) }),
   };
 }
 

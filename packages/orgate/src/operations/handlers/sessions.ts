@@ -31,7 +31,7 @@ type Names =
 const listedText = ({ session, external, title, agent, principal }: SessionSummary): string =>
   [session, external ?? "", title ?? "", agent, principal.id].join(" ");
 
-/** W580 Whether a session fits what is searched for. Who may see it is asked for each one that fits. */
+/** W-9 Whether a session fits what is searched for. Who may see it is asked for each one that fits. */
 async function fitting(views: OperationContext["views"], text: string | undefined): Promise<(one: SessionSummary) => boolean> {
   if (text === undefined) return () => true;
   const words = searchWords(text);
@@ -45,7 +45,7 @@ export function sessionHandlers({ runtime, floor, cursors, views }: OperationCon
     if (found === null) throw new FaultError({ kind: "session-unknown", session });
     return found;
   };
-  /** Q683 */
+  /** */
   const listed = async (found: readonly SessionSummary[]): Promise<readonly ListedSession[]> => {
     const { orders, store } = runtime.place;
     await orders.refresh();

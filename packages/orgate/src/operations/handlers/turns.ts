@@ -82,7 +82,7 @@ const over = ({ at }: Entry, { ending, output, detail, usage, iterations, calls,
 export type ResultView = OperationOutput<"execute">;
 type Sees = (agent: string) => boolean;
 
-/** S208 up to that entry, of that turn. Who may not be seen is told of without a name. */
+/** S-17 up to that entry, of that turn. Who may not be seen is told of without a name. */
 export async function listMembers(
   { inspect, place }: Runtime,
   session: SessionId,
@@ -144,7 +144,7 @@ function jsonIn(text: string | null): Json {
   }
 }
 
-/** Q683 What was said to a halted agent waits in its session without a turn. */
+/** Q-17 What was said to a halted agent waits in its session without a turn. */
 const haltOn = (s: State, orders: Orders): StandingHalt | null =>
   s.turn !== null ? haltWaitedFor(s, orders) : s.followUps.length > 0 ? haltOf(orders, s.agent.name) : null;
 

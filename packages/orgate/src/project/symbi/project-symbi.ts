@@ -54,7 +54,7 @@ export function withoutPlaces(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).flatMap(([key, one]) => (PLACES.has(key) ? [] : [[key, withoutPlaces(one)]])));
 }
 
-/** Y401 names in an agent's procedure that neither its file nor its tools explain: the model reads them as what they say, and somebody may have misspelt one. */
+/** Y-7 names in an agent's procedure that neither its file nor its tools explain: the model reads them as what they say, and somebody may have misspelt one. */
 export function procedureDoubts({ tools }: Agent, { source: { symbi }, draft }: SymbiOrigin): readonly SymbiProblem[] {
   const names = tools.map(({ name }) => name);
   const unknown = (draft.procedure?.calls ?? []).filter(({ name }) => !names.includes(name));
@@ -70,7 +70,7 @@ export function procedureDoubts({ tools }: Agent, { source: { symbi }, draft }: 
   ].sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
-/** Y42 what a private agent is told by a delegate is private too: the delegate's session has to say so itself. */
+/** Y-12 what a private agent is told by a delegate is private too: the delegate's session has to say so itself. */
 export function openDelegates(
   origins: ReadonlyMap<string, SymbiOrigin>,
 ): readonly Readonly<{ origin: SymbiOrigin; problem: SymbiProblem }>[] {

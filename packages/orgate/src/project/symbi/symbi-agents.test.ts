@@ -52,7 +52,7 @@ const start = (root: string, agents: readonly Agent[], gate: Gate, calls: readon
     model: () => scriptedModel([...calls.map((euros) => reply.calls([{ tool: "pay", args: { euros } }])), reply.text("done")]),
   });
 
-test("Y75 Y32 a file loaded by a library call decides as in a project; what it audits stands in the journal, and changes nothing", async () => {
+test("Y-4 Y-11 a file loaded by a library call decides as in a project; what it audits stands in the journal, and changes nothing", async () => {
   const root = folderWith({ "agents/payer.symbi": PAYER });
   const agents = [defineAgent({ name: "other", instructions: "x", tools: [pay] }), ...(await symbiAgents({ root, tools: [pay] }))];
   const gate = cedarPolicies({ directory: join(root, "policies"), agents });
@@ -80,7 +80,7 @@ test("Y75 Y32 a file loaded by a library call decides as in a project; what it a
   expect(decided[2]?.shadow?.because).toContain("agents/payer.symbi/6");
 });
 
-test("Y75 an agent whose file has policies is not run under a gate that does not read them", async () => {
+test("Y-4 an agent whose file has policies is not run under a gate that does not read them", async () => {
   const root = folderWith({ "agents/payer.symbi": PAYER });
   const agents = await symbiAgents({ root, tools: [pay] });
   const all = ["model", "respond", "tool:pay"].map((action) => ({ id: action, action, verdict: "allow" as const }));
@@ -108,7 +108,7 @@ test.each([
     { "agents/a.symbi": PAYER.replace("args.euros > 50", 'user in "leads"') },
     /there is no group of users `leads`/,
   ],
-])("Y75 %s is refused with its place", async (_, files, told) => {
+])("Y-4 %s is refused with its place", async (_, files, told) => {
   const root = folderWith(files);
   await expect(symbiAgents({ root, tools: [pay] })).rejects.toThrow(told);
 });

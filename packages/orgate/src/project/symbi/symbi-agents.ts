@@ -1,6 +1,6 @@
 /**
  * Agents in `.symbi` files for those who embed the runtime, beside those of `defineAgent`.
- * Y75 a file means the same here as in a project: its rules decide, or the runtime does not start. What needs a project (schedules, webhooks) is refused with its place.
+ * Y-4 a file means the same here as in a project: its rules decide, or the runtime does not start. What needs a project (schedules, webhooks) is refused with its place.
  */
 import { type Agent, type Equipment, equipAgent, NO_EQUIPMENT, type Skill, type Tool } from "@orgate/core";
 import type { Config } from "../../config/config.ts";

@@ -62,7 +62,7 @@ async function load(isRemembered = true) {
 const told = (agents: readonly Agent[]) =>
   agents.map((one) => ({ digest: one.digest(sha256), policies: one.policies, tools: one.tools.map(({ name, labels }) => [name, labels]) }));
 
-test("R19 files that have not changed are neither read nor compiled again, and are the same agents", async () => {
+test("R-9 files that have not changed are neither read nor compiled again, and are the same agents", async () => {
   const first = await load();
   expect(first.met).toEqual({ found: 0, made: 4 });
   const again = await load();
@@ -79,7 +79,7 @@ test.each([
   ["what the tool may be used for", () => write("tools/echo.clad.toml", `${ECHO}\n[tool.orgate]\neffects = ["read"]\n`), 2],
   ["a group of people", () => write("orgate.toml", TOML.replace("ops", "leads")), 2],
   ["who is in a group", () => write("orgate.toml", TOML.replace("ann", "ben")), 2],
-])("R19 with %s changed, the agents are what they are without any memory", async (_, change, made) => {
+])("R-9 with %s changed, the agents are what they are without any memory", async (_, change, made) => {
   await load();
   change();
   const { met, agents } = await load();
@@ -87,7 +87,7 @@ test.each([
   expect(told(agents)).toEqual(told((await load(false)).agents));
 });
 
-test("R19 a file that is wrong is refused, however often, whatever is remembered of it before and of the others", async () => {
+test("R-9 a file that is wrong is refused, however often, whatever is remembered of it before and of the others", async () => {
   await load();
   for (const rule of ["allow: nothing", "allow: ?", 'allow: echo if args.nope == "y"']) {
     write("agents/a.symbi", agent("a", rule));
@@ -98,7 +98,7 @@ test("R19 a file that is wrong is refused, however often, whatever is remembered
   for (const _ of [1, 2]) await expect(load()).rejects.toSatisfy((error) => isFault(error, "file-bad")); // b is about an argument that is gone
 });
 
-test("R19 every piece of the guide, and our own agent, come back as they were and are compiled alike", () => {
+test("R-9 every piece of the guide, and our own agent, come back as they were and are compiled alike", () => {
   const repository = join(import.meta.dirname, "../../../../..");
   const pages = ["docs/guide/symbi.md", "docs/guide/agents.md"].map((page) => readFileSync(join(repository, page), "utf8"));
   const snippets = pages.flatMap((page) => [...page.matchAll(/```symbi\n([\s\S]*?)```/g)].map(([, code = ""]) => code));
@@ -117,7 +117,7 @@ test("R19 every piece of the guide, and our own agent, come back as they were an
   expect(agents).toBeGreaterThan(3);
 });
 
-test("R19 what a compiled file is known by holds all that is read of a tool", async () => {
+test("R-9 what a compiled file is known by holds all that is read of a tool", async () => {
   const { agents } = await load();
   const [one] = agents;
   const [tool] = one?.tools ?? [];

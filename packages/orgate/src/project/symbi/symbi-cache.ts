@@ -2,7 +2,7 @@
  * What `.symbi` files were found to say, remembered: the file as it was read, and its rules as Cedar (decision 0051). Both are made from text, tools and groups alone,
  * which is what they are known by; what was wrong is never kept, so it is looked at, and refused, every time.
  *
- * R19 an agent's file that has not changed, with tools, groups and code that have not changed, is neither read nor compiled again by the commands that run agents; it
+ * R-9 an agent's file that has not changed, with tools, groups and code that have not changed, is neither read nor compiled again by the commands that run agents; it
  *     is the same agent, with the same policies and the same digest. `agents validate`, `agents explain`, `agents diff` and `policy check` read everything.
  */
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Y11 for `schedule` and `webhook` blocks: what the real clockwork fires, and what a real server answers and starts, changes with each key. */
+/** Y-3 for `schedule` and `webhook` blocks: what the real clockwork fires, and what a real server answers and starts, changes with each key. */
 import { createHmac } from "node:crypto";
 import { millis, type SessionId, seq } from "@orgate/core";
 import { KEYS, readSymbi, type SymbiFile } from "@orgate/core/symbi";
@@ -101,7 +101,7 @@ async function firings(text: string): Promise<unknown> {
   );
 }
 
-test.each(Object.keys(KEYS.schedule))("Y11 schedule %s: what is fired changes with its value", async (key) => {
+test.each(Object.keys(KEYS.schedule))("Y-3 schedule %s: what is fired changes with its value", async (key) => {
   const values = Reflect.get(SCHEDULE, key) as readonly [string, string] | undefined;
   if (values === undefined) throw new Error(`there is no row for \`${key}\``);
   const [a, b] = await Promise.all(values.map((value) => firings(`schedule nightly {\n${body(EACH, key, value, MORE[key])}\n}`)));
@@ -201,11 +201,11 @@ async function delivered(key: string, i: number): Promise<string> {
   return String(answer.status);
 }
 
-test("Y11 every key of a webhook and of its filter has a row", () => {
+test("Y-3 every key of a webhook and of its filter has a row", () => {
   expect(Object.keys(WEBHOOK).sort()).toEqual(Object.keys(KEYS.webhook).sort());
   expect(Object.keys(FILTER).sort()).toEqual(Object.keys(KEYS["webhook filter"]).sort());
 });
 
-test.each(rows)("Y11 %s %s: what comes of a delivery changes with its value", async (_, key) => {
+test.each(rows)("Y-3 %s %s: what comes of a delivery changes with its value", async (_, key) => {
   expect([await delivered(key, 0), await delivered(key, 1)]).toEqual(COMES[key]);
 });

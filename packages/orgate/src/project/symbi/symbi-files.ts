@@ -1,7 +1,6 @@
 /**
  * Agents as `.symbi` files (`.dsl` is read as the same language), with tools that the project's `tools/` brings.
- *
- * Y6 an agent in a `.symbi` file is an agent like any other; what is wrong is refused with file, line and column, and how much more there is.
+ * Rule: Y-4.
  */
 
 import { realpathSync } from "node:fs";
@@ -101,7 +100,7 @@ export type Ground = Readonly<{
   lacks?: boolean;
 }>;
 export type Box = ReadonlyMap<string, Readonly<{ tool: Tool }>>;
-/** Y77 `unfit`: tools that it names, that are written, and that cannot be used: it is not run without them, and the others are. */
+/** T-16 `unfit`: tools that it names, that are written, and that cannot be used: it is not run without them, and the others are. */
 export type UnfitTool = Readonly<{ tool: string; at: number; file: string; line: number; column: number; detail: string; hint: string }>;
 export type BuiltAgent = Readonly<
   | { kind: "agent"; agent: Agent; unfit: readonly UnfitTool[] }
@@ -160,7 +159,7 @@ export function problemAt({ file, text }: SymbiFile, at: number, detail: string,
   return { file, line: before.split("\n").length, column: at - before.lastIndexOf("\n"), detail, hint };
 }
 
-/** Y21 what is said to an agent with parameters is a JSON object that has them; anything else ends the turn before a model is asked. */
+/** Y-9 what is said to an agent with parameters is a JSON object that has them; anything else ends the turn before a model is asked. */
 function inputCheck(schema: JsonObject): Middleware {
   const made = fromJsonSchema(schema);
   if (made.kind === "refused") throw new Error(`a schema of ours cannot be enforced: ${made.detail}`);

@@ -25,7 +25,7 @@ const tools = [
 ];
 const box = new Map(tools.map((tool) => [tool.name, { tool }]));
 
-test("Y70 every piece of the language in the guide is read, checked, compiled, and in its layout", () => {
+test("Y-3 every piece of the language in the guide is read, checked, compiled, and in its layout", () => {
   expect(snippets.length).toBeGreaterThan(3);
   for (const text of snippets) {
     const read = readSymbi(text, "agents/guide.symbi");
@@ -43,7 +43,7 @@ test("Y70 every piece of the language in the guide is read, checked, compiled, a
   }
 });
 
-test.each(["agents/shell.symbi", "examples/src/symbi-30/agents/payer.symbi"])("Y70 %s, which is handed out, is in its layout", (file) => {
+test.each(["agents/shell.symbi", "examples/src/symbi-30/agents/payer.symbi"])("Y-3 %s, which is handed out, is in its layout", (file) => {
   const text = readFileSync(join(root, file), "utf8");
   expect(formatSymbi(text, file)).toEqual({ kind: "text", text });
 });

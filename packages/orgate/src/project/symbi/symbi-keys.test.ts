@@ -1,5 +1,5 @@
 /**
- * Y11: for every key of every block there is a run whose outcome changes with its value. The keys are those of `KEYS`, which the grammar's blocks are read by (Y74, in
+ * Y-3: for every key of every block there is a run whose outcome changes with its value. The keys are those of `KEYS`, which the grammar's blocks are read by (Y-3, in
  * core's `keys.test.ts`); a key without a row fails. All runs share one runtime: the real loop, the real gate, a journal on disk.
  */
 import { type Agent, RECALL_KNOWLEDGE, STORE_KNOWLEDGE } from "@orgate/core";
@@ -348,14 +348,14 @@ afterAll(async () => {
   removeRuns();
 });
 
-test("Y11 every key of every block has a row", () => {
+test("Y-3 every key of every block has a row", () => {
   const keys = (rows: object) => Object.keys(rows).sort();
   expect(Object.keys(KEYS).sort()).toEqual([...Object.keys(TABLE), "schedule", "webhook", "webhook filter"].sort());
   for (const block of ["with", "memory", "approval"] as const) expect(keys(TABLE[block])).toEqual(keys(KEYS[block]));
   expect([...keys(METADATA), ...OF_FILE].sort()).toEqual(keys(KEYS.metadata));
 });
 
-test.each(rowsOf)("Y11 %s %s: what comes of a run changes with its value", async (block, key, { look, comes }) => {
+test.each(rowsOf)("Y-3 %s %s: what comes of a run changes with its value", async (block, key, { look, comes }) => {
   const found = [];
   for (const i of [0, 1]) found.push(await look(await runs.run(nameOf(block, key, i))));
   expect(found).toEqual(comes);
@@ -363,7 +363,7 @@ test.each(rowsOf)("Y11 %s %s: what comes of a run changes with its value", async
 
 /** What says nothing to the model, and is no limit: of which file a session goes on with. */
 const OF_FILE = ["version", "author", "license", "tags"] as const;
-test("Y11 Y5 metadata version, author, license and tags: a session that goes on under another says so", async () => {
+test("Y-3 Y-4 metadata version, author, license and tags: a session that goes on under another says so", async () => {
   const at = (value: string) =>
     [...OF_FILE, "description"].map(
       (key): Planned => ({
@@ -392,7 +392,7 @@ test("Y11 Y5 metadata version, author, license and tags: a session that goes on 
   ]);
 });
 
-test('Y43 a memory block is for the agents of its file; `memory = "none"` leaves one out, and it is offered nothing to remember with', async () => {
+test('Y-3 a memory block is for the agents of its file; `memory = "none"` leaves one out, and it is offered nothing to remember with', async () => {
   const text = `memory m { scope agent }
 agent memory_mine { with instructions = "x" { } }
 agent memory_none { with instructions = "x", memory = none { } }`;

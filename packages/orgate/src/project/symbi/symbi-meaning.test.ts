@@ -1,5 +1,5 @@
 /**
- * Y71: conditions made at random, read once by a few lines that say what they mean and once by the real gate. Three kinds of rule turn an argument that is missing into the stricter
+ * Y-10: conditions made at random, read once by a few lines that say what they mean and once by the real gate. Three kinds of rule turn an argument that is missing into the stricter
  * answer, each in its own way.
  */
 import fc from "fast-check";
@@ -84,11 +84,11 @@ const decidedBy = (rules: string): readonly string[] => {
 };
 
 test.each(["allow: pay if false", "allow: pay deny: spend if false", "allow: tools require: true"])(
-  "G342 a rule that can never have an effect is refused where it stands: %s",
+  "G-6 a rule that can never have an effect is refused where it stands: %s",
   (rules) => expect(() => decidedBy(rules)).toThrow(/agents\/worker.symbi.*no request that there can be makes it true/),
 );
 
-test("Y71 Y31 a condition of any shape is decided as it reads, in every kind of rule, by the real gate", () => {
+test("Y-10 a condition of any shape is decided as it reads, in every kind of rule, by the real gate", () => {
   fc.assert(
     fc.property(meant, ({ text, holds }) => {
       const strict = CALLS.map((call) => holds(call, false));

@@ -63,7 +63,7 @@ const TABLES: readonly Row[] = [
       [{ action: "respond" }, "deny"],
     ],
   ],
-  // Y33: `fetch` does more than read, so that it takes both words
+  // Y-11: `fetch` does more than read, so that it takes both words
   [
     "allow: read",
     [
@@ -317,7 +317,7 @@ const TABLES: readonly Row[] = [
     ],
   ],
   ["allow: transfer if args.amount == 1.50", [[transfer({ amount: 1.5 }), "allow"]]],
-  // Y31: what is not there
+  // Y-10: what is not there
   [
     'allow: pay if args.note == "ok"',
     [
@@ -435,7 +435,7 @@ const TABLES: readonly Row[] = [
     ],
   ],
   ['allow: write(File("a*")) if if true { true } else { false }', [[note("ab"), "allow"]]],
-  // Y33: nothing that has the effect passes by without the question
+  // Y-11: nothing that has the effect passes by without the question
   [
     "allow: tools\nrequire: approval(read)",
     [
@@ -476,7 +476,7 @@ const TABLES: readonly Row[] = [
       [pay({ account: "\u0000é😀x" }), "deny"],
     ],
   ],
-  // what overflows is denied, whichever way it was written (G3); what is only audited is not
+  // what overflows is denied, whichever way it was written (G-3); what is only audited is not
   ["allow: tools\ndeny: pay if args.euros * 9007199254740991 * 9007199254740991 < 0", [[pay({ euros: 5 }), "deny"]]],
   ["allow: pay if args.euros * 9007199254740991 * 9007199254740991 > 0", [[pay({ euros: 5 }), "deny"]]],
   ["allow: tools\naudit: pay if args.euros * 9007199254740991 * 9007199254740991 > 0", [[pay({ euros: 5 }), "allow"]]],
@@ -485,12 +485,12 @@ const TABLES: readonly Row[] = [
   ["audit: look", [[look, "deny"]]],
 ];
 
-test.each(TABLES)("Y30 Y31 Y32 Y33 %s is decided as it reads, by the real gate", (rules, table) => {
+test.each(TABLES)("Y-10 Y-11 %s is decided as it reads, by the real gate", (rules, table) => {
   const decide = gateOf(agentText(rules));
   expect(table.map(([given]) => decide(given).kind)).toEqual(table.map(([, verdict]) => verdict));
 });
 
-test("Y32 what is audited is recorded as it would be refused, and nothing else comes of it", () => {
+test("Y-11 what is audited is recorded as it would be refused, and nothing else comes of it", () => {
   const found = made(agentText("allow: tools\naudit: pay if args.euros > 5"));
   if (found.kind === "problems") throw new Error(found.text);
   const loaded = loadPolicies(
@@ -514,7 +514,7 @@ test("Y32 what is audited is recorded as it would be refused, and nothing else c
   expect(loaded.set.policies.filter((p) => p.shadow).map((p) => p.id)).toEqual(["agents/worker.symbi/5"]);
 });
 
-test("Y34 a verdict names the file and the line of the rule, whichever it is", () => {
+test("Y-11 a verdict names the file and the line of the rule, whichever it is", () => {
   const decide = gateOf(agentText("allow: look\n\nallow: pay\ndeny: pay if args.euros > 5 deny: transfer"));
   expect(decide(look).because).toEqual(["agents/worker.symbi/4"]);
   expect(decide(pay({ euros: 6 }))).toMatchObject({
@@ -524,7 +524,7 @@ test("Y34 a verdict names the file and the line of the rule, whichever it is", (
   expect(decide(transfer({})).because).toEqual(["agents/worker.symbi/7.29"]);
 });
 
-test("Y14 what a file says is about its own agents only, and takes no refusal and no question of the project's away", () => {
+test("Y-8 what a file says is about its own agents only, and takes no refusal and no question of the project's away", () => {
   const other = defineAgent({ name: "other", instructions: "x", tools });
   const base = `@id("no") forbid(principal, action == Action::"tool:pay", resource) when { context.args.euros > 100 };
     @id("ask") @ask("May it?") permit(principal, action == Action::"tool:fetch", resource);`;
@@ -541,7 +541,7 @@ test("Y14 what a file says is about its own agents only, and takes no refusal an
   expect(decide(look).kind).toBe("allow");
 });
 
-test("Y14 a policy of the whole file is about each of its agents", () => {
+test("Y-8 a policy of the whole file is about each of its agents", () => {
   const decide = gateOf(`policy p { allow: look }
 agent worker { capabilities = [look] with instructions = "x" { } }
 agent second { capabilities = [look] with instructions = "x" { } }`);
@@ -550,7 +550,7 @@ agent second { capabilities = [look] with instructions = "x" { } }`);
   expect(decide({ ...look, agent: "third" }).kind).toBe("deny");
 });
 
-test("Y33 that something runs without a sandbox is a leave of its own: naming the tool gives none, naming `unsandboxed` does", () => {
+test("Y-11 that something runs without a sandbox is a leave of its own: naming the tool gives none, naming `unsandboxed` does", () => {
   const decide = (rules: string, given: Partial<Case> = {}) =>
     gateOf(`agent worker { capabilities = [bare, look] policy p { ${rules} } with instructions = "x" { } }`)({
       action: "tool:bare",
@@ -565,7 +565,7 @@ test("Y33 that something runs without a sandbox is a leave of its own: naming th
   expect(decide("allow: tools require: approval(unsandboxed)").kind).toBe("ask");
 });
 
-test("Y34 long names do not make two policies one", () => {
+test("Y-11 long names do not make two policies one", () => {
   const long = "l".repeat(60);
   const [one, two] = [`${long}_one`, `${long}_two`];
   const rules = `policy p { allow: [look, fetch] deny: [look, fetch] if calls.look.day > 5 ${"deny: pay if args.euros > 5 ".repeat(2)}require: approval(pay) if args.note == "x" }`;
@@ -628,7 +628,7 @@ const REFUSED: readonly (readonly [rule: string, problem: string])[] = [
   ["allow: pay if if args.euros > 5 { log(); true } else { false }", "in a condition each side of an `if` is one value"],
 ];
 
-test.each(REFUSED)("Y4 Y30 %s is refused where it stands", (rule, problem) => {
+test.each(REFUSED)("Y-3 Y-10 %s is refused where it stands", (rule, problem) => {
   const found = made(agentText(`    ${rule}`));
   expect(found).toMatchObject({ kind: "problems" });
   const text = found.kind === "problems" ? found.text : "";
@@ -636,7 +636,7 @@ test.each(REFUSED)("Y4 Y30 %s is refused where it stands", (rule, problem) => {
   expect(text).toContain(problem);
 });
 
-test("A73 an approval that nobody could ever give is refused at its word", () => {
+test("G-9 an approval that nobody could ever give is refused at its word", () => {
   const found = made(agentText("    require: approval(pay, { approvers: [operators], quorum: 9 })"));
   expect(found).toMatchObject({ kind: "problems" });
   expect(found.kind === "problems" && found.text).toMatch(
@@ -644,7 +644,7 @@ test("A73 an approval that nobody could ever give is refused at its word", () =>
   );
 });
 
-test("Y30 what the agent is told is no part of a condition", () => {
+test("Y-10 what the agent is told is no part of a condition", () => {
   const found = made(
     'agent worker(bill: String) { capabilities = [pay] policy p { allow: pay if bill == "x" } with instructions = "x" { } }',
   );
@@ -654,7 +654,7 @@ test("Y30 what the agent is told is no part of a condition", () => {
   });
 });
 
-test("Y62 where one agent is run, what the files of others say is not read by Cedar: the set is known by the same digest, and decides nothing for them", () => {
+test("Y-15 where one agent is run, what the files of others say is not read by Cedar: the set is known by the same digest, and decides nothing for them", () => {
   const found = made(`agent worker { capabilities = [look] policy p { allow: look } with instructions = "x" { } }
 agent second { capabilities = [look] policy p { allow: look } with instructions = "x" { } }`);
   if (found.kind === "problems") throw new Error(found.text);
@@ -678,7 +678,7 @@ agent second { capabilities = [look] policy p { allow: look } with instructions 
   ]);
 });
 
-test("Y62 a table that names another agent has its file read too: its cases are decided as they are when all run", () => {
+test("Y-15 a table that names another agent has its file read too: its cases are decided as they are when all run", () => {
   const found = made(`agent worker { capabilities = [look] policy p { allow: look } with instructions = "x" { } }
 agent second { capabilities = [look] policy p { allow: look } with instructions = "x" { } }`);
   if (found.kind === "problems") throw new Error(found.text);
@@ -700,7 +700,7 @@ agent second { capabilities = [look] policy p { allow: look } with instructions 
   }
 });
 
-test("Y30 a pattern is what it says, whatever stands in it", () => {
+test("Y-10 a pattern is what it says, whatever stands in it", () => {
   const decide = gateOf(agentText('allow: pay if args.account.like("a\\u{0}*") || args.account.ends_with("\\"z")'));
   const kinds = ["a\u0000b", "a*b", 'x"z', "xz"].map((account) => decide(pay({ account })).kind);
   expect(kinds).toEqual(["allow", "deny", "allow", "deny"]);

@@ -88,7 +88,7 @@ async function office(rows = ROWS, groups: Readonly<Record<string, readonly stri
   return { runtime, paid, notices, person };
 }
 
-/** Q40: the list is what the fold of every session says. */
+/** Q-25: the list is what the fold of every session says. */
 async function expectListed({ runtime }: Office, ...sessions: readonly SessionId[]): Promise<void> {
   const folded: unknown[] = [];
   for (const session of sessions) {
@@ -100,7 +100,7 @@ async function expectListed({ runtime }: Office, ...sessions: readonly SessionId
   expect(listed).toEqual(folded);
 }
 
-test("Q41 Q42 Q365 in process: asked, listed, shown, answered with a grant; the second call runs by the grant, and is asked again once it is revoked", async () => {
+test("Q-25 Q-11 in process: asked, listed, shown, answered with a grant; the second call runs by the grant, and is asked again once it is revoked", async () => {
   const o = await office();
   const { approvals } = o.runtime;
   const ana = await o.person("ana");
@@ -127,7 +127,7 @@ test("Q41 Q42 Q365 in process: asked, listed, shown, answered with a grant; the 
   expect(said).toMatchObject({ entry: { event: { kind: "approval.answered" } }, result: { ending: "completed", calls: 1 } });
   expect(o.paid).toHaveLength(1);
   const [grant] = await approvals.grants();
-  expect(grant).toMatchObject({ tool: "pay", by: { id: "ana" }, says: covers }); // Q365
+  expect(grant).toMatchObject({ tool: "pay", by: { id: "ana" }, says: covers }); // Q-11
   expect((await o.runtime.complete("clerk", "pay", { session })).calls).toBe(1);
   expect(o.paid).toHaveLength(2);
   if (grant !== undefined) await approvals.revoke(grant.grant, "over", ana);
@@ -136,7 +136,7 @@ test("Q41 Q42 Q365 in process: asked, listed, shown, answered with a grant; the 
   await expectListed(o, session);
 });
 
-test("Q40 several questions of one reply, half answered, edited, denied, and a turn that is cancelled: the list is what the sessions wait for", async () => {
+test("Q-25 several questions of one reply, half answered, edited, denied, and a turn that is cancelled: the list is what the sessions wait for", async () => {
   const o = await office([{ ...(ROWS[0] as Row), terms: { quorum: 2 } }, ...ROWS.slice(1)]);
   const [ana, ben] = [await o.person("ana"), await o.person("ben")];
   const { session } = await o.runtime.complete("clerk", "both");
@@ -172,7 +172,7 @@ test("Q40 several questions of one reply, half answered, edited, denied, and a t
   expect(await o.runtime.approvals.list()).toEqual([]);
 });
 
-test("Q40 an answer that waits for leave is overtaken when somebody speaks, and so is its question", async () => {
+test("Q-25 an answer that waits for leave is overtaken when somebody speaks, and so is its question", async () => {
   const o = await office([{ id: "leave", action: "respond", verdict: "ask", say: "say it?" }, ...ROWS.slice(1)]);
   const ana = await o.person("ana");
   const { session } = await o.runtime.complete("clerk", "hello");
@@ -192,7 +192,7 @@ test("Q40 an answer that waits for leave is overtaken when somebody speaks, and 
   expect(after?.approval).not.toBe(before?.approval);
 });
 
-test("Q44 a notice is told once the question is durable: what is touched and the names of the arguments, nothing that they hold", async () => {
+test("Q-26 a notice is told once the question is durable: what is touched and the names of the arguments, nothing that they hold", async () => {
   const o = await office();
   const { session } = await o.runtime.complete("clerk", "both");
   expect(o.notices.map((n) => [n.session, n.tool, n.resource?.id, n.arguments, n.project])).toEqual([
@@ -205,7 +205,7 @@ test("Q44 a notice is told once the question is durable: what is touched and the
   expect(JSON.stringify(o.notices)).not.toContain(CANARY);
 });
 
-test("Q45 a notifier that throws is nobody's affair but its own", async () => {
+test("Q-26 a notifier that throws is nobody's affair but its own", async () => {
   const o = await office();
   o.notices.push = () => {
     throw new Error("the network is down");
@@ -213,7 +213,7 @@ test("Q45 a notifier that throws is nobody's affair but its own", async () => {
   expect((await o.runtime.complete("clerk", "pay")).state).toBe("waiting");
 });
 
-test("Q620 a halt in a program names an agent or a tool that is there, or says that it is meant all the same", async () => {
+test("Q-15 a halt in a program names an agent or a tool that is there, or says that it is meant all the same", async () => {
   const o = await office();
   const ana = await o.person("ana");
   await expect(o.runtime.halt("agent:clrek", "stop", ana)).rejects.toThrow("nothing was halted: this project has no agent `clrek`");
@@ -226,7 +226,7 @@ test("Q620 a halt in a program names an agent or a tool that is there, or says t
   await expect(o.runtime.resumeWork("all", "over", ana)).rejects.toThrow("nothing was lifted: all work is not halted");
 });
 
-test("Q43 halting, letting go on and resolving are for certified people whom the policies let; a stranger's key counts for nothing", async () => {
+test("Q-16 halting, letting go on and resolving are for certified people whom the policies let; a stranger's key counts for nothing", async () => {
   const o = await office();
   const ana = await o.person("ana");
   const forged: Person = { name: "ana", key: { ...ana.key, sign: () => "AAAA" } };
@@ -255,7 +255,7 @@ test("Q43 halting, letting go on and resolving are for certified people whom the
   expect(await unknownQuestion.catch((error: unknown) => isFault(error, "usage"))).toBe(true);
 });
 
-test("G4 Q688 what one session has left unknown makes a look-alike of another ask; once it is resolved there, the next one goes, and the open request says so", async () => {
+test("G-4 Q-23 what one session has left unknown makes a look-alike of another ask; once it is resolved there, the next one goes, and the open request says so", async () => {
   const o = await office();
   const ana = await o.person("ana");
   const a = await o.runtime.complete("clerk", "lose");
@@ -281,7 +281,7 @@ test("G4 Q688 what one session has left unknown makes a look-alike of another as
   expect(c.events.filter((e) => e.event.kind === "act.started")).toHaveLength(1);
 });
 
-test("Q42 what may be remembered, in words", () => {
+test("Q-11 what may be remembered, in words", () => {
   expect([spanText(28_800_000), spanText(90_000), spanText(86_400_000), spanText(1_000)]).toEqual(["8h", "90s", "1d", "1s"]);
   expect(widestText(null)).toContain("this once");
   expect(widestText({ scope: "tool", lifetime: { ms: 28_800_000 } })).toBe("this tool, whatever it touches (tool), for 8h at most");

@@ -2,10 +2,10 @@
  * Questions as people see them, answers as people give them, and orders that people give to all sessions at once. The command line, the
  * library and whatever comes after them use this file, so that everybody stands under the same check.
  *
- * Q41 a question is shown as what will be done: the arguments as they were checked, what they touch, why a person is asked, who may answer,
+ * Q-25 a question is shown as what will be done: the arguments as they were checked, what they touch, why a person is asked, who may answer,
  *     who has said yes, until when, and how much may be remembered. By due time it is expired, whether or not anybody has recorded that.
- * Q42 an answer that asks to be remembered for more than the policies allow is refused, and the refusal says what they allow.
- * Q43 work is halted and let go on, and grants are revoked, only by a certified person whom the policies let do so. Where there are no
+ * Q-11 an answer that asks to be remembered for more than the policies allow is refused, and the refusal says what they allow.
+ * Q-16 work is halted and let go on, and grants are revoked, only by a certified person whom the policies let do so. Where there are no
  *     policies that could decide, a certified person may still halt, which is the safe direction, and nothing else.
  */
 import {
@@ -249,7 +249,7 @@ const notPermitted = (person: Person, what: string, reason: string): FaultError 
 /** `gate` is null where the project's policies or agents do not load: only a halt goes without. */
 export type Halting = Omit<Acting, "gate"> & Readonly<{ gate: Acting["gate"] | null }>;
 
-/** W480 the journal keeps these acts with a reason, from whichever surface they come. */
+/** W-18 the journal keeps these acts with a reason, from whichever surface they come. */
 export function demandReason(reason: string, what: string): void {
   if (reason.trim() === "")
     throw new FaultError({ kind: "usage", detail: `to ${what} takes a reason`, hint: "say why: the journal keeps it" });
@@ -277,7 +277,7 @@ export async function resumeWork(acting: Acting, scope: string, reason: string):
   await orders.resume({ kind: "work.resumed", scope, by, reason: reason.toWellFormed() });
 }
 
-/** A620 a name that is typed wrong must not look like work that goes on again. */
+/** A-7 a name that is typed wrong must not look like work that goes on again. */
 const notHalted = (scope: string, halted: readonly string[]): FaultError =>
   new FaultError({
     kind: "usage",

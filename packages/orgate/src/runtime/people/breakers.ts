@@ -1,6 +1,6 @@
 /**
  * Breakers as operators see and set them. The command line, the library and whatever comes after them use this file.
- * F24 a breaker is set and reset only by a certified person whom the policies let do so (`set-breaker`).
+ * F-9 a breaker is set and reset only by a certified person whom the policies let do so (`set-breaker`).
  */
 
 import { type Agent, breakerSubject, FaultError, type Millis, millis, seq, toolsOf } from "@orgate/core";
@@ -34,7 +34,7 @@ export type SetBreaker = Readonly<{ to: BreakerState; forMs: number | null; reas
 
 /**
  * Null if the project has what the breaker is about, or it has opened before; otherwise the refusal: a breaker under a name that is typed wrong
- * stops nothing (A624, F665). `anyway` is how this surface asks for one all the same.
+ * stops nothing (A-9, F-9). `anyway` is how this surface asks for one all the same.
  */
 export function unknownBreaker(
   agents: readonly Agent[],

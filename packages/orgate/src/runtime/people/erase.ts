@@ -1,4 +1,4 @@
-/** A12 an erasure is journalled before anything is gone; a session that another process drives is not touched. Commands share this file. J581 stored answers go with it. */
+/** J-9 an erasure is journalled before anything is gone; a session that another process drives is not touched. Commands share this file. J-8 stored answers go with it. */
 
 import { dirname } from "node:path";
 import { count, ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
@@ -28,8 +28,8 @@ export async function eraseEntries(place: OpenProjectStore, { session, anyway = 
 }
 
 /**
- * D4 a turn ends after its delegates: one that can no longer be driven would leave it open for good.
- * J686 a person may be about to answer what is asked in it.
+ * D-4 a turn ends after its delegates: one that can no longer be driven would leave it open for good.
+ * J-9 a person may be about to answer what is asked in it.
  */
 function mayBeErased(summary: SessionSummary | null, anyway: boolean): void {
   if (summary === null || summary.state === "idle" || summary.state === "closed") return;

@@ -19,7 +19,7 @@ const resolved = (as: "happened" | "abandon"): SessionEvent => ({
   intent: intentId("i_resolve"),
 });
 
-test("T66 T171 an outcome that was unknown says what became of it: late, asked of its tool, or by a person's word, with who and where", () => {
+test("T-9 an outcome that was unknown says what became of it: late, asked of its tool, or by a person's word, with who and where", () => {
   expect(envelopeOf(journal(...before), CALL)).toMatchObject({ outcome: "unknown (hold-lost)", settled: null });
   expect(settledBy(late)).toEqual({ how: "late", as: "done", detail: "", by: null, at: 1_004, entry: 5 });
   expect(settledBy(resolved("happened"))).toMatchObject({ how: "person", as: "happened", by: "user:ana", detail: "I looked" });
@@ -27,7 +27,7 @@ test("T66 T171 an outcome that was unknown says what became of it: late, asked o
   expect(settledBy(reconciledEvent(CALL, "did-not-happen", "no trace"))).toMatchObject({ how: "tool", as: "did-not-happen", entry: 5 });
 });
 
-test("T171 who cannot tell settles nothing, the first word counts, and of another call nothing is taken", () => {
+test("T-9 who cannot tell settles nothing, the first word counts, and of another call nothing is taken", () => {
   const cannot = reconciledEvent(CALL, "cannot-tell", "?");
   expect(settledBy(cannot)).toBeNull();
   expect(settledBy(cannot, resolved("happened"), late)).toMatchObject({ how: "person", entry: 6 });

@@ -1,9 +1,7 @@
 /**
  * One execution, proved: all that the journal says of a call, put together.
  *
- * T66 an envelope has tool and version, validated parameters, the invocation as built, duration, exit status, the output's digest, the
- *     policies that decided and the identity behind it, each with the entry it stands in. (oats:C7)
- * T171 of an outcome that was unknown it says what was found out since: by whom, when, in which entry.
+ * T-9 of an outcome that was unknown it says what was found out since: by whom, when, in which entry.
  */
 import type { CallId, Entry, JournalEvent, Json, JsonObject, SessionId } from "@orgate/core";
 

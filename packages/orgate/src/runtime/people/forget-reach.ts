@@ -1,6 +1,6 @@
 /**
- * What a forgetting with `erase` reaches: the sessions that hold what was said, their relatives, and what was stored from there (N34, N72).
- * N80 what was forgotten before is known by its tombstone: whoever asks once more reaches what was left then.
+ * What a forgetting with `erase` reaches: the sessions that hold what was said, their relatives, and what was stored from there (N-13).
+ * N-13 what was forgotten before is known by its tombstone: whoever asks once more reaches what was left then.
  */
 import {
   canonical,
@@ -33,7 +33,7 @@ export type Affected = Readonly<{
 /** What goes with it: whatever is erased takes along what was stored from there, and that what it was recalled in. */
 export type ForgetReach = Readonly<{ ids: readonly KnowledgeId[]; sessions: readonly Affected[] }>;
 
-/** N72 what a session that had read it has stored may say it again, and its place in the journal is gone: it goes too. */
+/** N-13 what a session that had read it has stored may say it again, and its place in the journal is gone: it goes too. */
 export async function reachOf(
   journal: Reading,
   store: Pick<KnowledgeStore, "get" | "list">,

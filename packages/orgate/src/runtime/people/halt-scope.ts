@@ -1,4 +1,4 @@
-/** Whether a halt names something that exists. A typing error must not pass for a halt (Q480). */
+/** Whether a halt names something that exists. A typing error must not pass for a halt. */
 
 import { type Agent, FaultError, toolsOf } from "@orgate/core";
 import { SCOPE } from "@orgate/core/journal";

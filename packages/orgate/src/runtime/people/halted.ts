@@ -1,6 +1,6 @@
 /**
  * The halt that keeps a session from going on, for every surface that tells a session's state.
- * Q683 A turn that a halt keeps is halted, with which halt, by whom, why, and how to lift it: it is neither at work nor interrupted.
+ * Q-17 A turn that a halt keeps is halted, with which halt, by whom, why, and how to lift it: it is neither at work nor interrupted.
  */
 import { foldOrders, haltOf, type Journal, NO_ORDERS, type Orders, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
 import { type Entry, HALT, seq } from "@orgate/core/vocab";
@@ -20,7 +20,7 @@ export async function standingHalts(journal: Pick<Journal, "read">): Promise<Ord
   }
 }
 
-/** Q2 from its row and those above it; its last turn is read only where nobody drives it and a halt of a tool or another agent may be what it waits for. */
+/** Q-2 from its row and those above it; its last turn is read only where nobody drives it and a halt of a tool or another agent may be what it waits for. */
 export async function haltOnSession({ journal, halts, isHeld }: HaltNeeds, s: SessionSummary): Promise<StandingHalt | null> {
   if (halts.size === 0 || (s.state !== "running" && s.state !== "waiting")) return null;
   const orders: Orders = { ...NO_ORDERS, halts };
@@ -29,7 +29,7 @@ export async function haltOnSession({ journal, halts, isHeld }: HaltNeeds, s: Se
     if (halt !== null) return halt;
   }
   if (s.state !== "running" || isHeld) return null;
-  const { haltWaitedFor, readTurn } = await import("@orgate/core"); // far more to load than a list needs (R16)
+  const { haltWaitedFor, readTurn } = await import("@orgate/core"); // far more to load than a list needs
   try {
     return haltWaitedFor(await readTurn({ journal }, s.session), orders);
   } catch {

@@ -142,7 +142,7 @@ const everything = (folder: string): string =>
     .map((file) => readFileSync(join(folder, file), "latin1"))
     .join("\n");
 
-test("N12 N40 poisoned memory: a session reads a stranger's page and remembers it; in a later one the model obeys what is recalled, and the send is denied with the label named; a person takes the label off, and the same send is allowed", async () => {
+test("N-8 poisoned memory: a session reads a stranger's page and remembers it; in a later one the model obeys what is recalled, and the send is denied with the label named; a person takes the label off, and the same send is allowed", async () => {
   const says: Says = (r) => {
     const told = lastText(r);
     if (told.includes("read the page")) return { tool: "page", args: {} };
@@ -171,7 +171,7 @@ test("N12 N40 poisoned memory: a session reads a stranger's page and remembers i
   expect(sent).toEqual(["mallory"]);
 });
 
-test("N34 what is forgotten with `erase` is nowhere at all: who held it is told first, a tombstone is there, and the journal still verifies", async () => {
+test("N-13 what is forgotten with `erase` is nowhere at all: who held it is told first, a tombstone is there, and the journal still verifies", async () => {
   const canary = "zqxcanary77";
   const says: Says = (r) => {
     if (lastText(r).includes("remember") && lastOf(r)?.role === "user")
@@ -208,7 +208,7 @@ test("N34 what is forgotten with `erase` is nowhere at all: who held it is told 
   expect((await forgetItems(editor, { ids: [item.id], reason: "once more", erase: true })).gone).toBe(0);
 });
 
-test("N21 what is forgotten without `erase` is nowhere in the knowledge files, and stays in the journal, which says so", async () => {
+test("N-12 what is forgotten without `erase` is nowhere in the knowledge files, and stays in the journal, which says so", async () => {
   const { directory, runtime, editor, store } = await stage({
     says: (r) =>
       lastText(r).includes("remember") && lastOf(r)?.role === "user"
@@ -228,7 +228,7 @@ test("N21 what is forgotten without `erase` is nowhere in the knowledge files, a
   expect(everything(directory)).toContain("zqxcanary78");
 });
 
-test("N20 one agent's own is never another's, through the loop, by any call it can make", async () => {
+test("N-11 one agent's own is never another's, through the loop, by any call it can make", async () => {
   const seen: string[] = [];
   const says: Says = (r) => {
     seen.push(r.context.join(" "), lastText(r));
@@ -257,7 +257,7 @@ test("N20 one agent's own is never another's, through the loop, by any call it c
   expect(seen.join("\n")).not.toContain("zqxprivate");
 });
 
-test("N33 documents are read in once: what has not changed is left alone, what has is replaced, by a person whom the policies let, and on record", async () => {
+test("N-14 documents are read in once: what has not changed is left alone, what has is replaced, by a person whom the policies let, and on record", async () => {
   const { runtime, editor, store } = await stage({ says: () => "ok" });
   const placing = { scope: "project", agent: null, labels: [], verified: true } as const;
   const guide = { path: "docs/guide.md", directory: "docs", text: "# Deploy\n\nuse the pipeline\n\n# Roll back\n\nuse the button" };
@@ -282,7 +282,7 @@ test("N33 documents are read in once: what has not changed is left alone, what h
   expect(store.stats()).toMatchObject({ items: 0 });
 });
 
-test("N31 what was exported is imported with its labels; without a person's word it is untrusted, and what was forgotten stays forgotten", async () => {
+test("N-2 what was exported is imported with its labels; without a person's word it is untrusted, and what was forgotten stays forgotten", async () => {
   const { editor, store } = await stage({ says: () => "ok" });
   const { toLine } = await import("@orgate/core/knowledge");
   const { factOf } = await import("@orgate/core/testing");
@@ -307,7 +307,7 @@ test("N31 what was exported is imported with its labels; without a person's word
   expect(store.stats()).toEqual(before);
 });
 
-test("N6 N22 with an embedding model meaning is searched too; where it cannot be asked, words alone are, and that is on record", async () => {
+test("N-4 N-3 with an embedding model meaning is searched too; where it cannot be asked, words alone are, and that is on record", async () => {
   let broken = false;
   const asked: string[] = [];
   const embedder: Embedder = {
@@ -345,7 +345,7 @@ test("N6 N22 with an embedding model meaning is searched too; where it cannot be
   });
 });
 
-test("N71 a wrong id is told, and nothing is stored under it, forgotten or on record", async () => {
+test("N-12 a wrong id is told, and nothing is stored under it, forgotten or on record", async () => {
   const { runtime, editor, store } = await stage({ says: () => "ok" });
   const id = knowledgeId(`k_${"0".repeat(24)}`);
   await expect(forgetItems(editor, { ids: [id], reason: "typo", erase: true })).rejects.toSatisfy((e) => isFault(e, "usage"));
@@ -354,7 +354,7 @@ test("N71 a wrong id is told, and nothing is stored under it, forgotten or on re
   expect(await runtime.place.store.journal.read(KNOWLEDGE, seq(0), 10)).toEqual([]);
 });
 
-test("N72 what was kept from a session that had recalled it goes with it, and what that was recalled in", async () => {
+test("N-13 what was kept from a session that had recalled it goes with it, and what that was recalled in", async () => {
   const canary = "zqxcanary79";
   const says: Says = (r) => {
     if (lastText(r).includes("remember") && lastOf(r)?.role === "user")
@@ -375,7 +375,7 @@ test("N72 what was kept from a session that had recalled it goes with it, and wh
   expect(everything(folder).includes(canary)).toBe(false);
 });
 
-test("N74 N9 a store that cannot be opened refuses no agent and ends no turn: it is on record, and what the agent does with it fails by itself", async () => {
+test("N-6 a store that cannot be opened refuses no agent and ends no turn: it is on record, and what the agent does with it fails by itself", async () => {
   for (const spoiled of [(file: string) => writeFileSync(file, "no database at all, ".repeat(500)), (file: string) => mkdirSync(file)]) {
     const told: string[] = [];
     const says: Says = (r) => {
@@ -393,7 +393,7 @@ test("N74 N9 a store that cannot be opened refuses no agent and ends no turn: it
   }
 });
 
-test("N76 what is put on record is put behind what is there, and that is not read again for each batch", async () => {
+test("N-15 what is put on record is put behind what is there, and that is not read again for each batch", async () => {
   const { runtime, editor } = await stage({ says: () => "ok" });
   let read = 0;
   const { store } = runtime.place;
@@ -416,7 +416,7 @@ test("N76 what is put on record is put behind what is there, and that is not rea
   expect(read).toBe(0);
 });
 
-test("N79 who may not have it forgotten is told so before the journal is looked through", async () => {
+test("N-13 who may not have it forgotten is told so before the journal is looked through", async () => {
   const { folder, runtime, editor, store } = await stage({ says: () => "ok" });
   const { factOf } = await import("@orgate/core/testing");
   const known = factOf("vault", "opens with", "a key");
@@ -433,7 +433,7 @@ test("N79 who may not have it forgotten is told so before the journal is looked 
   expect(store.get(known.id)).not.toBeNull();
 });
 
-test("N80 a session that is driven meanwhile is named and left, the others are erased; once more, and it is gone too, with its relatives", async () => {
+test("N-13 a session that is driven meanwhile is named and left, the others are erased; once more, and it is gone too, with its relatives", async () => {
   const canary = "zqxcanary80";
   const says: Says = (r) => {
     if (lastText(r).includes("remember") && lastOf(r)?.role === "user")

@@ -1,8 +1,8 @@
 /**
  * What people do with the store of knowledge: put documents and exports into it, have things forgotten. Everything is decided as `edit-knowledge` on the
  * scope, by a certified person, and journalled before the store is touched (rule 2).
- * N33 a file that has not changed is not read in again; one that is gone from a folder that is read in again is superseded.
- * N34 a tombstone is in the journal before anything is gone; with `erase` the journal's own copies go too, and whoever wants that is told first which
+ * N-14 a file that has not changed is not read in again; one that is gone from a folder that is read in again is superseded.
+ * N-13 a tombstone is in the journal before anything is gone; with `erase` the journal's own copies go too, and whoever wants that is told first which
  *     sessions can no longer resume.
  */
 import {
@@ -180,7 +180,7 @@ export type Forgetting = Readonly<{ ids: readonly KnowledgeId[]; reason: string;
 export type ForgottenHere = Readonly<{ gone: number; clean: boolean; sessions: readonly Affected[]; left: readonly Left[] }>;
 export type Left = Readonly<{ session: SessionId; why: string }>;
 
-/** Throws `usage` where an id was never there. N79 whoever may not is told before anything is looked through. */
+/** Throws `usage` where an id was never there. N-13 whoever may not is told before anything is looked through. */
 export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason, erase }: Forgetting): Promise<ForgottenHere> {
   const store = editor.place.knowledgeStore();
   const itemsOf = (ids: readonly KnowledgeId[]) => ids.flatMap((id) => store.get(id) ?? []);
@@ -209,7 +209,7 @@ export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason,
   return { gone, ...(await eraseAll(editor, sessions, { by, reason: erasureReason(reason), clean })) };
 }
 
-/** N80 one that somebody drives, or that another waits for, keeps none of the others. */
+/** N-13 one that somebody drives, or that another waits for, keeps none of the others. */
 async function eraseAll(
   { place }: KnowledgeEditor,
   sessions: readonly Affected[],

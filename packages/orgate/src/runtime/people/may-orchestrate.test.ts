@@ -67,7 +67,7 @@ async function conducted(surface: Surface, line: string, middleware: readonly Mi
   }
 }
 
-test("S148 S208 whoever may not run a member does not have it conducted, at whatever surface they speak; it is told among those that were to work", async () => {
+test("S-18 S-17 whoever may not run a member does not have it conducted, at whatever surface they speak; it is told among those that were to work", async () => {
   const { result, members } = await conducted("api", '/parallel a b "go"');
   expect(members).toEqual(["a completed", "b not begun, denied"]);
   expect(result.output).toContain(
@@ -77,7 +77,7 @@ test("S148 S208 whoever may not run a member does not have it conducted, at what
   expect([chain.result.ending, chain.members]).toEqual(["denied", ["b not begun, denied"]]);
 });
 
-test("S148 what is looked at is what middleware has made of a delegation", async () => {
+test("S-18 what is looked at is what middleware has made of a delegation", async () => {
   const toB = defineMiddleware({
     name: "to-b",
     beforeTool: ({ args }) => ({ kind: "arguments", args: { ...(args as JsonObject), agent: "b" } }),
@@ -85,11 +85,11 @@ test("S148 what is looked at is what middleware has made of a delegation", async
   expect((await conducted("api", '/race a a "go"', [toB])).result.ending).toBe("denied");
 });
 
-test("S148 at the machine itself no such leave is asked for, as for `orgate run`", async () => {
+test("S-18 at the machine itself no such leave is asked for, as for `orgate run`", async () => {
   expect((await conducted("cli", '/parallel a b "go"')).members).toEqual(["a completed", "b completed"]);
 });
 
-test("S148 whoever else speaks in a session that was opened at the machine is asked for it", async () => {
+test("S-18 whoever else speaks in a session that was opened at the machine is asked for it", async () => {
   const directory = mkdtempSync(join(tmpdir(), "orgate-conducting-"));
   folders.push(directory);
   const runtime = await createRuntime({
@@ -109,6 +109,6 @@ test("S148 whoever else speaks in a session that was opened at the machine is as
   }
 });
 
-test("S148 limited access speaks with no conductor: it would reach every agent", () => {
+test("S-18 limited access speaks with no conductor: it would reach every agent", () => {
   expect(desksOf(AGENTS, coordinatorTools())).toEqual(["coordinator", CONDUCTOR]);
 });

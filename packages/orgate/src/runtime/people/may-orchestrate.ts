@@ -1,6 +1,6 @@
 /**
  * Whom a person may have conducted.
- * S148 a conductor has an agent work only where everybody whose words its turn follows may run that agent, by the policies. At the machine itself (`orgate chain`,
+ * S-18 a conductor has an agent work only where everybody whose words its turn follows may run that agent, by the policies. At the machine itself (`orgate chain`,
  *      the library) whoever opened the session is asked for no such leave, as `orgate run` asks for none; whoever else speaks in it is.
  */
 import {

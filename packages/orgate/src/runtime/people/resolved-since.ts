@@ -1,6 +1,6 @@
 /**
  * What became since of the unknown outcomes that an approval request asks about.
- * Q688 A request that was asked because of an unknown outcome says, when it is shown, that the outcome is known by now: what it was, who said so, and when.
+ * Q-23 A request that was asked because of an unknown outcome says, when it is shown, that the outcome is known by now: what it was, who said so, and when.
  */
 import { type Ask, type CallId, type JournalEvent, principalName, type SessionId, UNKNOWN_OPEN } from "@orgate/core";
 import type { Journal, Likeness } from "@orgate/core/journal";

@@ -1,6 +1,6 @@
 /**
  * Approval requests that are not open any more, for whoever comes too late: who answered, when, and what the call came to.
- * Q580 it is looked for in the session that is named, else among the newest entries of the journal: a stranger's id costs the same however long it is.
+ * Q-23 it is looked for in the session that is named, else among the newest entries of the journal: a stranger's id costs the same however long it is.
  */
 import { type ApprovalId, approvalId, type Entry, FaultError, isFault, type Journal, type SessionId, seq } from "@orgate/core";
 import { foldQuestions, NOTHING_WAITS, type WaitingQuestion } from "@orgate/core/journal";

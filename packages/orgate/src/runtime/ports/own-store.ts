@@ -27,7 +27,11 @@ export async function openOwnStore(open: OpenOwnStore, opening: StoreOpening, wi
 }
 
 const wrong = (detail: string): FaultError =>
-  new FaultError({ kind: "usage", detail: `\`store\`: ${detail}`, hint: "return { journal, inbox }; docs/guide/library.md names the parts" });
+  new FaultError({
+    kind: "usage",
+    detail: `\`store\`: ${detail}`,
+    hint: "return { journal, inbox }; docs/guide/library.md names the parts",
+  });
 
 const isStore = (value: unknown): value is OwnStore => {
   const has = (of: unknown, name: string): boolean => typeof of === "object" && of !== null && typeof Reflect.get(of, name) === "function";

@@ -108,7 +108,7 @@ export async function openPlace(options: PlaceOptions): Promise<OpenProjectStore
   }
 }
 
-/** N74 opened when something is looked up or kept, and not before: where that fails, it fails like any lookup, and no agent is refused for it. */
+/** N-6 opened when something is looked up or kept, and not before: where that fails, it fails like any lookup, and no agent is refused for it. */
 function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
   let known: KnowledgeStore | null = null;
   let isOver = false;

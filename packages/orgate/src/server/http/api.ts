@@ -45,7 +45,7 @@ function headerOf({ message }: AskedRequest, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** W185. A stream breaks off when its caller's access ends, and a slow answer is withheld. */
+/** W-12. A stream breaks off when its caller's access ends, and a slow answer is withheld. */
 function whileAccessLasts(access: Access, caller: Caller, answer: HttpAnswer): HttpAnswer {
   const gone = (why: string) => refusal(wireProblem("unauthenticated", why, "sign in again, or show another key"));
   const why = endedNow(access, caller);

@@ -1,7 +1,7 @@
 /**
  * Signing in and out with a browser. The link's secret stands behind `#`, so that no server, log or other site ever sees it; a page of ours sends it on.
  *
- * W115 a link signs in only from this site's own page; what comes back is a cookie, the page keeps nothing, and signing out ends the sign-in itself.
+ * W-11 a link signs in only from this site's own page; what comes back is a cookie, the page keeps nothing, and signing out ends the sign-in itself.
  */
 import type { Millis } from "@orgate/core";
 import { PROBLEM_MEDIA_TYPE, type Problem, wireProblem } from "@orgate/core/wire";

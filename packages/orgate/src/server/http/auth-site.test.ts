@@ -5,7 +5,7 @@ const HERE = "http://127.0.0.1:4680";
 const ORIGINS = [HERE, "http://localhost:4680"];
 const HOST = "127.0.0.1:4680";
 
-test("W109 a cookie is for this host and no script, other ports have other names, https binds it", () => {
+test("W-14 a cookie is for this host and no script, other ports have other names, https binds it", () => {
   const [signIn = "", csrf = ""] = cookiesFor(cookieNames(HERE), "ogs_token", 60);
   expect(signIn).toBe("orgate-4680=ogs_token; Path=/; SameSite=Strict; Max-Age=60; HttpOnly");
   expect(csrf).toBe(`orgate-csrf-4680=${csrfOf("ogs_token")}; Path=/; SameSite=Strict; Max-Age=60`);
@@ -18,14 +18,14 @@ test("W109 a cookie is for this host and no script, other ports have other names
   }
 });
 
-test("W109 a cookie that comes twice counts as none", () => {
+test("W-14 a cookie that comes twice counts as none", () => {
   expect(cookieIn({ cookie: "a=1; orgate-4680=x; b=2" }, "orgate-4680")).toBe("x");
   expect(cookieIn({ cookie: "orgate-4680=x; orgate-4680=y" }, "orgate-4680")).toBeNull();
   expect(cookieIn({ cookie: "xorgate-4680=x" }, "orgate-4680")).toBeNull();
   expect(cookieIn({}, "orgate-4680")).toBeNull();
 });
 
-test("W110 where a request comes from: what is another site's, or does not say, is refused", () => {
+test("W-14 where a request comes from: what is another site's, or does not say, is refused", () => {
   const allowed: readonly Partial<Coming>[] = [
     { headers: { host: HOST } },
     { headers: { host: HOST, "sec-fetch-site": "none" } },
@@ -56,7 +56,7 @@ test("W110 where a request comes from: what is another site's, or does not say, 
   for (const one of refused) expect([one, found(one)]).toEqual([one, "cross-site"]);
 });
 
-test("W110 a change carries the word of its own sign-in", () => {
+test("W-14 a change carries the word of its own sign-in", () => {
   const post = (word: string | undefined): Coming => ({ via: "http", method: "POST", headers: { [CSRF_HEADER]: word } });
   expect(forged(post(csrfOf("mine")), "mine")).toBeNull();
   for (const word of [undefined, "", "x", csrfOf("another"), `${csrfOf("mine")}x`])

@@ -1,8 +1,8 @@
 /**
  * What a browser brings along by itself: cookies, and where a request comes from. Pure.
  *
- * W109 a sign-in's cookie is for this host alone, not for scripts, not for other sites; under https it is sent nowhere else.
- * W110 with a cookie, what comes from another site is refused, and what changes something or opens a socket must say that it comes from this one; a
+ * W-14 a sign-in's cookie is for this host alone, not for scripts, not for other sites; under https it is sent nowhere else.
+ * W-14 with a cookie, what comes from another site is refused, and what changes something or opens a socket must say that it comes from this one; a
  *      change carries the word that only this site's pages can read. It is refused before anything is done.
  */
 import { createHash, timingSafeEqual } from "node:crypto";

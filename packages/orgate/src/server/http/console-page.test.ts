@@ -35,7 +35,7 @@ function build(folder: string, page = PAGE): void {
   writeFileSync(join(folder, "assets", "index-BNCsIpbU.js.gz"), gzipSync(SCRIPT));
 }
 
-test("O3 a file of the build has its type, comes compressed to whoever takes it so, and is kept for good; the page is asked for again", async () => {
+test("O-2 a file of the build has its type, comes compressed to whoever takes it so, and is kept for good; the page is asked for again", async () => {
   const { at, folder } = await served();
   build(folder);
   const script = "/assets/index-BNCsIpbU.js";
@@ -55,7 +55,7 @@ test("O3 a file of the build has its type, comes compressed to whoever takes it 
   expect([await page.text(), page.headers.get("cache-control")]).toEqual([PAGE, "no-cache"]);
 });
 
-test("O3 the page may load from this server alone, with no inline script or style, and nobody may frame it", async () => {
+test("O-2 the page may load from this server alone, with no inline script or style, and nobody may frame it", async () => {
   const { at, folder } = await served();
   build(folder);
   const { headers } = await at.get("/approvals", null, ASKS);
@@ -66,7 +66,7 @@ test("O3 the page may load from this server alone, with no inline script or styl
   expect(headers.get("x-content-type-options")).toBe("nosniff");
 });
 
-test("O3 nothing but files of the build is given: no way leads above it, and what begins with a dot is not there", async () => {
+test("O-2 nothing but files of the build is given: no way leads above it, and what begins with a dot is not there", async () => {
   const { at, folder } = await served();
   build(folder);
   for (const path of ["/../package.json", "/assets/../../secret", "/.vite/manifest.json", "/assets/%2e%2e/index.html", "/assets/none.js"]) {
@@ -75,7 +75,7 @@ test("O3 nothing but files of the build is given: no way leads above it, and wha
   }
 });
 
-test("O4 every address of the console is its page to a browser; the API, probes and programs are told what they were told before", async () => {
+test("every address of the console is its page to a browser; the API, probes and programs are told what they were told before", async () => {
   const { at, folder } = await served();
   build(folder);
   for (const path of ["/", "/chat/s_1", "/sign-in", "/approvals/a%2f1"]) expect(await (await at.get(path, null, ASKS)).text()).toBe(PAGE);
@@ -84,7 +84,7 @@ test("O4 every address of the console is its page to a browser; the API, probes 
   expect((await at.get("/chat", "full", { accept: "*/*" })).status).toBe(404);
 });
 
-test("O4 without a build the page says what to run, and a build that comes or is replaced is given at once", async () => {
+test("without a build the page says what to run, and a build that comes or is replaced is given at once", async () => {
   const { at, folder } = await served();
   const none = await at.get("/", null, ASKS);
   expect([none.status, await none.text()]).toEqual([200, expect.stringContaining("npm run build -w @orgate/console")]);

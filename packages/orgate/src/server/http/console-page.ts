@@ -1,9 +1,9 @@
 /**
  * The console: files that were built once, given as they are. Only files of the build are ever given, found by their names in it.
  *
- * O3 the page may load from this server alone, run no script and no style that is not a file of the build, be framed by nobody; what has a hash in its
+ * O-2 the page may load from this server alone, run no script and no style that is not a file of the build, be framed by nobody; what has a hash in its
  *    name is kept for good, the page itself is asked for again each time; what a browser takes compressed is given so.
- * O4 every address of the console is its page, so that it can be sent to somebody; where there is no build, the page says what to run.
+ * Every address of the console is its page, so that it can be sent to somebody; where there is no build, the page says what to run.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";

@@ -1,8 +1,8 @@
 /**
  * How a request is answered: as JSON, as text that is made while it is read, or with what went wrong.
  *
- * W72 every answer forbids to be framed, sniffed, cached or referred from, and says which request it was; an error is a problem (W20).
- * W73 a text that is made while it is read is made at the reader's pace, and no further once the reader has gone.
+ * W-21 every answer forbids to be framed, sniffed, cached or referred from, and says which request it was; an error is a problem (W-3).
+ * W-25 a text that is made while it is read is made at the reader's pace, and no further once the reader has gone.
  */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";

@@ -1,10 +1,10 @@
 /**
  * What one server takes at the most. Everything here is a number that is reached, answered for, and forgotten again.
  *
- * W66 a body that is too long is refused before it is read further, and the connection is closed.
- * W67 a request whose headers or body take too long to arrive is answered `408` and its connection closed; a reader that does not read is dropped.
- * W68 more connections than allowed, of all or of one address, are turned away at once; those that are there go on.
- * W69 whoever asks too often is told how long to wait, by caller; who is not known, by source. What is kept of them does not grow.
+ * W-19 a body that is too long is refused before it is read further, and the connection is closed.
+ * W-19 a request whose headers or body take too long to arrive is answered `408` and its connection closed; a reader that does not read is dropped.
+ * W-19 more connections than allowed, of all or of one address, are turned away at once; those that are there go on.
+ * W-19 whoever asks too often is told how long to wait, by caller; who is not known, by source. What is kept of them does not grow.
  */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
@@ -54,7 +54,7 @@ export type Rate = Readonly<{
 
 /**
  * A bucket each, filled as time goes by. One that is full again is forgotten; of those that are not, no more than `most` are kept.
- * W600 they are all looked at no oftener than it takes a bucket to fill by one: a flood from ever new sources does not make each request walk through them.
+ * W-19 they are all looked at no oftener than it takes a bucket to fill by one: a flood from ever new sources does not make each request walk through them.
  */
 export function rateOf(burst: number, perSecond: number, most = 10_000): Rate {
   const buckets = new Map<string, { left: number; at: number }>();
@@ -89,7 +89,7 @@ export function rateOf(burst: number, perSecond: number, most = 10_000): Rate {
 }
 
 /**
- * W443 where a request comes from: the address of its connection. Behind a proxy that is named, the last address in `X-Forwarded-For` that
+ * W-19 where a request comes from: the address of its connection. Behind a proxy that is named, the last address in `X-Forwarded-For` that
  * is not a proxy's own; what anybody else writes there is not believed. One network of IPv6 is one source, as one address of IPv4 is.
  */
 export function sourceBehind(proxies: readonly string[]): (message: IncomingMessage) => string {

@@ -20,7 +20,7 @@ async function serve(options: ServingOptions = {}): Promise<Serving> {
 const problemIn = async (response: Response) => problemSchema.parse(await response.json());
 const bodyIn = (text: string): unknown => JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4));
 
-test("W66 a body that is too long is refused by its length, and when it says none by what comes; nothing is done", async () => {
+test("W-19 a body that is too long is refused by its length, and when it says none by what comes; nothing is done", async () => {
   const at = await serve({ serve: { bounds: { bodyBytes: 1_000 } } });
   const head =
     "POST /api/v1/halt HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer full\r\ncontent-type: application/json\r\nidempotency-key: a\r\n";
@@ -33,7 +33,7 @@ test("W66 a body that is too long is refused by its length, and when it says non
   expect(await at.runtime.halts()).toEqual([]);
 });
 
-test("W67 headers and bodies that trickle in are answered 408 and closed, and others are served meanwhile", async () => {
+test("W-19 headers and bodies that trickle in are answered 408 and closed, and others are served meanwhile", async () => {
   const at = await serve({ serve: { bounds: { headersMs: 200, requestMs: 400 } } });
   const slowHeaders = raw(at.at.port, ["GET /livez HTTP/1.1\r\nhost: local"]);
   const slowBody = raw(at.at.port, [
@@ -46,14 +46,14 @@ test("W67 headers and bodies that trickle in are answered 408 and closed, and ot
   }
 });
 
-test("W67 what is not HTTP, or has endless headers, gets one problem and no connection", async () => {
+test("W-19 what is not HTTP, or has endless headers, gets one problem and no connection", async () => {
   const at = await serve();
   expect(await raw(at.at.port, ["EHLO there\r\n\r\n"])).toMatch(/^HTTP\/1\.1 400 /);
   const endless = await raw(at.at.port, ["GET /livez HTTP/1.1\r\nhost: localhost\r\nx: ", "y".repeat(40_000), "\r\n\r\n"]);
   expect(endless).toMatch(/^HTTP\/1\.1 413 /);
 });
 
-test("W68 one more connection than allowed is turned away, those that are there go on, and a place is free again", async () => {
+test("W-19 one more connection than allowed is turned away, those that are there go on, and a place is free again", async () => {
   const at = await serve({ serve: { bounds: { connectionsPerAddress: 2 } } });
   const hello = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
   const holders = [connect(at.at.port, "127.0.0.1"), connect(at.at.port, "127.0.0.1")];
@@ -73,7 +73,7 @@ test("W68 one more connection than allowed is turned away, those that are there 
 
 const QUIET = { hear: () => {}, gone: () => {}, leave: () => {} };
 
-test("W69 who asks too often is told how long to wait; who guesses at keys sooner, and by address", async () => {
+test("W-19 who asks too often is told how long to wait; who guesses at keys sooner, and by address", async () => {
   const at = await serve({ serve: { bounds: { burst: 3, perSecond: 0.01, strangersBurst: 2, strangersPerSecond: 0.01 } } });
   const known = [];
   for (let i = 0; i < 4; i += 1) known.push(await at.get("/api/v1/me"));
@@ -84,7 +84,7 @@ test("W69 who asks too often is told how long to wait; who guesses at keys soone
   expect(strange).toEqual([401, 401, 429]);
 });
 
-test("W191 what any page can make a browser ask keeps nobody waiting who shows a key; what is for anybody stays so", async () => {
+test("W-17 what any page can make a browser ask keeps nobody waiting who shows a key; what is for anybody stays so", async () => {
   const at = await serve({
     serve: { bounds: { strangersBurst: 2, strangersPerSecond: 0.01 }, more: () => ({ talks: { "/ws/v1": () => QUIET } }) },
   });
@@ -105,14 +105,14 @@ test("W191 what any page can make a browser ask keeps nobody waiting who shows a
   for (const path of ["/livez", "/readyz", "/api/v1/health"]) expect((await at.get(path, null)).status).toBe(200);
 });
 
-test("W69 what is kept of those who asked does not grow, and a bucket fills as time goes by", () => {
+test("W-19 what is kept of those who asked does not grow, and a bucket fills as time goes by", () => {
   const rate = rateOf(1, 1, 100);
   for (let i = 0; i < 10_000; i += 1) rate.take(`who-${i}`, i);
   expect(rate.size()).toBeLessThanOrEqual(100);
   expect([rate.take("a", 20_000), rate.take("a", 20_000), rate.take("a", 21_000)]).toEqual([0, 1_000, 0]);
 });
 
-test("W600 counting who asks does not walk through all that asked before: a flood from ever new sources costs each request the same", () => {
+test("W-19 counting who asks does not walk through all that asked before: a flood from ever new sources costs each request the same", () => {
   const rate = rateOf(20, 1, 1_000);
   const min = Math.min; // what is left of a bucket is worked out with it
   let looked = 0;
@@ -129,7 +129,7 @@ test("W600 counting who asks does not walk through all that asked before: a floo
   expect(rate.size()).toBeLessThanOrEqual(1_000);
 });
 
-test("W71 live and ready tell of the journal, without saying where it lies; a journal that takes nothing is not ready", async () => {
+test("W-23 live and ready tell of the journal, without saying where it lies; a journal that takes nothing is not ready", async () => {
   const at = await serve();
   expect(await (await at.get("/readyz", null)).json()).toMatchObject({ status: "ok" });
   await at.runtime.place.store.close();
@@ -143,7 +143,7 @@ test("W71 live and ready tell of the journal, without saying where it lies; a jo
   expect(await live.text()).not.toContain(at.folder);
 });
 
-test("W72 every answer and every error carries the same headers, its request's id, and nothing to be cached", async () => {
+test("W-21 every answer and every error carries the same headers, its request's id, and nothing to be cached", async () => {
   const at = await serve();
   for (const response of [await at.get("/api/v1/agents"), await at.get("/api/v1/agents", "wrong"), await at.get("/nowhere")]) {
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
@@ -153,7 +153,7 @@ test("W72 every answer and every error carries the same headers, its request's i
   }
 });
 
-test("W74 a request under another name is refused, also for a socket", async () => {
+test("W-14 a request under another name is refused, also for a socket", async () => {
   const at = await serve();
   const told = await raw(at.at.port, [
     "GET /api/v1/agents HTTP/1.1\r\nhost: evil.example\r\nauthorization: Bearer full\r\nconnection: close\r\n\r\n",
@@ -165,7 +165,7 @@ test("W74 a request under another name is refused, also for a socket", async () 
   expect(await raw(at.at.port, [upgrade])).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test("W75 who is not known learns nothing of a request's form, and who may not does nothing", async () => {
+test("W-6 who is not known learns nothing of a request's form, and who may not does nothing", async () => {
   const at = await serve();
   const stranger = await at.post("/api/v1/halt", { scope: 7 }, {}, "wrong");
   expect([stranger.status, (await problemIn(stranger)).issues]).toEqual([401, []]);
@@ -180,7 +180,7 @@ test("W75 who is not known learns nothing of a request's form, and who may not d
   expect([method.status, method.headers.get("allow"), none.status]).toEqual([405, "GET", 404]);
 });
 
-test("W75 no route of the table answers anybody who is not known, but those that are for anybody", async () => {
+test("W-6 no route of the table answers anybody who is not known, but those that are for anybody", async () => {
   const at = await serve({ serve: { bounds: { strangersBurst: 1_000 } } });
   for (const name of OPERATION_NAMES) {
     const route: Operation = OPERATIONS[name];
@@ -192,7 +192,7 @@ test("W75 no route of the table answers anybody who is not known, but those that
   }
 });
 
-test("W76 a port in use, a host that is none: a line and what to do", async () => {
+test("W-33 a port in use, a host that is none: a line and what to do", async () => {
   const at = await serve();
   const again = serving({ serve: { port: at.at.port } });
   await expect(again).rejects.toSatisfy((e) => isFault(e, "usage") && e.message.includes("in use"));
@@ -212,7 +212,7 @@ const echo: SocketTalks = {
   }),
 };
 
-test("W77 when it goes, sockets are told why and to come back, the turn in progress is finished, and nothing new is taken", async () => {
+test("W-29 when it goes, sockets are told why and to come back, the turn in progress is finished, and nothing new is taken", async () => {
   const hold = latch();
   const at = await serving({ hold, serve: { more: () => ({ talks: echo }) } });
   const socket = new WebSocket(`ws://127.0.0.1:${at.at.port}/ws/v1?token=full`);
@@ -234,7 +234,7 @@ test("W77 when it goes, sockets are told why and to come back, the turn in progr
   await at.close();
 });
 
-test("W77 a socket that nobody may open is refused as a problem, and binary or oversize frames close it", async () => {
+test("W-29 a socket that nobody may open is refused as a problem, and binary or oversize frames close it", async () => {
   const at = await serve({ serve: { more: () => ({ talks: echo }) } });
   const refused = new WebSocket(`ws://127.0.0.1:${at.at.port}/ws/v1?token=wrong`);
   const status = await new Promise((resolve) => refused.once("unexpected-response", (_, response) => resolve(response.statusCode)));
@@ -252,7 +252,7 @@ test("W77 a socket that nobody may open is refused as a problem, and binary or o
 
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 
-test("W448 a body, frame or message that is nested without end is a bad request, and nobody else's trouble", async () => {
+test("W-4 a body, frame or message that is nested without end is a bad request, and nobody else's trouble", async () => {
   const at = await serve();
   for (const body of [nested(5_000), `[${"[".repeat(20_000)}`, '{"scope":"all","scope":"agent:x"}']) {
     const refused = await at.post("/api/v1/halt", body);
@@ -263,7 +263,7 @@ test("W448 a body, frame or message that is nested without end is a bad request,
   expect(readChatMessage(nested(5_000))).toMatchObject({ kind: "refused" });
 });
 
-test("W446 a request with two names for the server is refused, whichever comes first", async () => {
+test("W-14 a request with two names for the server is refused, whichever comes first", async () => {
   const at = await serve();
   for (const hosts of [
     ["localhost", "evil.example"],
@@ -280,7 +280,7 @@ test("W446 a request with two names for the server is refused, whichever comes f
   }
 });
 
-test("W447 the history of an agent reads as much of its sessions as it shows", async () => {
+test("W-20 the history of an agent reads as much of its sessions as it shows", async () => {
   const at = await serve();
   const first = await at.runtime.complete("clerk", "say 0");
   for (let n = 1; n < 150; n += 1) await at.runtime.complete("clerk", `say ${n}`, { session: first.session });

@@ -2,10 +2,10 @@
  * HTTP and WebSocket on one port. What comes in is bounded, decoded by its route's decoders, named by identity, decided, and only then done; what goes out
  * is an answer or a problem. Nothing in here knows an agent: routes and connections do.
  *
- * W74 a request is for this server by its `Host`: another name is refused, so that a page which has this address under a name of its own reaches nothing.
- * W75 the order is: limits, who it is, the request's form, whether it may be, then the work. Nothing is done, or told, before that.
- * W76 a port that is in use, a host that is none, a port that may not be had: one line and what to do about it, and nothing is left open.
- * W77 when it goes, no connection is taken any more, probes say so, sockets are told why and when to come back, answers in progress are given.
+ * W-14 a request is for this server by its `Host`: another name is refused, so that a page which has this address under a name of its own reaches nothing.
+ * W-6 the order is: limits, who it is, the request's form, whether it may be, then the work. Nothing is done, or told, before that.
+ * W-33 a port that is in use, a host that is none, a port that may not be had: one line and what to do about it, and nothing is left open.
+ * W-29 when it goes, no connection is taken any more, probes say so, sockets are told why and when to come back, answers in progress are given.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -36,7 +36,7 @@ export type HandledRequest = Readonly<{ route: OperationName; status: number; an
 
 /** A page beside the API: the description, sign-in, the console. */
 export type ServedPage = Readonly<{
-  /** What it answers: `GET /docs`. Each has its row in the matrix of who may do what (W194). */
+  /** What it answers: `GET /docs`. Each has its row in the matrix of who may do what (W-7). */
   ways: readonly string[];
   answer(asking: Asking, message: IncomingMessage): Promise<Readonly<{ status: number; answer: HttpAnswer }> | null>;
 }>;
@@ -142,7 +142,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const found = (await probe(asking)) ?? (await page(asking, message));
       if (found !== null) {
         route = found.route;
-        if (found.status === 401) mustWait(strangers.take(`${asking.path} ${asking.remote}`, performance.now())); // wrong links, by source (W441)
+        if (found.status === 401) mustWait(strangers.take(`${asking.path} ${asking.remote}`, performance.now())); // wrong links, by source (W-17)
         await give({ response, request }, found.answer, found.status);
       } else {
         message.socket.setTimeout(0); // a turn may take its time; what is still to arrive has the time of a request
@@ -174,8 +174,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   /**
    * Who it is; and whether they ask too often.
-   * W441 what is shown is looked at first, whatever others have shown: only what is wrong is counted, by its source and by the key it claims to be.
-   * W442 a halt is not kept waiting by anything else that its caller asks.
+   * W-17 what is shown is looked at first, whatever others have shown: only what is wrong is counted, by its source and by the key it claims to be.
+   * W-17 a halt is not kept waiting by anything else that its caller asks.
    */
   async function callerOf(asking: Asking): Promise<Caller> {
     const now = performance.now();
@@ -298,7 +298,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   return { url: `http://${shown}:${at}`, port: at, connections: door.inside, sockets: () => open.size, close };
 }
 
-/** W446 with two names, what stands before this server may have looked at the other one. */
+/** W-14 with two names, what stands before this server may have looked at the other one. */
 function mustNameOneHost({ rawHeaders }: IncomingMessage): void {
   const hosts = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === "host");
   if (hosts.length > 1) throw refusal(wireProblem("bad-request", "the request has more than one `Host`", "send one"));
@@ -320,7 +320,7 @@ function askingOf(message: IncomingMessage, via: Asking["via"], sourceOf: (messa
   };
 }
 
-/** W434 where scrapers look by convention: the same route, so the same rules. */
+/** W-30 where scrapers look by convention: the same route, so the same rules. */
 const ALIASES: Readonly<Record<string, string>> = { "/metrics": `${API}/metrics/prometheus` };
 const aliased = (asking: Asking): Asking => ({
   ...asking,

@@ -13,7 +13,7 @@ const asking: Asking = {
   remote: "127.0.0.1",
 };
 
-test("W61 without identities nobody is known and nothing is allowed", async () => {
+test("W-6 without identities nobody is known and nothing is allowed", async () => {
   const stand = await openStand();
   const caller: Caller = {
     principal: { kind: "user", id: "ann" },

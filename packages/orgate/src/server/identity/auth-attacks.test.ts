@@ -81,7 +81,7 @@ async function asked(name: OperationName, of: Things, token: string): Promise<st
 }
 
 test.each(HIDING)(
-  "W186 %s of something that may not be seen is answered as if it were not there, to a limited key and to a person alike",
+  "W-9 %s of something that may not be seen is answered as if it were not there, to a limited key and to a person alike",
   async (name) => {
     for (const token of [scoped, bob]) {
       const hidden = await asked(name, theirs, token);
@@ -91,7 +91,7 @@ test.each(HIDING)(
   },
 );
 
-test("W186 the same over a socket: a subscription, a request, an answer tell nothing of what is there", async () => {
+test("W-9 the same over a socket: a subscription, a request, an answer tell nothing of what is there", async () => {
   const told = async (of: Things) => {
     const ends = one.dial("/ws/v1", { authorization: `Bearer ${scoped}` });
     await ends.opened;
@@ -117,7 +117,7 @@ test("W186 the same over a socket: a subscription, a request, an answer tell not
   expect(hidden.every((text) => text.includes('"kind":"error"') && text.includes('"status":404'))).toBe(true);
 });
 
-test("W186 an access that leaves out an action is told so, whatever is there", async () => {
+test("W-9 an access that leaves out an action is told so, whatever is there", async () => {
   const looks = await one.give({ actions: ["observe"] });
   expect(await asked("cancel", theirs, looks)).toBe(await asked("cancel", MADE_UP, looks));
   expect((await asked("cancel", theirs, looks)).slice(0, 3)).toBe("403");
@@ -125,7 +125,7 @@ test("W186 an access that leaves out an action is told so, whatever is there", a
 
 // ── lists, by agent and by requester ──
 
-test("W192 a list holds what the caller may see of it, thing by thing: by agent for a limited key, by whose it is for a person", async () => {
+test("W-9 a list holds what the caller may see of it, thing by thing: by agent for a limited key, by whose it is for a person", async () => {
   const [anns, bobs] = [await thingsOf("clerk", "ann"), await thingsOf("clerk", "bob")];
   const listed = async (path: string, token: string): Promise<readonly string[]> => {
     const found: string[] = [];
@@ -157,7 +157,7 @@ test("W192 a list holds what the caller may see of it, thing by thing: by agent 
   }
 });
 
-test("W192 an agent is shown with those of its delegates that the caller may see; an agent that is not there is named beside none", async () => {
+test("W-9 an agent is shown with those of its delegates that the caller may see; an agent that is not there is named beside none", async () => {
   const boss = (name: string, delegates: readonly string[]) =>
     defineAgent({ name, instructions: "x", model: "offline/echo", delegates: [...delegates] });
   const other = await openGuarded();
@@ -177,7 +177,7 @@ test("W192 an agent is shown with those of its delegates that the caller may see
   }
 });
 
-test("W189 a cursor says nothing to whoever has it, and one that was made up is refused", async () => {
+test("W-21 a cursor says nothing to whoever has it, and one that was made up is refused", async () => {
   const page = (await (await one.get("/api/v1/sessions?limit=1", scoped)).json()) as { next: string };
   const inside = Buffer.from(page.next, "base64url").toString("latin1");
   expect(inside).not.toMatch(/s_|\d{13}/);
@@ -189,7 +189,7 @@ test("W189 a cursor says nothing to whoever has it, and one that was made up is 
 
 // ── names, forks, limits ──
 
-test("W187 nobody takes a name that the server makes up for somebody else, to open, to run or to fork under it", async () => {
+test("W-16 nobody takes a name that the server makes up for somebody else, to open, to run or to fork under it", async () => {
   const ann = await one.identity.operator("ann");
   const mine = (await (await one.post("/api/v1/sessions", { agent: "clerk" }, bob)).json()) as { session: string };
   const names = [conversationOf(ann, "coordinator"), ...["ui", "ws", "key", "run"].map((kind) => `${kind}-${"0".repeat(40)}`)];
@@ -205,7 +205,7 @@ test("W187 nobody takes a name that the server makes up for somebody else, to op
   chat.socket.close();
 });
 
-test("W187 a fork under an id that somebody else has used does not say whose it is, and a fork stays with its agent", async () => {
+test("W-16 a fork under an id that somebody else has used does not say whose it is, and a fork stays with its agent", async () => {
   await one.post("/api/v1/sessions", { agent: "other", id: "anns-own" }, full);
   const mine = (await (await one.post("/api/v1/sessions", { agent: "clerk" }, bob)).json()) as { session: string; agent: string };
   const taken = await one.post(`/api/v1/sessions/${mine.session}/fork`, { id: "anns-own" }, bob);
@@ -214,14 +214,14 @@ test("W187 a fork under an id that somebody else has used does not say whose it 
   expect(fork.agent).toBe("clerk");
 });
 
-test("W190 limits that come with a request lower the agent's own, and raise none", async () => {
+test("W-21 limits that come with a request lower the agent's own, and raise none", async () => {
   const run = async (limits: object) => (await one.post("/api/v1/agents/clerk/execute", { input: "look", limits }, scoped)).status;
   for (const limits of [{ iterations: 10_000 }, { tokens: 1e9 }, { turnMs: 1e9 }, { calls: 10_000 }, { iterations: 2, outputTokens: 1e9 }])
     expect([limits, await run(limits)]).toEqual([limits, 400]);
   expect(await run({ iterations: 2, temperature: 1 })).toBe(200);
 });
 
-test("W108 an agent through which the coordinator's tools are reached is not for limited access: by a tool, by a delegate, by a delegate's delegate", () => {
+test("W-13 an agent through which the coordinator's tools are reached is not for limited access: by a tool, by a delegate, by a delegate's delegate", () => {
   const desk = coordinatorTools();
   const [list] = desk.tools;
   if (list === undefined) throw new Error("it has no tools");
@@ -238,7 +238,7 @@ test("W108 an agent through which the coordinator's tools are reached is not for
   expect([...desksOf(fleet, desk)].sort()).toEqual(["coordinator", "far", "lister", "near"]);
 });
 
-test("W197 a session that runs for an agent or for the system is not taken for that of a person of the same name", async () => {
+test("G-13 a session that runs for an agent or for the system is not taken for that of a person of the same name", async () => {
   expect([
     requesterOf({ kind: "user", id: "bob" }),
     requesterOf({ kind: "system", id: "bob" }),
@@ -250,7 +250,7 @@ test("W197 a session that runs for an agent or for the system is not taken for t
 
 // ── doors ──
 
-test("W193 a ticket is used once, and only where it was asked for", async () => {
+test("W-11 a ticket is used once, and only where it was asked for", async () => {
   const ticket = async (token: string | null, headers: Readonly<Record<string, string>> = {}) =>
     ((await (await one.post("/api/v1/tickets", undefined, token, headers)).json()) as { ticket: string }).ticket;
   const tried = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<number> => {
@@ -276,7 +276,7 @@ test("W193 a ticket is used once, and only where it was asked for", async () => 
   expect(await tried(`/ws/v1?token=${full}`)).toBe(401); // what lasts is not taken from an address
 });
 
-test("W110 a form of another site posts nothing, in no content type; a change needs JSON, its origin and its word", async () => {
+test("W-14 a form of another site posts nothing, in no content type; a change needs JSON, its origin and its word", async () => {
   const signIn = await one.give({ means: "sign-in" });
   const cookie = { cookie: `orgate-${one.at.port}=${signIn}` };
   const before = (await one.stand.runtime.sessions.list({ most: 500 })).length;

@@ -57,7 +57,7 @@ async function bodyOf(response: Response): Promise<"whole" | "broken"> {
   }
 }
 
-test("W185 a revoked key is cut off at once: silent sockets, event streams, exports, and an answer that took its time", async () => {
+test("W-12 a revoked key is cut off at once: silent sockets, event streams, exports, and an answer that took its time", async () => {
   const hold = latch();
   const one = await guarded({ hold });
   const key = await one.give();
@@ -77,7 +77,7 @@ test("W185 a revoked key is cut off at once: silent sockets, event streams, expo
   expect(one.stand.runs.wait).toBe(1); // what was asked for is done, and told to nobody
 });
 
-test("W185 a turn that is being told is told no further once the key is revoked, over `/ws/chat` and to `useChat`", async () => {
+test("W-12 a turn that is being told is told no further once the key is revoked, over `/ws/chat` and to `useChat`", async () => {
   const hold = latch();
   const one = await guarded({ hold });
   const key = await one.give();
@@ -99,7 +99,7 @@ test("W185 a turn that is being told is told no further once the key is revoked,
   expect(chat.heard.some((text) => text.includes("waited"))).toBe(false);
 });
 
-test("W185 a key whose time is up is cut off without anybody saying anything; so are a ticket's socket and a sign-in's once it has signed out", async () => {
+test("W-12 a key whose time is up is cut off without anybody saying anything; so are a ticket's socket and a sign-in's once it has signed out", async () => {
   const one = await guarded();
   const key = await one.give();
   const { ticket } = (await (await one.post("/api/v1/tickets", undefined, key)).json()) as { ticket: string };
@@ -121,7 +121,7 @@ test("W185 a key whose time is up is cut off without anybody saying anything; so
   for (const { closed } of own) expect(await closed).toBe(CLOSE.policy);
 });
 
-test("W185 nobody has to say anything for the time to be up, and what ended is told once, also to who asks afterwards", async () => {
+test("W-12 nobody has to say anything for the time to be up, and what ended is told once, also to who asks afterwards", async () => {
   const one = await guarded();
   const end = Date.now() + 3_600_000;
   const caller = await one.identity.authenticate(withKey(await one.give({ until: end })));
@@ -136,7 +136,7 @@ test("W185 nobody has to say anything for the time to be up, and what ended is t
   expect(told).toEqual(["this access is expired", "this access is expired"]);
 });
 
-test("W185 a person's key that is withdrawn cuts off whoever stands for them, and nobody else", async () => {
+test("W-12 a person's key that is withdrawn cuts off whoever stands for them, and nobody else", async () => {
   const one = await guarded();
   const [anns, bobs] = [await one.give(), await one.give({ person: "bob" })];
   const [a, b] = [await quiet(one, { authorization: `Bearer ${anns}` }), await quiet(one, { authorization: `Bearer ${bobs}` })];

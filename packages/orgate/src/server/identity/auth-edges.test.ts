@@ -19,7 +19,7 @@ async function door(): Promise<Door> {
   return one;
 }
 
-test("W112 a token of one kind is none of another, whatever it is called: a link is no key, a key no sign-in", async () => {
+test("W-15 a token of one kind is none of another, whatever it is called: a link is no key, a key no sign-in", async () => {
   const { give, identity, clock } = await door();
   const [link, key] = [await give({ means: "link", until: clock.now + 60_000 }), await give()];
   const asKey = await identity.authenticate(withKey(link.token.replace("ogl_", "ogk_")));
@@ -30,13 +30,13 @@ test("W112 a token of one kind is none of another, whatever it is called: a link
   expect("status" in asLink && asLink.status).toBe(401);
 });
 
-test("W110 a change that says it was typed into the address bar is refused", () => {
+test("W-14 a change that says it was typed into the address bar is refused", () => {
   const headers = { host: "127.0.0.1:4680", origin: HERE, "sec-fetch-site": "none" };
   expect(crossSite({ via: "http", method: "POST", headers }, [HERE])).not.toBeNull();
   expect(crossSite({ via: "http", method: "GET", headers }, [HERE])).toBeNull();
 });
 
-test("W47 of a session that is not there nobody is told anything", async () => {
+test("W-24 of a session that is not there nobody is told anything", async () => {
   const { identity, give } = await door();
   const caller = await identity.authenticate(withKey((await give()).token));
   if (isProblem(caller)) throw new Error(caller.detail);
@@ -44,7 +44,7 @@ test("W47 of a session that is not there nobody is told anything", async () => {
   expect(await sightOf({ mayDo: () => null }, caller, async () => null)(stream)).toBe(false);
 });
 
-test("W105 while it cannot be told whether access still counts, nothing is done", async () => {
+test("W-6 while it cannot be told whether access still counts, nothing is done", async () => {
   const { stand, give } = await door();
   const { token } = await give();
   const { place } = stand.runtime;

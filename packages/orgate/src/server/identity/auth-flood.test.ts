@@ -29,7 +29,7 @@ const ticketStatus = (ticket: string): Promise<number> =>
     `GET /ws/v1?token=${ticket} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
   ]).then((told) => Number(/^HTTP\/1\.1 (\d+)/.exec(told)?.[1]));
 
-test("W441 W442 with hundreds of wrong keys, cookies and tickets in flight from one address, every valid request and the halt get through", async () => {
+test("W-17 with hundreds of wrong keys, cookies and tickets in flight from one address, every valid request and the halt get through", async () => {
   const [key, cookie] = [await at.give(), await at.give({ means: "sign-in" })];
   const own = key.slice(0, "ogk_".length + 16); // the guesser knows which key there is
   const floods = Array.from({ length: 100 }, (_, n) => [
@@ -51,7 +51,7 @@ test("W441 W442 with hundreds of wrong keys, cookies and tickets in flight from 
   expect(await at.stand.runtime.halts()).toHaveLength(1);
 });
 
-test("W441 a guesser is slowed by the source, and by the key that is guessed at from many sources", async () => {
+test("W-17 a guesser is slowed by the source, and by the key that is guessed at from many sources", async () => {
   await at.stop();
   at = await openGuarded({ bounds: { strangersBurst: 3, strangersPerSecond: 0.001 }, proxies: ["127.0.0.1"] });
   const key = await at.give();
@@ -67,7 +67,7 @@ test("W441 a guesser is slowed by the source, and by the key that is guessed at 
   for (const n of [1, 10]) expect(await asks({ ...from(n), authorization: `Bearer ${key}` })).toBe(200);
 });
 
-test("W442 a halt is not kept waiting by whatever else its caller has asked", async () => {
+test("W-17 a halt is not kept waiting by whatever else its caller has asked", async () => {
   await at.stop();
   at = await openGuarded({ bounds: { burst: 2, perSecond: 0.001 } });
   const key = await at.give();
@@ -77,7 +77,7 @@ test("W442 a halt is not kept waiting by whatever else its caller has asked", as
   expect((await at.post("/api/v1/halt", { scope: "all", reason: "stop" }, key)).status).toBeLessThan(300);
 });
 
-test("W440 however many show what nobody knows, the journal is read once for all who wait", async () => {
+test("W-10 however many show what nobody knows, the journal is read once for all who wait", async () => {
   const { journal } = at.stand.runtime.place.store;
   const read = journal.read.bind(journal);
   let reads = 0;
@@ -101,7 +101,7 @@ const askingWith = (token: string) =>
     remote: "r",
   }) as const;
 
-test("W443 X-Forwarded-For is believed of the proxies that are named, the last address that is not theirs counts, and one network of IPv6 is one source", () => {
+test("W-19 X-Forwarded-For is believed of the proxies that are named, the last address that is not theirs counts, and one network of IPv6 is one source", () => {
   const come = (proxies: readonly string[], remoteAddress: string, said?: string | string[]) =>
     sourceBehind(proxies)({ socket: { remoteAddress }, headers: said === undefined ? {} : { "x-forwarded-for": said } } as never);
   expect(come([], "10.0.0.2", "1.2.3.4")).toBe("10.0.0.2");
@@ -114,7 +114,7 @@ test("W443 X-Forwarded-For is believed of the proxies that are named, the last a
   expect(come([], "2001:db8:1:2::9")).not.toBe(come([], "2001:db8:1:3::9"));
 });
 
-test("W441 a socket opens with a valid ticket while wrong ones are shown", async () => {
+test("W-17 a socket opens with a valid ticket while wrong ones are shown", async () => {
   const key = await at.give();
   const wrong = Array.from({ length: 50 }, () => ticketStatus(`ogt_${"C".repeat(43)}`));
   const made = (await (await at.post("/api/v1/tickets", undefined, key)).json()) as { ticket?: string };
@@ -127,7 +127,7 @@ test("W441 a socket opens with a valid ticket while wrong ones are shown", async
   expect(new Set(await Promise.all(wrong))).toEqual(new Set([401, 429]));
 });
 
-test("W441 wrong sign-in links are slowed by their source, and a valid one signs in all the while", async () => {
+test("W-17 wrong sign-in links are slowed by their source, and a valid one signs in all the while", async () => {
   const signIn = async (link: string) =>
     (await fetch(`${at.at.url}/sign-in`, { method: "POST", body: link, headers: { origin: at.at.url } })).status;
   const wrong = [];

@@ -16,7 +16,7 @@ function slow() {
 }
 const soon = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("W114 so many are checked at a time, so many wait, and the rest are told to come later", async () => {
+test("W-17 so many are checked at a time, so many wait, and the rest are told to come later", async () => {
   const { begun, check, end } = slow();
   const guesses = guessing({ atOnce: 2, waiting: 2 });
   const asked = ["a", "b", "c", "d"].map((token) => guesses.check(token, "r", check));
@@ -31,7 +31,7 @@ test("W114 so many are checked at a time, so many wait, and the rest are told to
   expect(begun()).toBe(4);
 });
 
-test("W114 what was found right is not checked again; the same at the same time is checked once", async () => {
+test("W-17 what was found right is not checked again; the same at the same time is checked once", async () => {
   const { begun, check, end } = slow();
   const guesses = guessing();
   const both = [guesses.check("a", "r", check), guesses.check("a", "r", check)];
@@ -42,7 +42,7 @@ test("W114 what was found right is not checked again; the same at the same time 
   expect(begun()).toBe(1);
 });
 
-test("W114 those who wait for one key hold up no other key, and what is known right is not checked", async () => {
+test("W-17 those who wait for one key hold up no other key, and what is known right is not checked", async () => {
   const { begun, check, end } = slow();
   const guesses = guessing({ atOnce: 1, waiting: 3 });
   const first = guesses.check("w1", "attacked", check);
@@ -65,7 +65,7 @@ test("W114 those who wait for one key hold up no other key, and what is known ri
   expect(begun()).toBe(5);
 });
 
-test("W114 a check that fails is no answer, and holds nobody up", async () => {
+test("W-17 a check that fails is no answer, and holds nobody up", async () => {
   const guesses = guessing({ atOnce: 1 });
   await expect(guesses.check("a", "r", () => Promise.reject(new Error("no memory")))).rejects.toThrow("no memory");
   expect(await guesses.check("a", "r", async () => true)).toBe("right");

@@ -1,7 +1,7 @@
 /**
  * Slow checks of secrets (hashes that an earlier version made): bounded, so that nobody can make the server do too much of it, nor guess for long.
  *
- * W114 slow checks take no more than `atOnce` at a time; those of one key wait for each other and hold up no other key; so many wait, the
+ * W-17 slow checks take no more than `atOnce` at a time; those of one key wait for each other and hold up no other key; so many wait, the
  *      rest are told to come later; what was found right is not checked at that price again.
  */
 import { createHmac, randomBytes } from "node:crypto";

@@ -174,7 +174,7 @@ const bearer = (name: string) => ({ authorization: `Bearer ${tokens[name]}` });
 const mustHave = (agent: string): Things =>
   things[agent] ?? { agent, session: "", approval: "", grant: "", call: "", stuck: "", schedule: "" };
 
-test.each(OPERATION_NAMES)("W116 %s, over HTTP", async (name) => {
+test.each(OPERATION_NAMES)("W-7 %s, over HTTP", async (name) => {
   const { method } = OPERATIONS[name];
   const row = ROUTE_ROWS[name];
   const [clerk, other] = [mustHave("clerk"), mustHave("other")];
@@ -200,7 +200,7 @@ test.each(OPERATION_NAMES)("W116 %s, over HTTP", async (name) => {
   );
 });
 
-/** W186. Names of agents are whoever's guess; everything else is not there for who may not see it. */
+/** W-9. Names of agents are whoever's guess; everything else is not there for who may not see it. */
 const hiddenAs = (name: OperationName): number => {
   const { act } = OPERATIONS[name];
   return typeof act === "object" && act.on !== "agent" ? 404 : 403;
@@ -287,7 +287,7 @@ const ANSWERS: Readonly<Record<ClientFrame["kind"], string>> = {
   resolve: "done",
 };
 
-test.each(Object.keys(FRAME_ROWS) as ClientFrame["kind"][])("W116 frame %s, over a connection", async (kind) => {
+test.each(Object.keys(FRAME_ROWS) as ClientFrame["kind"][])("W-7 frame %s, over a connection", async (kind) => {
   const [clerk, other] = [mustHave("clerk"), mustHave("other")];
   const done = { answer: ANSWERS[kind], wishes: ANSWERS[kind] === "done" ? 1 : 0 };
   expect(await say("full", kind, other)).toEqual(done);
@@ -297,7 +297,7 @@ test.each(Object.keys(FRAME_ROWS) as ClientFrame["kind"][])("W116 frame %s, over
   );
 });
 
-test("W118 an id that somebody else has used opens, finds and says nothing; a session of somebody else takes leave to speak in it", async () => {
+test("W-16 an id that somebody else has used opens, finds and says nothing; a session of somebody else takes leave to speak in it", async () => {
   const { runtime } = stand;
   const handlers = { ...agentHandlers(at.front), ...sessionHandlers(at.front) };
   const enter = async (name: string) => {
@@ -336,7 +336,7 @@ test("W118 an id that somebody else has used opens, finds and says nothing; a se
   expect(await listed("full")).toEqual(new Set(["ann", "bob"]));
 });
 
-test("W118 who closes a session is who asked for it", async () => {
+test("W-16 who closes a session is who asked for it", async () => {
   const { session } = await stand.runtime.sessions.create({ agent: "clerk" });
   await stand.runtime.sessions.close(session, "done", { kind: "user", id: "bob" });
   const closed = [];

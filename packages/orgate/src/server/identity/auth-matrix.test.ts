@@ -74,7 +74,7 @@ const statusOf = async (asked: Asking): Promise<number> => {
   return isProblem(found) ? found.status : 200;
 };
 
-test("W116 every route and every frame has a row, and no row is left over", () => {
+test("W-7 every route and every frame has a row, and no row is left over", () => {
   expect(WAYS.filter(({ row }) => row === undefined).map(({ name }) => name)).toEqual([]);
   expect(Object.keys(ROUTE_ROWS).filter((name) => !OPERATION_NAMES.some((known) => known === name))).toEqual([]);
   for (const { name, on, row } of WAYS) {
@@ -83,7 +83,7 @@ test("W116 every route and every frame has a row, and no row is left over", () =
   }
 });
 
-test.each(WAYS.map((way) => [way.name, way] as const))("W116 %s: none, wrong, expired, cross-site", async (_, { via, method, path }) => {
+test.each(WAYS.map((way) => [way.name, way] as const))("W-7 %s: none, wrong, expired, cross-site", async (_, { via, method, path }) => {
   const { clock, give } = door;
   const base = { via, method, path };
   expect(await statusOf(asking(base))).toBe(401);
@@ -99,7 +99,7 @@ test.each(WAYS.map((way) => [way.name, way] as const))("W116 %s: none, wrong, ex
   if (method === "POST") expect(await statusOf(asking({ ...base, headers: { ...own, [CSRF_HEADER]: "" } }))).toBe(403);
 });
 
-test.each(WAYS.map((way) => [way.name, way] as const))("W116 %s: scoped, full, by what the policies say", (_, { on, row = "self" }) => {
+test.each(WAYS.map((way) => [way.name, way] as const))("W-7 %s: scoped, full, by what the policies say", (_, { on, row = "self" }) => {
   const [reach, action] = Array.isArray(row) ? row : [row, null];
   const isFree = action === null || reach === "listed";
   expect(may("full", on, "clerk")).toBe(true);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { newSecret } from "../../identity/secret-hash.ts";
 import { TICKET_MS, tickets } from "./auth-tickets.ts";
 
-test("W111 a ticket is good once, and for seconds", () => {
+test("W-11 a ticket is good once, and for seconds", () => {
   let now = 1_000;
   const desk = tickets<string>(() => millis(now), newSecret);
   const first = desk.issue("ann");
@@ -20,7 +20,7 @@ test("W111 a ticket is good once, and for seconds", () => {
   for (const wrong of ["", "ogt_", `ogt_${newSecret()}`, "__proto__"]) expect(desk.redeem(wrong)).toBeNull();
 });
 
-test("W111 only so many wait; those that have ended make room", () => {
+test("W-11 only so many wait; those that have ended make room", () => {
   let now = 0;
   const desk = tickets<number>(() => millis(now), newSecret);
   for (let i = 0; i < 10_000; i += 1) expect(desk.issue(i)).not.toBeNull();

@@ -1,7 +1,7 @@
 /**
  * Tickets: what a page or a program shows to open one socket, in place of what lasts.
  *
- * W111 a ticket is good once, for seconds, for one socket, with what its maker has; a process that ends takes its tickets along.
+ * W-11 a ticket is good once, for seconds, for one socket, with what its maker has; a process that ends takes its tickets along.
  */
 import { createHash } from "node:crypto";
 import { type Millis, millis } from "@orgate/core";

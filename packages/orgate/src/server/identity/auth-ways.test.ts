@@ -49,12 +49,12 @@ async function tried(way: string, who: string): Promise<number> {
   return outcome;
 }
 
-test("W194 every way in beside the tables has its row, and no row is left over", () => {
+test("W-7 every way in beside the tables has its row, and no row is left over", () => {
   expect([...ways()].sort()).toEqual(Object.keys(WAY_ROWS).sort());
   expect(chatClientMessage.options.map(({ shape }) => shape.type.value).sort()).toEqual(Object.keys(CHAT_ROWS).sort());
 });
 
-test.each(Object.entries(WAY_ROWS))("W194 %s: none, wrong, expired, limited, whole, cross-site", async (way, row) => {
+test.each(Object.entries(WAY_ROWS))("W-7 %s: none, wrong, expired, limited, whole, cross-site", async (way, row) => {
   const got: Record<string, number> = {};
   for (const who of Object.keys(row)) got[who] = await tried(way, who);
   expect(got).toEqual(row);
@@ -65,7 +65,7 @@ const MESSAGES: Readonly<Record<ChatClientMessage["type"], ChatClientMessage>> =
   Ping: { type: "Ping" },
 };
 
-test.each(Object.entries(CHAT_ROWS))("W194 message %s of `/ws/chat`, by everybody whose socket opens", async (type, row) => {
+test.each(Object.entries(CHAT_ROWS))("W-7 message %s of `/ws/chat`, by everybody whose socket opens", async (type, row) => {
   for (const [who, expected] of Object.entries(row)) {
     const ends = one.dial("/ws/chat", shown[who]);
     await ends.opened;
@@ -79,7 +79,7 @@ test.each(Object.entries(CHAT_ROWS))("W194 message %s of `/ws/chat`, by everybod
   }
 });
 
-test("W115 a link that is wrong, spent, expired, of another kind or sent by another site signs nobody in; guessing is stopped", async () => {
+test("W-11 a link that is wrong, spent, expired, of another kind or sent by another site signs nobody in; guessing is stopped", async () => {
   const post = async (body: string, headers: Readonly<Record<string, string>> = { origin: one.at.url }) => {
     const got = await fetch(`${one.at.url}/sign-in`, { method: "POST", body, headers: { "content-type": "text/plain", ...headers } });
     return [got.status, got.headers.getSetCookie().length] as const;
@@ -94,7 +94,7 @@ test("W115 a link that is wrong, spent, expired, of another kind or sent by anot
   expect(await post("x".repeat(2_000))).toEqual([413, 0]);
 });
 
-test("W434 `/metrics` answers as the documented place does, to everybody alike", async () => {
+test("W-30 `/metrics` answers as the documented place does, to everybody alike", async () => {
   const place = "/api/v1/metrics/prometheus";
   const asked = async (path: string, who: string, method = "GET") => {
     const response = await fetch(`${one.at.url}${path}`, { method, headers: { ...shown[who] } });

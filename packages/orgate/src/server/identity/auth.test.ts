@@ -30,7 +30,7 @@ const why = (found: Caller | Problem): string => (isProblem(found) ? `${found.st
 const SEE = act("observe", "agent", { agent: "clerk" });
 const soon = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("W101 a key is on record, with whom, by whom, for what and until when; its secret is nowhere", async () => {
+test("W-10 a key is on record, with whom, by whom, for what and until when; its secret is nowhere", async () => {
   const { stand, identity, give } = await open();
   const until = Date.now() + 60_000;
   const { token, access } = await give({ agents: ["clerk"], actions: ["observe"], until });
@@ -53,7 +53,7 @@ test("W101 a key is on record, with whom, by whom, for what and until when; its 
   expect(caller.scope).toEqual({ agents: ["clerk"], actions: ["observe"], expiresAt: until });
 });
 
-test("W102 nothing, a wrong one, one of a name that nobody has, and no token at all: refused, and told alike", async () => {
+test("W-10 nothing, a wrong one, one of a name that nobody has, and no token at all: refused, and told alike", async () => {
   const { identity, give } = await open();
   const { token } = await give();
   const [prefix, name] = token.split("_");
@@ -74,7 +74,7 @@ test("W102 nothing, a wrong one, one of a name that nobody has, and no token at 
   expect(why(await identity.authenticate(withKey(token)))).toBe("let in");
 });
 
-test("W170 somebody has signed in once a link was used; a link that nobody used and a key are no sign-in", async () => {
+test("W-34 somebody has signed in once a link was used; a link that nobody used and a key are no sign-in", async () => {
   const { identity, give, clock } = await open();
   await give({ means: "key" });
   const link = await give({ means: "link", until: clock.now + LINK_MS });
@@ -84,7 +84,7 @@ test("W170 somebody has signed in once a link was used; a link that nobody used 
   expect([hasSignedIn(all, "ann"), hasSignedIn(all, "bob")]).toEqual([true, false]);
 });
 
-test("W103 a link signs in once, however many use it at the same time, in however many processes", async () => {
+test("W-11 a link signs in once, however many use it at the same time, in however many processes", async () => {
   const { identity, give, another, clock } = await open();
   const { token, access } = await give({ means: "link", until: clock.now + LINK_MS });
   const here = Array.from({ length: 3 }, () => identity.signIn(token));
@@ -103,14 +103,14 @@ test("W103 a link signs in once, however many use it at the same time, in howeve
   expect(await another().exchange(key.access, millis(clock.now + 1))).toBeNull();
 });
 
-test("W708 a link that was used says so, and one that was revoked says that", async () => {
+test("W-11 a link that was used says so, and one that was revoked says that", async () => {
   const { give, identity, clock } = await open();
   const { token } = await give({ means: "link", until: clock.now + LINK_MS });
   await identity.signIn(token);
   expect(await identity.signIn(token)).toMatchObject({ status: 401, detail: "this link was used: it is good once" });
 });
 
-test("W104 what is revoked, here or by another process, or has expired, ends at once, also for those who are in", async () => {
+test("W-12 what is revoked, here or by another process, or has expired, ends at once, also for those who are in", async () => {
   const { stand, identity, give, clock } = await open();
   const [mine, theirs, short] = [await give(), await give(), await give({ until: clock.now + 1_000 })];
   const callers = [];
@@ -139,7 +139,7 @@ test("W104 what is revoked, here or by another process, or has expired, ends at 
   expect(why(await identity.authenticate(withKey(short.token)))).toBe("401 this key is expired");
 });
 
-test("W105 the policies decide on the person, each time; what is not simply allowed is not done, nor what nobody let in asks for", async () => {
+test("W-6 the policies decide on the person, each time; what is not simply allowed is not done, nor what nobody let in asks for", async () => {
   const asked: [string, string][] = [];
   let verdict = "allow";
   const gate: NonNullable<Parameters<typeof openDoor>[0]>["gate"] = {
@@ -174,7 +174,7 @@ test("W105 the policies decide on the person, each time; what is not simply allo
   expect(identity.mayDo(caller, act("run", "project"))).toBe("nobody can tell what it is to run this project");
 });
 
-test("W108 limited access does not speak with an agent that acts for its operator; what is not limited does", async () => {
+test("W-13 limited access does not speak with an agent that acts for its operator; what is not limited does", async () => {
   const { identity, give } = await open({ desks: ["coordinator"] });
   const about = { agent: "coordinator", session: "s", id: "a", requester: "ann" };
   const speaking: readonly Act[] = [
@@ -196,7 +196,7 @@ test("W108 limited access does not speak with an agent that acts for its operato
   expect(identity.mayDo(await identity.operator("ann"), act("run", "agent", about))).toBeNull();
 });
 
-test("W111 a ticket stands for its maker, with the same limits; it opens a socket and nothing else, once", async () => {
+test("W-11 a ticket stands for its maker, with the same limits; it opens a socket and nothing else, once", async () => {
   const { identity, give } = await open();
   const caller = entered(await identity.authenticate(withKey((await give({ agents: ["clerk"] })).token)));
   const made = identity.ticket(caller, null);
@@ -217,7 +217,7 @@ test("W111 a ticket stands for its maker, with the same limits; it opens a socke
   expect(why(await by("socket", two.ticket, two.ticket))).toBe("401 this ticket is good no more");
 });
 
-test("W112 what lasts is not taken from an address, and each kind only where it belongs", async () => {
+test("W-15 what lasts is not taken from an address, and each kind only where it belongs", async () => {
   const { identity, give, clock } = await open();
   const key = (await give()).token;
   const signIn = (await give({ means: "sign-in", until: clock.now + 1_000 })).token;
@@ -232,7 +232,7 @@ test("W112 what lasts is not taken from an address, and each kind only where it 
     );
 });
 
-test("W113 W665 what an operator does through the server is signed as theirs; with the key withdrawn nobody is let in for them", async () => {
+test("W-16 W-12 what an operator does through the server is signed as theirs; with the key withdrawn nobody is let in for them", async () => {
   const { stand, identity, give } = await open();
   const { runtime } = stand;
   const { token } = await give({ person: "bob" });
@@ -265,7 +265,7 @@ test("W113 W665 what an operator does through the server is signed as theirs; wi
 
 const SITE = { host: "127.0.0.1:4680", origin: HERE };
 
-test("W115 a link signs in by this site's page alone, a cookie comes back, and signing out ends the sign-in", async () => {
+test("W-11 a link signs in by this site's page alone, a cookie comes back, and signing out ends the sign-in", async () => {
   const { identity, clock } = await open();
   const pages = pagesOf({ ...identity, origins: () => [HERE], now: () => millis(clock.now) });
   const at = (path: string, method: string, headers: Asking["headers"] = SITE, body = "") => pages(asking({ path, method, headers }), body);

@@ -2,11 +2,11 @@
  * Identity: who is at the door, and what they may do. What somebody shows (an API key, a sign-in's cookie, a ticket) stands for a person; what that person
  * may see and do, the policies say, each time; and what the access is limited to comes on top.
  *
- * W104 access that was revoked or has expired ends at once, also for connections that are open: those are cut (W185).
- * W105 something is done only when the access still counts, its limits cover it, and the policies simply allow it; any error refuses.
- * W108 limited access does not speak with an agent that acts for its operator: it would reach through it what its limits leave out.
- * W112 nothing that lasts is taken from an address: only a header or a cookie; a socket may show a ticket.
- * W430 the one exception is a setting: `/ws/chat` takes an API key at `?token=`, and says so each time.
+ * W-6 something is done only when the access still counts, its limits cover it, and the policies simply allow it; any error refuses.
+ * W-13 limited access does not speak with an agent that acts for its operator: it would reach through it what its limits leave out.
+ * W-15 nothing that lasts is taken from an address: only a header or a cookie; a socket may show a ticket.
+ * W-15 the one exception is a setting: `/ws/chat` takes an API key at `?token=`, and says so each time.
+ * Rule: W-12.
  */
 import { type Gate, isFault, type Millis, millis, type Principal } from "@orgate/core";
 import { refusalFor } from "@orgate/core/gate";
@@ -149,7 +149,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     return "status" in opened ? opened : admit(opened, { agents, actions, expiresAt: until }, access);
   }
 
-  /** W665 who holds up a key of a person whose key was withdrawn is told so. */
+  /** W-12 who holds up a key of a person whose key was withdrawn is told so. */
   async function operatorFor(person: string): Promise<Person | Problem> {
     try {
       return await operators.open(person);
@@ -189,7 +189,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     return why === null ? caller : wireProblem("unauthenticated", why, HINT);
   }
 
-  /** W430. */
+  /** W-15. */
   async function byChatKey(key: string): Promise<Caller | Problem> {
     if (options.chatKeyUsed === undefined)
       return wireProblem(
@@ -325,7 +325,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
 const HINT = "`orgate keys create NAME --api` makes an API key, `orgate keys create NAME --link` a link to sign in with";
 const unknown = (): Problem => wireProblem("unauthenticated", "nobody is known by this", HINT);
 
-/** W108. */
+/** W-13. */
 const SPEAKS: ReadonlySet<Act["kind"]> = new Set(["run", "open", "say", "steer", "approve", "deny", "withdraw"]);
 function throughDesk({ agents, actions }: AccessScope, act: Act, desks: readonly string[]): string | null {
   if ((agents === null && actions === null) || !SPEAKS.has(act.kind)) return null;

@@ -1,7 +1,7 @@
 /**
  * The key pairs that the server holds for its operators, in `.orgate/operators/keys/`: beside those that people have on their own machines.
  *
- * W113 what an operator does through the server is signed by a key that the server holds for them, certified as theirs; once that is withdrawn nothing
+ * W-16 what an operator does through the server is signed by a key that the server holds for them, certified as theirs; once that is withdrawn nothing
  *      more is signed with it, and nobody is let in for them.
  */
 import { join } from "node:path";

@@ -71,7 +71,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 const turnsOf = async ({ runtime }: Stage, session: SessionId) =>
   (await runtime.place.store.journal.read(session, seq(0), 1_000)).filter(({ event }) => event.kind === "turn.started").length;
 
-test("W33 no hello is needed: `ChatSend` and `Ping` are answered at once, by messages tagged `type`", async () => {
+test("W-26 no hello is needed: `ChatSend` and `Ping` are answered at once, by messages tagged `type`", async () => {
   const client = connect(await stageOf({ steps: [reply.text("Good morning.")] }));
   client.say({ type: "Ping" });
   expect(client.messages).toEqual([{ type: "Pong" }]);
@@ -84,7 +84,7 @@ test("W33 no hello is needed: `ChatSend` and `Ping` are answered at once, by mes
   ]);
 });
 
-test("W33 undecodable frames get `PARSE_ERROR` with a null `request_id`, and the connection lives", async () => {
+test("W-26 undecodable frames get `PARSE_ERROR` with a null `request_id`, and the connection lives", async () => {
   const client = connect(await stageOf({ steps: [] }));
   const bad = [
     "{",
@@ -102,7 +102,7 @@ test("W33 undecodable frames get `PARSE_ERROR` with a null `request_id`, and the
   expect(client.messages.at(-1)).toEqual({ type: "Pong" });
 });
 
-test("W52 the server makes one `request_id`, a UUID, per turn, and tags every message of that turn with it", async () => {
+test("W-27 the server makes one `request_id`, a UUID, per turn, and tags every message of that turn with it", async () => {
   const client = connect(await stageOf({ steps: [reply.calls([{ tool: "look", args: {} }]), reply.text("one"), reply.text("two")] }));
   client.say(chat("first", "1"));
   await client.done(1);
@@ -112,7 +112,7 @@ test("W52 the server makes one `request_id`, a UUID, per turn, and tags every me
   for (const id of ids) expect(id).toMatch(UUID);
 });
 
-test("W34 `ToolCallStarted` when a call starts, its `arguments` the model's own JSON text; `ToolCallResult` when it has ended", async () => {
+test("W-26 `ToolCallStarted` when a call starts, its `arguments` the model's own JSON text; `ToolCallResult` when it has ended", async () => {
   const hold = latch();
   const text = '{ "b" : 1.50,\n "a":"x" }';
   const client = connect(await stageOf({ steps: [reply.calls([{ tool: "wait", text }]), reply.text("done")], hold }));
@@ -125,7 +125,7 @@ test("W34 `ToolCallStarted` when a call starts, its `arguments` the model's own 
   expect(messages).toContainEqual({ type: "ToolCallResult", call_id: "1.0", result: "waited", is_error: false });
 });
 
-test("W34 a call that fails has a result that is an error; one that returns an object has its JSON", async () => {
+test("W-26 a call that fails has a result that is an error; one that returns an object has its JSON", async () => {
   const rows: readonly Row[] = [{ id: "permit-all", action: "*", verdict: "allow" }];
   const steps = [reply.calls([{ tool: "fall", args: {} }]), reply.calls([{ tool: "pay", args: {} }]), reply.text("done")];
   const client = connect(await stageOf({ steps, rows }));
@@ -137,7 +137,7 @@ test("W34 a call that fails has a result that is an error; one that returns an o
   ]);
 });
 
-test("W34 a denied call has only its `PolicyDecision`, with the policy's name", async () => {
+test("W-26 a denied call has only its `PolicyDecision`, with the policy's name", async () => {
   const client = connect(await stageOf({ steps: [reply.calls([{ tool: "erase", args: {} }]), reply.text("I may not.")] }));
   client.say(chat("erase it"));
   const messages = without(await client.done());
@@ -147,7 +147,7 @@ test("W34 a denied call has only its `PolicyDecision`, with the policy's name", 
   expect(messages.some(({ type }) => type === "ToolCallStarted" || type === "ToolCallResult")).toBe(false);
 });
 
-test("W35 a call that asks is told as `ask`, and as what was decided once somebody has answered", async () => {
+test("W-26 a call that asks is told as `ask`, and as what was decided once somebody has answered", async () => {
   const stage = await stageOf({ steps: [reply.calls([{ tool: "pay", args: {} }]), reply.text("Paid.")] });
   const client = connect(stage);
   client.say(chat("pay"));
@@ -167,7 +167,7 @@ test("W35 a call that asks is told as `ask`, and as what was decided once somebo
   ]);
 });
 
-test("W36 exactly one `ChatChunk` with `done: true`, last, with partial text and the ending's sentence when it stopped early", async () => {
+test("W-26 exactly one `ChatChunk` with `done: true`, last, with partial text and the ending's sentence when it stopped early", async () => {
   const steps = [reply.calls([{ tool: "look", args: {} }], { text: "Looking." })];
   const client = connect(await stageOf({ steps, limits: { iterations: 1 } }));
   client.say(chat("look"));
@@ -178,7 +178,7 @@ test("W36 exactly one `ChatChunk` with `done: true`, last, with partial text and
   expect(messages.at(-1).type).toBe("ChatChunk");
 });
 
-test("W36 on a failure the last chunk is followed by `Error` with `LOOP_ERROR`", async () => {
+test("W-26 on a failure the last chunk is followed by `Error` with `LOOP_ERROR`", async () => {
   const client = connect(await stageOf({ steps: [failure("no such model", { again: false })] }));
   client.say(chat("hello"));
   await client.heard((m) => m.type === "Error");
@@ -188,7 +188,7 @@ test("W36 on a failure the last chunk is followed by `Error` with `LOOP_ERROR`",
   ]);
 });
 
-test("W36 what a person may not do is a request that came to nothing, with its one last chunk", async () => {
+test("W-26 what a person may not do is a request that came to nothing, with its one last chunk", async () => {
   const stage = await stageOf({ steps: [] });
   const ports = { ...stage.ports, subscribe: stage.runtime.subscribe, agent: "clerk", access: { mayDo: () => "not you" } };
   const heard: unknown[] = [];
@@ -205,7 +205,7 @@ test("W36 what a person may not do is a request that came to nothing, with its o
   ]);
 });
 
-test("W53 a second `ChatSend` during a turn follows it, with its own `request_id`; each has its one last chunk", async () => {
+test("W-27 a second `ChatSend` during a turn follows it, with its own `request_id`; each has its one last chunk", async () => {
   const hold = latch();
   const stage = await stageOf({ steps: [reply.calls([{ tool: "wait", args: {} }]), reply.text("first"), reply.text("second")], hold });
   const client = connect(stage);
@@ -224,7 +224,7 @@ test("W53 a second `ChatSend` during a turn follows it, with its own `request_id
   expect(requestsOf(last)).toHaveLength(2);
 });
 
-test("W52 the same `id` twice is one turn, on one connection and on another", async () => {
+test("W-27 the same `id` twice is one turn, on one connection and on another", async () => {
   const hold = latch();
   const stage = await stageOf({ steps: [reply.calls([{ tool: "wait", args: {} }]), reply.text("once")], hold });
   const first = connect(stage, "c1");
@@ -244,7 +244,7 @@ test("W52 the same `id` twice is one turn, on one connection and on another", as
   expect(await turnsOf(stage, session)).toBe(1);
 });
 
-test("W52 a short `id` is a counter of its connection: another connection that counts from 1 too asks for something new", async () => {
+test("W-27 a short `id` is a counter of its connection: another connection that counts from 1 too asks for something new", async () => {
   const stage = await stageOf({ steps: [reply.text("first"), reply.text("second")] });
   const [a, b] = [connect(stage, "c1"), connect(stage, "c2")];
   a.say(chat("hello", "1"));
@@ -253,7 +253,7 @@ test("W52 a short `id` is a counter of its connection: another connection that c
   expect((await b.done()).at(-1)).toMatchObject({ content: "second" });
 });
 
-test("W54 a turn runs to its end when its client has gone, and the conversation is there for whoever comes back", async () => {
+test("W-27 a turn runs to its end when its client has gone, and the conversation is there for whoever comes back", async () => {
   const hold = latch();
   const stage = await stageOf({ steps: [reply.calls([{ tool: "wait", args: {} }]), reply.text("finished")], hold });
   const client = connect(stage);

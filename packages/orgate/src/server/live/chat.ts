@@ -2,10 +2,9 @@
  * One connection of `/ws/chat`: the older protocol, over the same wishes and the same journal as everything else. A `ChatSend` is a follow-up in the
  * person's conversation; what it brings is told from the entries of its turn, at the pace at which the other end reads.
  *
- * W52 the server makes one `request_id` per turn, from the wish that begins it. The same `id` twice is one turn: a short one (a counter) on its own connection,
+ * W-27 the server makes one `request_id` per turn, from the wish that begins it. The same `id` twice is one turn: a short one (a counter) on its own connection,
  *     one of 16 characters or more wherever it comes from, so that a client that comes back gets the turn it asked for.
- * W53 a second `ChatSend` during a turn follows it, under a `request_id` of its own; nothing waits unread, pings included.
- * W54 a turn runs to its end when its client has gone.
+ * W-27 a second `ChatSend` during a turn follows it, under a `request_id` of its own; nothing waits unread, pings included.
  */
 import { FaultError, type IntentId, intentId, type Journal, type Millis, principalName, type SessionId } from "@orgate/core";
 import { type ChatServerMessage, CLOSE, chatDropped, chatError, chatTurn, type Problem, readChatMessage } from "@orgate/core/wire";

@@ -77,7 +77,7 @@ async function opened(): Promise<Ground> {
   return ground;
 }
 
-test("W48 hello is answered with who one is and where the journal stands; nothing is done before it", async () => {
+test("W-25 hello is answered with who one is and where the journal stands; nothing is done before it", async () => {
   const ends = connect(await opened());
   expect(await ends.say(follow("a"))).toMatchObject([{ kind: "error", id: "a", problem: { kind: "conflict" } }]);
   expect(await ends.say(HELLO)).toEqual([
@@ -94,7 +94,7 @@ test("W48 hello is answered with who one is and where the journal stands; nothin
   await ends.gone();
 });
 
-test("W48 a frame that cannot be read gets an error and the connection lives", async () => {
+test("W-25 a frame that cannot be read gets an error and the connection lives", async () => {
   const ends = connect(await opened());
   await ends.say(HELLO);
   for (const bad of ["", "{", "[]", '{"kind":"dance"}', '{"kind":"ping","id":"x","more":1}', "\u0000"])
@@ -103,7 +103,7 @@ test("W48 a frame that cannot be read gets an error and the connection lives", a
   expect(ends.closed).toEqual([]);
 });
 
-test("W48 a flood or an oversize frame closes it, and says so first", async () => {
+test("W-25 a flood or an oversize frame closes it, and says so first", async () => {
   let now = 0;
   const flooded = connect(await opened(), { now: () => millis(now) }, { burst: 5, perSecond: 10 });
   await flooded.say(HELLO);
@@ -120,7 +120,7 @@ test("W48 a flood or an oversize frame closes it, and says so first", async () =
   expect(big.closed).toEqual([1009]);
 });
 
-test("W48 what is not there, not allowed or too much is an error of its own subscription or request", async () => {
+test("W-25 what is not there, not allowed or too much is an error of its own subscription or request", async () => {
   const ground = await opened();
   const mayDo: ConnectionPorts["access"]["mayDo"] = (_, { session }) => (session === S2 ? "not yours" : null);
   const ends = connect(ground, { access: { mayDo } }, { asked: 0 });
@@ -137,7 +137,7 @@ test("W48 what is not there, not allowed or too much is an error of its own subs
   await ends.gone();
 });
 
-test("W48 a connection ends when what it was opened with does", async () => {
+test("W-25 a connection ends when what it was opened with does", async () => {
   let now = 0;
   const caller = { ...ANN, scope: { ...ANN.scope, expiresAt: millis(1_000) } };
   const ground = await opened();
@@ -152,7 +152,7 @@ test("W48 a connection ends when what it was opened with does", async () => {
   expect(ends.closed).toEqual([1008]);
 });
 
-test("W49 pings and requests are answered while a turn runs and while entries wait for a slow reader", async () => {
+test("W-25 pings and requests are answered while a turn runs and while entries wait for a slow reader", async () => {
   const ground = await opened();
   const never = connect(ground, { floor: { send: () => new Promise(() => {}) } });
   await never.say(HELLO);
@@ -167,7 +167,7 @@ test("W49 pings and requests are answered while a turn runs and while entries wa
   expect(await never.say({ kind: "ping", id: "r" })).toMatchObject([{ kind: "pong", id: "r", at: { a: 1 } }]);
 });
 
-test("W50 while a reader does not read, one batch is on its way to it and no more; asking on closes the connection", async () => {
+test("W-25 while a reader does not read, one batch is on its way to it and no more; asking on closes the connection", async () => {
   const ground = await opened();
   const ends = connect(ground, {}, { owed: 3 });
   await ends.say(HELLO);
@@ -183,7 +183,7 @@ test("W50 while a reader does not read, one batch is on its way to it and no mor
   await ends.gone();
 });
 
-test("W48 what is unsubscribed is told no more", async () => {
+test("W-25 what is unsubscribed is told no more", async () => {
   const ground = await opened();
   const ends = connect(ground);
   await ends.say(HELLO);

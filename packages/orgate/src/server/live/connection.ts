@@ -2,9 +2,9 @@
  * One connection of `/ws/v1`, over anything that carries texts both ways: a socket, or a test's own hands. `greeting` until hello, then `open`, then `closed`.
  * Each subscription is told at the pace at which the other end reads; requests are done beside them, and nothing waits for a turn.
  *
- * W48 a frame that cannot be read, or is not for now, gets an error, and the connection lives; an oversize frame or a flood of them closes it.
- * W49 pings, cancels and answers are heard while turns run and while entries are on their way.
- * W50 what the server owes a reader that does not read is bounded: past that the connection is closed, and what it followed is there when it comes back.
+ * W-25 a frame that cannot be read, or is not for now, gets an error, and the connection lives; an oversize frame or a flood of them closes it.
+ * W-25 pings, cancels and answers are heard while turns run and while entries are on their way.
+ * W-25 what the server owes a reader that does not read is bounded: past that the connection is closed, and what it followed is there when it comes back.
  */
 import type { Millis } from "@orgate/core";
 import {

@@ -34,7 +34,7 @@ const placesOf = (batches: readonly Batch[]): readonly number[] =>
   batches.flatMap(({ items }) => items.map((text) => JSON.parse(text)).map(({ position, entry }) => position ?? entry.seq));
 const from1 = (to: number): readonly number[] => Array.from({ length: to }, (_, i) => i + 1);
 
-test("W45 a slow reader misses nothing, gets nothing twice, and the server does not grow for it", async () => {
+test("W-24 a slow reader misses nothing, gets nothing twice, and the server does not grow for it", async () => {
   const ground = await opened({ entries: 64, bytes: 1_000_000, batchBytes: 100_000 });
   const slow = ground.fanout.follow(everything);
   const own = ground.fanout.follow(ofS1);
@@ -56,7 +56,7 @@ test("W45 a slow reader misses nothing, gets nothing twice, and the server does 
   await own.return(undefined);
 });
 
-test("W45 it can be followed from every place there is, and from none that there is not", async () => {
+test("W-24 it can be followed from every place there is, and from none that there is not", async () => {
   const ground = await opened();
   for (let i = 0; i < 10; i += 1) await ground.note(S1, `n${i}`);
   for (let after = 0; after <= 12; after += 1)
@@ -66,7 +66,7 @@ test("W45 it can be followed from every place there is, and from none that there
   await expect(next(ground.fanout.follow({ ...ofS1, after: 12 }))).rejects.toSatisfy((e) => isFault(e, "usage"));
 });
 
-test("W46 what is kept is bounded in entries and in bytes, and let go with the last follower", async () => {
+test("W-25 what is kept is bounded in entries and in bytes, and let go with the last follower", async () => {
   const ground = await opened({ entries: 1_000, bytes: 50_000, batchBytes: 10_000 });
   const told = ground.fanout.follow(everything);
   await caughtUp(told);
@@ -81,7 +81,7 @@ test("W46 what is kept is bounded in entries and in bytes, and let go with the l
   expect(ground.fanout.held()).toEqual({ followers: 0, entries: 0, bytes: 0 });
 });
 
-test("W47 a follower is told only what it may see, and the stretch it is told covers the rest", async () => {
+test("W-24 a follower is told only what it may see, and the stretch it is told covers the rest", async () => {
   const ground = await opened();
   let seen: ReadonlySet<StreamId> = new Set([S1]);
   const told = ground.fanout.follow({ ...everything, sees: (stream) => seen.has(stream) });
@@ -100,7 +100,7 @@ test("W47 a follower is told only what it may see, and the stretch it is told co
   expect((await own.next()).done).toBe(true);
 });
 
-test("W51 whoever comes late gets the words so far, after the entries before them, and none once the reply is there", async () => {
+test("W-24 whoever comes late gets the words so far, after the entries before them, and none once the reply is there", async () => {
   const ground = await opened();
   const say = (text: string, offset: number) =>
     ground.ear.hear({ kind: "preview", session: S1, iteration: 1, attempt: 1, preview: { part: "text", offset, text } });

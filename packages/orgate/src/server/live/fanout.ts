@@ -2,10 +2,10 @@
  * From the journal to any number of followers. One reader follows the journal and keeps its last stretch, each entry as text, once for all; a follower at
  * the front is served from that stretch, one that is behind reads the journal, at its own pace. Nothing is queued for anybody.
  *
- * W45 a follower is told every entry once and in order from any place on, however slow it is; what it is told next is looked up when it has taken what
+ * W-24 a follower is told every entry once and in order from any place on, however slow it is; what it is told next is looked up when it has taken what
  *     came before, so that a slow one costs the server nothing but its place.
- * W46 what is kept for those at the front is bounded, in entries and in bytes, and is let go with the last follower.
- * W47 a follower is told only what it may see at that moment; where something in between is not for it, the stretch that it is told covers it.
+ * W-25 what is kept for those at the front is bounded, in entries and in bytes, and is let go with the last follower.
+ * W-24 a follower is told only what it may see at that moment; where something in between is not for it, the stretch that it is told covers it.
  */
 
 import { FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";

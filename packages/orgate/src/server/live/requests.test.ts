@@ -40,7 +40,7 @@ const sessionIn = (got: Reply): SessionId => {
 const MISHAPS: readonly Mishap[] = ["drop", "double", "overtake", "delay", "cut"];
 const WAYS: readonly Way[] = ["up", "down"];
 
-test("W44 whatever happens at any message of a request: it is answered once, and done once", async () => {
+test("W-5 whatever happens at any message of a request: it is answered once, and done once", async () => {
   const stage = await stageOf({ steps: Array.from({ length: 200 }, () => reply.text("ok")) });
   let asked = 0;
   const answered = new Set<SessionId>();
@@ -74,7 +74,7 @@ test("W44 whatever happens at any message of a request: it is answered once, and
   expect((await stage.runtime.sessions.list({ most: 500 })).every(({ turns }) => turns <= 1)).toBe(true);
 });
 
-test("W24 the same id of the same person is one request, also over another connection and for another edition of it", async () => {
+test("W-5 the same id of the same person is one request, also over another connection and for another edition of it", async () => {
   const stage = await stageOf({ steps: [reply.text("once"), reply.text("twice")] });
   const chat = (id: string) => answerRequest(stage.ports, stage.caller, { kind: "chat", id, agent: "clerk", session: null, text: "hi" });
   const [a, b] = await Promise.all([chat("1"), chat("1")]);
@@ -86,7 +86,7 @@ test("W24 the same id of the same person is one request, also over another conne
   expect(sessionIn(await chat("2"))).not.toBe(session);
 });
 
-test("W49 Q580 a running turn is steered and cancelled, and a question answered, over the connection it was asked on", async () => {
+test("W-25 Q-23 a running turn is steered and cancelled, and a question answered, over the connection it was asked on", async () => {
   const hold = latch();
   const steps = [reply.calls([{ tool: "wait", args: {} }]), reply.calls([{ tool: "pay", args: {} }]), reply.text("never")];
   const stage = await stageOf({ steps, hold });
@@ -111,14 +111,14 @@ test("W49 Q580 a running turn is steered and cancelled, and a question answered,
   const again = await ask({ kind: "answer", id: "3", session, approval, digest, answer: { kind: "deny", reason: "too dear" } });
   expect(again).toMatchObject({ kind: "done", session, entry: { event: { kind: "approval.answered" } } }); // sent again: told again
   await expect(ask({ kind: "answer", id: "4", session, approval, digest, answer: { kind: "approve" } })).rejects.toThrow(
-    /is not open any more \(.+\): You denied it: too dear\./, // Q580
+    /is not open any more \(.+\): You denied it: too dear\./, // Q-23
   );
   await expect(ask({ kind: "answer", id: "5", session: null, approval, digest, answer: { kind: "approve" } })).rejects.toThrow(
     /You denied it/,
   );
 });
 
-test("W49 a cancel stops the turn that runs", async () => {
+test("W-25 a cancel stops the turn that runs", async () => {
   const hold = latch();
   const stage = await stageOf({ steps: [reply.calls([{ tool: "wait", args: {} }])], hold });
   const session = sessionIn(
@@ -134,7 +134,7 @@ test("W49 a cancel stops the turn that runs", async () => {
     }
 });
 
-test("W59 each kind of request is decided before anything is done, on the session, its agent and whose it is", async () => {
+test("W-6 each kind of request is decided before anything is done, on the session, its agent and whose it is", async () => {
   const stage = await stageOf({ steps: [reply.text("ok")] });
   const session = sessionIn(
     await answerRequest(stage.ports, stage.caller, { kind: "chat", id: "1", agent: "clerk", session: null, text: "hi" }),
@@ -172,7 +172,7 @@ test("W59 each kind of request is decided before anything is done, on the sessio
   expect((await eventsOf(stage, session)).some(({ kind }) => kind === "turn.cancel-asked" || kind === "input.steered")).toBe(false);
 });
 
-test("W59 history is read backwards, page by page, to its beginning", async () => {
+test("W-6 history is read backwards, page by page, to its beginning", async () => {
   const stage = await stageOf({ steps: [reply.text("ok")] });
   const session = sessionIn(
     await answerRequest(stage.ports, stage.caller, { kind: "chat", id: "1", agent: "clerk", session: null, text: "hi" }),

@@ -1,6 +1,6 @@
 /**
  * What a frame of `/ws/v1` asks for, done: decided first, then a wish that is signed by the caller and made once by its id. Nothing here waits for a turn.
- * W24 a request carries an id of the client's; the same id of the same person is one request, also over another connection.
+ * W-5 a request carries an id of the client's; the same id of the same person is one request, also over another connection.
  */
 import {
   actOfAnswer,
@@ -91,7 +91,7 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
   if (about === null) throw missingProblem({ on: "approval", id: approval, session: null });
   const { session, tool } = about;
   permit(ports, caller, act(actOfAnswer(given), "approval", { id: approval, session, tool, ...(await mustBe(ports, session)) }));
-  if (settled !== null) throw settledRefusal(settled); // Q580, to those who may see it
+  if (settled !== null) throw settledRefusal(settled); // Q-23, to those who may see it
   return sent(ports, caller, { kind, id, session }, { kind: "answer", approval, digest, answer: given });
 }
 

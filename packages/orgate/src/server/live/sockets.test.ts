@@ -80,7 +80,7 @@ const sessionIn = (got: Reply) => {
   return got.session;
 };
 
-test("W42 over a real socket: what is asked is done, what is followed is the journal", async () => {
+test("W-24 over a real socket: what is asked is done, what is followed is the journal", async () => {
   const at = await serve();
   const link = linkTo(at);
   const told = followed(link, ({ event }) => event.kind === "turn.ended");
@@ -93,7 +93,7 @@ test("W42 over a real socket: what is asked is done, what is followed is the jou
   expect(own.at(-1)?.event).toMatchObject({ kind: "turn.ended", output: "You said: hello" });
 });
 
-test("W47 a key that is scoped to an agent is told that agent's sessions alone, and may ask no other", async () => {
+test("W-24 a key that is scoped to an agent is told that agent's sessions alone, and may ask no other", async () => {
   const at = await serve();
   const [full, scoped] = [linkTo(at), linkTo(at, "scoped")];
   const told = followed(scoped, ({ event }) => event.kind === "turn.ended");
@@ -125,7 +125,7 @@ async function framesOf(response: Response, isLast: (frame: ServerFrame) => bool
   throw new Error("it ended early");
 }
 
-test("W55 a session is followed as server-sent events over HTTP, from the place that is named", async () => {
+test("W-24 a session is followed as server-sent events over HTTP, from the place that is named", async () => {
   const at = await serve();
   const session = sessionIn(await linkTo(at).ask(chat("clerk", "hello")));
   for await (const live of at.runtime.subscribe({ session })) if (live.kind === "entry" && live.entry.event.kind === "turn.ended") break;
@@ -138,7 +138,7 @@ test("W55 a session is followed as server-sent events over HTTP, from the place 
   expect((await at.get(`/api/v1/sessions/${session}/stream`, "blind")).status).toBe(404);
 });
 
-test("W56 the AI SDK's transport and reader get a message from the route over HTTP", async () => {
+test("W-26 the AI SDK's transport and reader get a message from the route over HTTP", async () => {
   const at = await serve();
   const transport = new DefaultChatTransport({ api: `${at.at.url}/api/v1/agents/clerk/chat`, headers: { authorization: "Bearer full" } });
   const said: UIMessage = { id: "m1", role: "user", parts: [{ type: "text", text: "good morning" }] };
@@ -154,7 +154,7 @@ test("W56 the AI SDK's transport and reader get a message from the route over HT
   expect(last?.parts.flatMap((part) => (part.type === "text" ? [part.text] : []))).toEqual(["You said: good morning"]);
 });
 
-test("W33 `/ws/chat` over a real socket: a message, its decisions, its one last chunk", async () => {
+test("W-26 `/ws/chat` over a real socket: a message, its decisions, its one last chunk", async () => {
   const at = await serve();
   const socket = socketTo(at, "/ws/chat", "full");
   open.push(() => socket.close());

@@ -18,7 +18,7 @@ function read(text: string): readonly Readonly<{ event: string; id: string | nul
     });
 }
 
-test("W55 events are the frames of a subscription, and `Last-Event-ID` goes on exactly after what arrived", async () => {
+test("W-24 events are the frames of a subscription, and `Last-Event-ID` goes on exactly after what arrived", async () => {
   const ground = openGround();
   await ground.open(S1);
   await ground.open(S2);
@@ -46,7 +46,7 @@ test("W55 events are the frames of a subscription, and `Last-Event-ID` goes on e
   expect(positions).toEqual(Array.from({ length: 11 }, (_, i) => i + 1));
 });
 
-test("W55 a reader that does not read is written one batch, and ends with its session", async () => {
+test("W-24 a reader that does not read is written one batch, and ends with its session", async () => {
   const ground = openGround();
   await ground.open(S1);
   const written: string[] = [];
@@ -78,12 +78,12 @@ test("W55 a reader that does not read is written one batch, and ends with its se
   expect(events.flatMap(({ frame }) => (frame.kind === "entries" ? frame.items : []))).toHaveLength(22);
 });
 
-test("W55 only a number is a place to go on from", () => {
+test("W-24 only a number is a place to go on from", () => {
   expect(lastEventId("12")).toBe(12);
   for (const text of [null, "", "-1", "1e3", "abc", "9".repeat(16)]) expect(lastEventId(text)).toBe(null);
 });
 
-test("W55 what cannot be followed, or not any more, is told as an error", async () => {
+test("W-24 what cannot be followed, or not any more, is told as an error", async () => {
   const ground = openGround();
   await ground.open(S1);
   const told = async (to: Follow["to"], sees: boolean): Promise<string> => {

@@ -1,6 +1,6 @@
 /**
  * The same as `/ws/v1` for whoever only listens: server-sent events. Each event's data is a frame; its id is where to go on from.
- * W55 a stream of events tells what a subscription tells, at the reader's own pace; `Last-Event-ID` goes on exactly after what arrived.
+ * W-24 a stream of events tells what a subscription tells, at the reader's own pace; `Last-Event-ID` goes on exactly after what arrived.
  */
 import { isFault } from "@orgate/core";
 import { frameText, type Problem, wireProblem } from "@orgate/core/wire";

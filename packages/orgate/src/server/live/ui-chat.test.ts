@@ -59,7 +59,7 @@ const textOf = (message: UIMessage | undefined): string =>
   message?.parts.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("|") ?? "";
 const toolsOf = (message: UIMessage | undefined) => message?.parts.flatMap((p) => (p.type === "dynamic-tool" ? [p] : [])) ?? [];
 
-test("W56 what a person writes is a turn; its words arrive as they come, as one message", async () => {
+test("W-26 what a person writes is a turn; its words arrive as they come, as one message", async () => {
   const { chat } = useChat(await stageOf({ steps: [reply.text("Good morning to you.", { thinking: "be kind" })] }));
   await chat.sendMessage({ text: "hello" });
   expect(chat.status).toBe("ready");
@@ -70,7 +70,7 @@ test("W56 what a person writes is a turn; its words arrive as they come, as one 
   expect(chat.lastMessage?.metadata).toMatchObject({ turn: 1, ending: "completed" });
 });
 
-test("W56 calls arrive with their input and what became of them; a denied one with the reason", async () => {
+test("W-26 calls arrive with their input and what became of them; a denied one with the reason", async () => {
   const steps = [
     reply.calls([
       { tool: "look", args: { at: "it" } },
@@ -90,7 +90,7 @@ test("W56 calls arrive with their input and what became of them; a denied one wi
   expect(textOf(chat.lastMessage)).toBe("That is all.");
 });
 
-test("W56 the next message goes on in the same session; another chat is another one", async () => {
+test("W-26 the next message goes on in the same session; another chat is another one", async () => {
   const stage = await stageOf({ steps: [reply.text("one"), reply.text("two"), reply.text("three")] });
   const first = useChat(stage, "chat-1");
   await first.chat.sendMessage({ text: "a" });
@@ -101,7 +101,7 @@ test("W56 the next message goes on in the same session; another chat is another 
   expect((await stage.runtime.sessions.list()).map(({ turns }) => turns).sort()).toEqual([1, 2]);
 });
 
-test("W57 the same message sent again is the same turn, told again", async () => {
+test("W-27 the same message sent again is the same turn, told again", async () => {
   const stage = await stageOf({ steps: [reply.text("once")] });
   const { chat, bodies } = useChat(stage);
   await chat.sendMessage({ text: "a" });
@@ -113,7 +113,7 @@ test("W57 the same message sent again is the same turn, told again", async () =>
   expect((await stage.runtime.sessions.list()).map(({ turns }) => turns)).toEqual([1]);
 });
 
-test("W58 a question ends the stream; the answer given in the chat is the person's own, and the stream goes on after it", async () => {
+test("W-27 a question ends the stream; the answer given in the chat is the person's own, and the stream goes on after it", async () => {
   const stage = await stageOf({ steps: [reply.calls([{ tool: "pay", args: { sum: 5 } }]), reply.text("Paid.")] });
   const { chat } = useChat(stage);
   await chat.sendMessage({ text: "pay" });
@@ -136,7 +136,7 @@ test.each([
   ["with a reason", "too much", "too much"],
   ["without a word", undefined, "no reason was given in the chat"],
 ])(
-  "W360 a no given in the chat, %s, is the call's outcome there, and the same again when it is sent again",
+  "W-27 a no given in the chat, %s, is the call's outcome there, and the same again when it is sent again",
   async (_, given, journalled) => {
     const stage = await stageOf({ steps: [reply.calls([{ tool: "pay", args: { sum: 5 } }]), reply.text("Not paid.")] });
     const { chat } = useChat(stage);
@@ -164,7 +164,7 @@ test.each([
 );
 
 test.each(["deny", "withdraw", "expire"] as const)(
-  "W360 a request that was settled elsewhere (%s) is told as denied to a chat that joins again",
+  "W-27 a request that was settled elsewhere (%s) is told as denied to a chat that joins again",
   async (how) => {
     const stage = await stageOf({
       steps: [reply.calls([{ tool: "pay", args: { sum: 5 } }]), reply.text("Not paid.")],
@@ -197,7 +197,7 @@ test.each(["deny", "withdraw", "expire"] as const)(
   },
 );
 
-test("W58 an answer to anything but what was shown is refused", async () => {
+test("W-27 an answer to anything but what was shown is refused", async () => {
   const stage = await stageOf({ steps: [reply.calls([{ tool: "pay", args: {} }]), reply.text("no")] });
   const { chat } = useChat(stage);
   await chat.sendMessage({ text: "pay" });
@@ -217,7 +217,7 @@ test("W58 an answer to anything but what was shown is refused", async () => {
   expect(chat.error?.message).toContain("bound to another action");
 });
 
-test("W38 a turn that stops early says so, and a failed one is an error of the chat", async () => {
+test("W-26 a turn that stops early says so, and a failed one is an error of the chat", async () => {
   const stopped = useChat(await stageOf({ steps: [reply.calls([{ tool: "look", args: {} }])], limits: { iterations: 1 } }));
   await stopped.chat.sendMessage({ text: "look" });
   expect(textOf(stopped.chat.lastMessage)).toBe("The turn used up its model calls.");
@@ -230,7 +230,7 @@ test("W38 a turn that stops early says so, and a failed one is an error of the c
   expect(failed.chat.error?.message).toContain("no such model");
 });
 
-test("W38 words of a reply that broke off are taken back", async () => {
+test("W-26 words of a reply that broke off are taken back", async () => {
   const steps = [
     {
       kind: "failure",
@@ -247,7 +247,7 @@ test("W38 words of a reply that broke off are taken back", async () => {
   expect(textOf(chat.lastMessage)).toBe("Hello.");
 });
 
-test("W56 a client that stops listening stops nothing: the turn runs to its end", async () => {
+test("W-26 a client that stops listening stops nothing: the turn runs to its end", async () => {
   const hold = latch();
   const stage = await stageOf({ steps: [reply.calls([{ tool: "wait", args: {} }]), reply.text("done")], hold });
   const { chat } = useChat(stage);

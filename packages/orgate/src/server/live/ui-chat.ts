@@ -1,9 +1,8 @@
 /**
  * What `useChat` of the AI SDK talks to: a message in, one turn as a UI message stream out.
  *
- * W56 `useChat` works against an agent: what a person writes is a turn, its words, calls and outcomes arrive as the AI SDK's own parts.
- * W57 a message's own id makes it once: sent again, the same turn is told again.
- * W58 a question to a person ends the stream; the answer that `useChat` sends with the messages is that person's, bound to what was shown, and the stream goes on after it.
+ * W-26 `useChat` works against an agent: what a person writes is a turn, its words, calls and outcomes arrive as the AI SDK's own parts.
+ * Rule: W-27.
  */
 import {
   type Attachment,

@@ -1,9 +1,8 @@
 /**
  * How deliveries are signed, by provider: GitHub, Stripe, Slack, and HMAC-SHA256 in a header of one's own. Pure: headers and bytes in, a word out.
  *
- * Z20 a delivery counts when the HMAC-SHA256 over its bytes, as they came, with the webhook's secret is the one it shows, compared in constant time.
- * Z21 where the time of sending is signed, a delivery that is older than the window, or from further ahead, is none.
- * Z22 what makes a delivery one is what was signed of it, and beside that what its provider calls it: either again is a replay.
+ * Z-9 where the time of sending is signed, a delivery that is older than the window, or from further ahead, is none.
+ * Z-10 what makes a delivery one is what was signed of it, and beside that what its provider calls it: either again is a replay.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
@@ -21,7 +20,7 @@ export const showsSignature = (hook: Signing, headers: IncomingHttpHeaders): boo
   shownIn(hook, headers)?.signatures.some((given) => HEX.test(given)) ?? false;
 const HEX = /^[0-9a-fA-F]{64}$/;
 
-/** Any of the secrets may have signed it: while one takes the place of another, both count (Z46). */
+/** Any of the secrets may have signed it: while one takes the place of another, both count (Z-13). */
 export function checkSigned(hook: Signing, secrets: readonly string[], headers: IncomingHttpHeaders, body: Buffer, now: number): Signed {
   const shown = shownIn(hook, headers);
   if (shown === null) return NOT_SIGNED;

@@ -70,7 +70,7 @@ const ofHook = async (name: string) => {
   return found;
 };
 
-test("Z24 Z26 a delivery is durable before it is answered, opens one session that knows where it comes from, and its turn runs", async () => {
+test("Z-10 Z-11 a delivery is durable before it is answered, opens one session that knows where it comes from, and its turn runs", async () => {
   const body = JSON.stringify({ action: "opened", title: "look\u202e here" });
   const answer = await send("all", body, { "x-github-delivery": "d-1" });
   expect([answer.status, await answer.json()]).toEqual([202, { status: "accepted", delivery: "d-1" }]);
@@ -91,7 +91,7 @@ test("Z24 Z26 a delivery is durable before it is answered, opens one session tha
   expect(ended?.ending ?? "completed").toBe("completed");
 });
 
-test("Z24 a delivery that comes again does nothing: the same, at the same time, under another name, or another body under its name", async () => {
+test("Z-10 a delivery that comes again does nothing: the same, at the same time, under another name, or another body under its name", async () => {
   const body = JSON.stringify({ n: 7 });
   const before = (await ofHook("all")).length;
   const same = { "x-github-delivery": "d-7" };
@@ -105,7 +105,7 @@ test("Z24 a delivery that comes again does nothing: the same, at the same time, 
   expect((await ofHook("all")).length).toBe(before + 1);
 });
 
-test("Z24 a delivery that another server takes between the look and the commit opens no second session", async () => {
+test("Z-10 a delivery that another server takes between the look and the commit opens no second session", async () => {
   const body = JSON.stringify({ n: 9 });
   expect(await told(await send("all", body))).toEqual([202, "accepted"]);
   const before = (await ofHook("all")).length;
@@ -119,7 +119,7 @@ test("Z24 a delivery that another server takes between the look and the commit o
   expect((await ofHook("all")).length).toBe(before);
 });
 
-test("Z25 what the filter does not let through is answered and does nothing, a field that is not there included", async () => {
+test("Z-10 what the filter does not let through is answered and does nothing, a field that is not there included", async () => {
   const tell = async (value: Json) => told(await send("opened", JSON.stringify(value)));
   expect(await tell({ action: "closed", labels: ["bug"] })).toEqual([200, "ignored"]);
   expect(await tell({ labels: ["bug"] })).toEqual([200, "ignored"]);
@@ -138,7 +138,7 @@ test("Z25 what the filter does not let through is answered and does nothing, a f
 });
 
 describe("who cannot sign", () => {
-  test("Z23 is told one thing, and learns nothing of the webhook", async () => {
+  test("Z-9 is told one thing, and learns nothing of the webhook", async () => {
     const body = '{"a":1}';
     const refused = await Promise.all([
       send("all", body, { "x-hub-signature-256": "sha256=00" }),
@@ -157,7 +157,7 @@ describe("who cannot sign", () => {
     expect([nowhere.status, looked.status, beyond.split(" ")[1]]).toEqual([404, 404, "404"]);
   });
 
-  test("Z23 a body that is too long is not read, told by its length or in pieces; what is not of its type is refused once it is genuine", async () => {
+  test("Z-9 a body that is too long is not read, told by its length or in pieces; what is not of its type is refused once it is genuine", async () => {
     const long = JSON.stringify({ a: "x".repeat(3_000) });
     expect((await send("all", long)).status).toBe(413);
     const pieces = await raw(at.at.port, [
@@ -173,7 +173,7 @@ describe("who cannot sign", () => {
     expect((await send("all", "")).status).toBe(400);
   });
 
-  test("Z27 is limited by address; and nothing of bodies, secrets or signatures is in the log", async () => {
+  test("Z-12 is limited by address; and nothing of bodies, secrets or signatures is in the log", async () => {
     const limited = await serving({
       serve: {
         declares: { schedules: [], webhooks: HOOKS, secrets: new Map([["all", [SECRET]]]), by: { kind: "user", id: "ann" } },
@@ -195,7 +195,7 @@ describe("who cannot sign", () => {
   });
 });
 
-test("Z26 Slack's challenge is answered, its forms are read, its events are once; GitHub's ping starts nothing", async () => {
+test("Z-11 Slack's challenge is answered, its forms are read, its events are once; GitHub's ping starts nothing", async () => {
   const slack = (body: string, type = "application/json") => {
     const sent = String(Math.floor(Date.now() / 1_000));
     return fetch(`${at.at.url}/hooks/slack`, {
@@ -212,7 +212,7 @@ test("Z26 Slack's challenge is answered, its forms are read, its events are once
   expect(await told(await send("all", '{"zen":"x"}', { "x-github-event": "ping" }))).toEqual([200, "ignored"]);
 });
 
-test("Z24 after a restart a delivery is still known", async () => {
+test("Z-10 after a restart a delivery is still known", async () => {
   const body = '{"restart":true}';
   expect(await told(await send("all", body, { "x-github-delivery": "r-1" }))).toEqual([202, "accepted"]);
   const declares = { schedules: [], webhooks: HOOKS, secrets: new Map([["all", [SECRET]]]), by: { kind: "user", id: "ann" } as const };
@@ -226,7 +226,7 @@ test("Z24 after a restart a delivery is still known", async () => {
   await next.stop();
 });
 
-test("O66 whether a webhook was reached is told to whom may see its agent: what was taken as the journal has it, and what else came; nothing of who cannot sign", async () => {
+test("Z-12 whether a webhook was reached is told to whom may see its agent: what was taken as the journal has it, and what else came; nothing of who cannot sign", async () => {
   type Told = Readonly<{ status: number; items: readonly Readonly<Record<string, unknown>>[] }>;
   const get = async (path: string, token = "full"): Promise<Told> => {
     const answer = await at.get(`/api/v1${path}`, token);

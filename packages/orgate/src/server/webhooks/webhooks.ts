@@ -1,13 +1,12 @@
 /**
  * Webhooks: what other systems tell the project's agents. Each genuine delivery is one session with one turn, at the surface `webhook`, for the webhook's owner.
  *
- * Z23 nothing of a delivery is read before its size is bounded and its signature is right; who cannot sign is told one thing, whatever is wrong.
- * Z24 a delivery opens one session, also when it comes again later, at the same time, to another server, or after a restart; again, it is answered `known` and does nothing.
- * Z25 a delivery that the filter does not let through, for a field that is not there too, is answered `ignored` and does nothing.
- * Z26 what a delivery says is labelled `untrusted`, is nobody's own word, and names its delivery; it is answered `202` once it is durable, before any model is asked.
- * Z27 who cannot sign is limited by address, deliveries by webhook, each of them by itself; no body, secret or signature is in a log or an answer.
- * Z35 whoever cannot sign, or sends again what was signed once, keeps no genuine delivery waiting.
- * Z36 a body that is nested too deeply is refused; what is said of a delivery is not many times as long as it was.
+ * Z-9 nothing of a delivery is read before its size is bounded and its signature is right; who cannot sign is told one thing, whatever is wrong.
+ * Z-10 a delivery opens one session, also when it comes again later, at the same time, to another server, or after a restart; again, it is answered `known` and does nothing.
+ * Z-10 a delivery that the filter does not let through, for a field that is not there too, is answered `ignored` and does nothing.
+ * Z-12 whoever cannot sign, or sends again what was signed once, keeps no genuine delivery waiting.
+ * Z-12 a body that is nested too deeply is refused; what is said of a delivery is not many times as long as it was.
+ * Rule: Z-11.
  */
 import type { IncomingMessage } from "node:http";
 import {

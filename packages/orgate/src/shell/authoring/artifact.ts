@@ -1,8 +1,8 @@
 /**
  * What may be authored, and where it lies.
  *
- * S104 an artifact lies in `agents/`, `policies/` or `tools/`, under one plain name in lower case, and is one that the project would read; nothing else is written.
- * S105 what the shell itself is and is held to is not authored by it, whoever says yes: `agents/shell.*`, `policies/shell/`, constraints, settings, keys, state.
+ * S-8 an artifact lies in `agents/`, `policies/` or `tools/`, under one plain name in lower case, and is one that the project would read; nothing else is written.
+ * S-8 what the shell itself is and is held to is not authored by it, whoever says yes: `agents/shell.*`, `policies/shell/`, constraints, settings, keys, state.
  */
 import { readdirSync } from "node:fs";
 import { basename, dirname, join, matchesGlob } from "node:path";

@@ -1,8 +1,8 @@
 /**
  * A project's constraints, held against an artifact as it was parsed and loaded: what it means, not how it is written.
  *
- * S102 every setting of `.orgate/constraints.toml` refuses what goes beyond it, with the place in the artifact and the setting's name; a warning is no refusal.
- * S102 what an agent brings into use is judged like what is authored: its tools, those of its skills and servers, the manifests behind them.
+ * S-9 every setting of `.orgate/constraints.toml` refuses what goes beyond it, with the place in the artifact and the setting's name; a warning is no refusal.
+ * S-9 what an agent brings into use is judged like what is authored: its tools, those of its skills and servers, the manifests behind them.
  */
 import { type Agent, millis, type Tool } from "@orgate/core";
 import type { LoadedPolicy, PolicyProblem } from "@orgate/core/gate";

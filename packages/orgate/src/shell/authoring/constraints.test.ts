@@ -115,7 +115,7 @@ const TABLE: readonly (readonly [setting: string, toml: string, path: string, re
   ],
 ];
 
-test.each(TABLE)("S102 %s (%s) refuses what goes beyond it, and takes what does not", async (setting, toml, path, refused, taken) => {
+test.each(TABLE)("S-9 %s (%s) refuses what goes beyond it, and takes what does not", async (setting, toml, path, refused, taken) => {
   stand.put(".orgate/constraints.toml", toml);
   const flaws = await findFlaws(stand.config(), { path, content: refused }, {});
   expect(flaws.map(({ hint }) => hint).join("\n")).toContain(`\`${setting}\``);
@@ -123,11 +123,11 @@ test.each(TABLE)("S102 %s (%s) refuses what goes beyond it, and takes what does 
   expect(await findFlaws(stand.config(), { path, content: taken }, {})).toEqual([]);
 });
 
-test("S102 the table has every setting there is", () => {
+test("S-9 the table has every setting there is", () => {
   expect([...new Set(TABLE.map(([setting]) => setting))].sort()).toEqual([...constraintKeys()].sort());
 });
 
-test("S100 a setting that is not known, or not understood, is refused with its place, and nothing is fit until it is mended", async () => {
+test("S-9 a setting that is not known, or not understood, is refused with its place, and nothing is fit until it is mended", async () => {
   stand.put(".orgate/constraints.toml", "max_cpu = 2\n[cedar]\nforbid_wildcard_principals = true\n");
   expect(() => readConstraints(stand.root)).toThrow(/constraints\.toml:3:1.*forbid_wildcard_principals.*forbid_wildcard_principal/s);
   expect(await findFlaws(stand.config(), { path: A, content: agent("") }, {})).toMatchObject([
@@ -139,7 +139,7 @@ test("S100 a setting that is not known, or not understood, is refused with its p
   expect(() => readConstraints(stand.root)).toThrow(/not TOML/);
 });
 
-test("S197 constraints that are there and cannot be read let nothing be authored", async () => {
+test("S-9 constraints that are there and cannot be read let nothing be authored", async () => {
   const file = join(stand.root, ".orgate", "constraints.toml");
   mkdirSync(dirname(file), { recursive: true });
   rmSync(file, { force: true });

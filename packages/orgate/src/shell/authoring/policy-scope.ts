@@ -1,6 +1,6 @@
 /**
  * What a Cedar policy is about, by its parsed form: never by its text.
- * S102 a scope that is not understood counts as covering everything.
+ * S-9 a scope that is not understood counts as covering everything.
  */
 import type { LoadedPolicy } from "@orgate/core/gate";
 

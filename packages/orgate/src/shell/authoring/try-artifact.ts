@@ -1,10 +1,10 @@
 /**
  * A change, tried before it is written: the project is loaded as it is, and once more as it would be, by the code that loads it for everybody.
  *
- * S106 an artifact is fit when the whole project loads with it (its own parser, the policies against the tools that there are, the manifests, the schedules) and no
+ * S-10 an artifact is fit when the whole project loads with it (its own parser, the policies against the tools that there are, the manifests, the schedules) and no
  *      constraint of the project speaks against it; what is wrong is told with file, line and column, all of it at once.
- * S120 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
- * S108 nothing that is authored lets the shell itself do more, gives its tools to another agent, or has it run by a schedule, a webhook or a delegate.
+ * S-10 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
+ * Rule: S-11.
  */
 import { type Agent, describe, digestOf, FaultError, SURFACES, type Surface, toolFacts } from "@orgate/core";
 import { type LoadedPolicy, USER_ACTIONS } from "@orgate/core/gate";
@@ -175,7 +175,7 @@ function takesName({ shown, contract }: ManifestFile, { desk }: ProjectAgents): 
     : [];
 }
 
-/** S171 what a person gave the shell to use is not another thing under the same name. */
+/** S-8 what a person gave the shell to use is not another thing under the same name. */
 const behindShell = ({ shown, contract }: ManifestFile, agents: readonly Agent[]): readonly Finding[] => {
   const { name } = contract.manifest.tool;
   return agents.find((agent) => agent.name === SHELL)?.tools.some((tool) => tool.name === name)
@@ -220,7 +220,7 @@ const RANK = { deny: 0, defer: 1, ask: 2, modify: 3, allow: 4 } as const;
 
 /**
  * Whatever it is called: requests that would be decided more kindly for the shell, in the shell.
- * S170 and what is the shell's alone at every surface: a session that was opened elsewhere is gone on with here, and `policies/shell/` is no part of it.
+ * S-11 and what is the shell's alone at every surface: a session that was opened elsewhere is gone on with here, and `policies/shell/` is no part of it.
  */
 function shellsGain(was: Side, after: Loaded, file: string): readonly Finding[] {
   const is = after.side;
@@ -252,7 +252,7 @@ function shellsGain(was: Side, after: Loaded, file: string): readonly Finding[] 
   }));
 }
 
-/** S170 where there is nothing to compare with, a permit that names neither people nor another agent might be about the shell. */
+/** S-11 where there is nothing to compare with, a permit that names neither people nor another agent might be about the shell. */
 const mightLetShell = ({ loading }: Loaded, file: string): readonly Finding[] =>
   (loading.kind === "loaded" ? loading.loaded.policies : [])
     .filter((one) => one.file === file && !one.shadow && one.json.effect === "permit")
@@ -300,7 +300,7 @@ export function describeChanges(fit: Extract<TryResult, { kind: "fit" }>): reado
   return cutWithDigest(lines);
 }
 
-/** S178 those for which there is no room are told apart all the same: what was said yes to is held against what would be saved. */
+/** S-5 those for which there is no room are told apart all the same: what was said yes to is held against what would be saved. */
 export function cutWithDigest(lines: readonly string[]): readonly string[] {
   const rest = lines.slice(MOST_LINES);
   if (rest.length === 0) return lines;
@@ -313,7 +313,7 @@ export function changesPeople({ artifact, sides }: Extract<TryResult, { kind: "f
   return peopleLines(sides.before, sides.after).length > 0;
 }
 
-/** S210 whether a tool that agents have already becomes another; where there is nothing to compare with, any manifest might be that of one. */
+/** S-12 whether a tool that agents have already becomes another; where there is nothing to compare with, any manifest might be that of one. */
 export function changesUsedTool({ artifact, sides }: Extract<TryResult, { kind: "fit" }>): boolean {
   if (sides === null || sides.before === null) return artifact === "toolclad";
   return usedLines(sides.before, sides.after).length > 0;

@@ -14,7 +14,7 @@ async function helped(rest: string, columns: number): Promise<readonly string[]>
   return lines;
 }
 
-test("S187 every command is in one group; help of all is one screen, of a group says what each is for, and nothing is wider than the screen", async () => {
+test("every command is in one group; help of all is one screen, of a group says what each is for, and nothing is wider than the screen", async () => {
   expect(COMMAND_GROUPS.flatMap(({ commands }) => commands).sort()).toEqual(SHELL_COMMANDS.map(({ name }) => name).sort());
   const all = await helped("", 80);
   expect(all.length).toBeLessThanOrEqual(20);
@@ -28,7 +28,7 @@ test("S187 every command is in one group; help of all is one screen, of a group 
   expect(new Set(said).size).toBe(said.length); // none is described by another
 });
 
-test("S51 what begins with a slash and a name is a command or is refused with the nearest; a path is neither", () => {
+test("S-13 what begins with a slash and a name is a command or is refused with the nearest; a path is neither", () => {
   expect(parseLine("/agents")).toMatchObject({ kind: "command", command: { name: "agents" }, rest: "" });
   expect(parseLine("/deny a_1  no, not\nnow ")).toMatchObject({ kind: "command", command: { name: "deny" }, rest: "a_1  no, not\nnow" });
   expect(parseLine("/agnets")).toMatchObject({ kind: "unknown", said: expect.stringContaining("`/agents`") });
@@ -36,7 +36,7 @@ test("S51 what begins with a slash and a name is a command or is refused with th
   for (const text of ["hello", "/", "/usr/bin is full", "a /quit"]) expect(parseLine(text)).toEqual({ kind: "message" });
 });
 
-test.each(SHELL_COMMANDS.map(({ name }) => [name]))("S52 /%s has help, in three ways", (name) => {
+test.each(SHELL_COMMANDS.map(({ name }) => [name]))("S-20 /%s has help, in three ways", (name) => {
   for (const way of ["help", "--help", "-h"])
     expect(parseLine(`/${name} ${way}`)).toMatchObject({ kind: "command", command: { name: "help" }, rest: name });
   expect(SHELL_COMMANDS.filter((one) => one.name === name)).toHaveLength(1);

@@ -1,9 +1,9 @@
 /**
  * The commands of the shell, as data: what they are called, what they take, what they do. What is not in here is not offered, and what is works.
  *
- * S51 a line that begins with `/` and a name is a command or is refused with the nearest one: it is never sent to an agent.
- * S52 every command has help: `/help NAME`, `/NAME help`, `/NAME --help`.
- * S187 `/help` lists all commands by group, on one screen; `/help GROUP` and `/help all` say what each is for.
+ * S-20 every command has help: `/help NAME`, `/NAME help`, `/NAME --help`.
+ * `/help` lists all commands by group, on one screen; `/help GROUP` and `/help all` say what each is for.
+ * Rule: S-13.
  */
 import { nearestWord } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";

@@ -64,13 +64,13 @@ async function verify(_: string, shell: Shell): Promise<void> {
   ]);
 }
 
-/** `all`, `agent NAME` or `tool NAME`, and why. Null unless both are there: the journal keeps no reason that nobody gave (W480). */
+/** `all`, `agent NAME` or `tool NAME`, and why. Null unless both are there: the journal keeps no reason that nobody gave (W-18). */
 function scopeIn(rest: string): Readonly<{ scope: string; reason: string }> | null {
   const [, what, named, reason] = /^(?:(all)|(?:agent|tool)[ :](\S+))\s+([\s\S]+)$/.exec(rest) ?? [];
   if (reason === undefined) return null;
   return what === "all" ? { scope: "all", reason } : { scope: `${rest.startsWith("tool") ? "tool" : "agent"}:${named}`, reason };
 }
-/** S192 a name that nobody knows is refused by the server; `--anyway` before the reason says that it is meant. */
+/** Q-15 a name that nobody knows is refused by the server; `--anyway` before the reason says that it is meant. */
 async function halt(
   rest: string,
   shell: Shell,

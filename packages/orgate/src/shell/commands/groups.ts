@@ -1,4 +1,4 @@
-/** Which commands belong together, in the order in which a newcomer needs them. S187 every command is in one group. */
+/** Which commands belong together, in the order in which a newcomer needs them. Every command is in one group. */
 export const COMMAND_GROUPS: readonly Readonly<{ name: string; about: string; commands: readonly string[] }>[] = [
   {
     name: "conversation",

@@ -16,7 +16,7 @@ type Summary = OperationOutput<"session">;
 const NOBODY = "nothing has been said in this conversation yet";
 
 const MOST_LOOKED = 10_000;
-/** A15, over the API: the id, one's own name of it, or enough of its beginning or end. */
+/** A-9, over the API: the id, one's own name of it, or enough of its beginning or end. */
 async function sessionNamed(
   { unwrap: asked, connection: reach, say }: Pick<Shell, "unwrap" | "connection" | "say">,
   text: string,
@@ -44,7 +44,7 @@ async function sessionNamed(
   return null;
 }
 
-/** S191 who names a session to go on in gets that one or none: nothing is said in another by mistake. */
+/** S-3 who names a session to go on in gets that one or none: nothing is said in another by mistake. */
 export async function resumeNamed(shell: Shell, text: string): Promise<void> {
   const said: string[] = [];
   const found = await sessionNamed({ unwrap: shell.unwrap, connection: shell.connection, say: (why) => said.push(why) }, text);

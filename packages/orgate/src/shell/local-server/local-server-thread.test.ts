@@ -38,7 +38,7 @@ const withCrash = (agent: string) =>
     .replace("tools: [look,", "tools: [crash, look,")
     .replace("modelOptions: { rules: [", 'modelOptions: { rules: [{ when: { says: "crash" }, calls: [{ tool: "crash" }] },');
 
-test("S63 the server is in a thread of its own: what the project prints is said beside, and commands run in there", async () => {
+test("the server is in a thread of its own: what the project prints is said beside, and commands run in there", async () => {
   const { said, screen, given } = at(desk(withCrash));
   const reach = await startLocalServerThread(given, screen, null);
   closing.push(() => reach.close());
@@ -48,14 +48,14 @@ test("S63 the server is in a thread of its own: what the project prints is said 
   expect(await reach.runCommand?.(["agents", "list"])).toMatchObject({ code: 0, text: expect.stringContaining("desk") });
   expect(await reach.runCommand?.(["agents", "nonsense"])).toMatchObject({ code: 2, text: expect.stringContaining("error:") });
 
-  // S64, while it is here: a thread that ends by itself
+  // S-3, while it is here: a thread that ends by itself
   await reach.client.call("execute", { params: { agent: "desk" }, body: { input: "crash" } }).catch(() => null);
   const fault = await reach.lost;
   expect(fault?.message).toContain("nobody caught it");
   await reach.close();
 });
 
-test("S64 a project that cannot be loaded is refused as ever, and its thread is gone", async () => {
+test("S-3 a project that cannot be loaded is refused as ever, and its thread is gone", async () => {
   const { screen, given } = at(desk(() => "export default 1 +;"));
   await expect(startLocalServerThread(given, screen, null)).rejects.toMatchObject({ fault: { kind: "file-bad" } });
 });

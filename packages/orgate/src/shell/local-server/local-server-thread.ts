@@ -1,7 +1,7 @@
 /**
  * The line's end of `local-server-worker.ts`.
- * S63 loading a project and running turns never keep the line waiting: the shell's own server is in a thread of its own, and what is asked of a person in there is asked at the line.
- * S64 a server's thread that ends by itself is a fault with what to do, and the terminal is given back; what was in progress goes on at the next start.
+ * Loading a project and running turns never keep the line waiting: the shell's own server is in a thread of its own, and what is asked of a person in there is asked at the line.
+ * S-3 a server's thread that ends by itself is a fault with what to do, and the terminal is given back; what was in progress goes on at the next start.
  */
 
 import { extname } from "node:path";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { logAside } from "./local-server.ts";
 
-test("S193 what goes wrong in a server of one's own is said in one line for a person, and nothing else is", () => {
+test("S-22 what goes wrong in a server of one's own is said in one line for a person, and nothing else is", () => {
   const said: string[] = [];
   const log = logAside((line) => said.push(line));
   log("info", "server.leaving", { driving: 1 });

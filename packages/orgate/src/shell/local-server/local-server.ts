@@ -1,6 +1,6 @@
 /**
  * A coordinator of the shell's own: in this process, on a free port of this machine, for one person who shows a key that lives in memory only.
- * S2 the key of a shell's own server is nowhere but in this process, stands for the person who started it, and is worth what the policies let that person do.
+ * Rule: S-2.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { personOf, projectOf } from "../../cli/commands/project/project.ts";
@@ -42,7 +42,7 @@ export async function startLocalServer(given: Given, screen: Screen, ask: AskHid
 }
 
 const MOST_SAID = 500;
-/** S193 what goes wrong in a server of one's own is said beside the conversation, in one line for a person: what, why, and what it is about. */
+/** S-22 what goes wrong in a server of one's own is said beside the conversation, in one line for a person: what, why, and what it is about. */
 export const logAside =
   (say: (line: string) => void): Log =>
   (level, what, { error = "", ...about } = {}) => {

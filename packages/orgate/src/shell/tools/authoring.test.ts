@@ -49,7 +49,7 @@ const answer = async (at: AuthorStand, how: "approve" | "deny"): Promise<void> =
   await at.say(how === "approve" ? `/approve ${question?.item.approval}` : `/deny ${question?.item.approval} not this`);
 };
 
-test("S120 it generates, validates, mends a real mistake, shows what it newly permits, asks, saves, and says what comes next", async () => {
+test("S-10 it generates, validates, mends a real mistake, shows what it newly permits, asks, saves, and says what comes next", async () => {
   const bad = GOOD.replace("[read_note]", "[read_notes]").replace("read_note]", "read_notes]");
   const { stand, at } = await begun({
     "agents/shell.symbi": scripted(
@@ -79,7 +79,7 @@ test("S120 it generates, validates, mends a real mistake, shows what it newly pe
   expect(at.moves()).toBe(1);
 }, 60_000);
 
-test("S111 two validations that failed are enough: a third is refused, nothing is written, and neither does a save that skips them", async () => {
+test("S-21 two validations that failed are enough: a third is refused, nothing is written, and neither does a save that skips them", async () => {
   const bad = GOOD.replace("capabilities", "capabilitees");
   const { stand, at } = await begun({
     "agents/shell.symbi": scripted(
@@ -99,7 +99,7 @@ test("S111 two validations that failed are enough: a third is refused, nothing i
   expect(at.shell.openApprovals()).toEqual([]);
 }, 60_000);
 
-test("S113 the offline author turns a sentence into a valid agent; a refusal is final; what it does not know saves nothing", async () => {
+test("S-21 the offline author turns a sentence into a valid agent; a refusal is final; what it does not know saves nothing", async () => {
   const { stand, at } = await begun();
   await at.say('/spawn "an agent that reads notes and asks before it saves notes, but may not run tests, and never send mail"');
   expect(at.text()).toContain("It is given no way to run_tests.");
@@ -119,7 +119,7 @@ test("S113 the offline author turns a sentence into a valid agent; a refusal is 
   expect(at.text()).toContain("Saved agents/keeper.symbi. Next: /spawn keeper");
 }, 60_000);
 
-test("S115 Q366 --yes is a yes to the first save of a conversation: nothing is granted, and the next save is asked about", async () => {
+test("S-12 Q-10 --yes is a yes to the first save of a conversation: nothing is granted, and the next save is asked about", async () => {
   const { stand, at } = await begun({}, ["yes"]);
   await at.say('/spawn "one that reads notes"', "ended");
   expect(existsSync(join(stand.root, "agents/one.symbi"))).toBe(true);
@@ -137,7 +137,7 @@ test("S115 Q366 --yes is a yes to the first save of a conversation: nothing is g
   expect(at.text()).toContain("approved each time: no grant covers it");
 }, 60_000);
 
-test("S172 --yes is used up with its conversation when the server is begun anew", async () => {
+test("S-12 --yes is used up with its conversation when the server is begun anew", async () => {
   const stand = layOut();
   closing.push(async () => stand.remove());
   const consented: UsedConsents = new Set();
@@ -155,7 +155,7 @@ test("S172 --yes is used up with its conversation when the server is begun anew"
   expect(next.text()).not.toContain("--yes:");
 }, 60_000);
 
-test("S174 S210 what changes what people may do, or what runs behind a tool that agents have, is asked about each time: --yes does not cover it", async () => {
+test("S-12 what changes what people may do, or what runs behind a tool that agents have, is asked about each time: --yes does not cover it", async () => {
   const mallory = '@id("x") permit(principal == User::"mallory", action in [Action::"approve", Action::"edit-policy"], resource);';
   const { stand, at } = await begun(
     {
@@ -196,7 +196,7 @@ test("S174 S210 what changes what people may do, or what runs behind a tool that
   expect(existsSync(join(stand.root, "policies/x.cedar"))).toBe(false);
 }, 60_000);
 
-test("S172 --yes answers what one's own conversations ask, and nobody else's", () => {
+test("S-12 --yes answers what one's own conversations ask, and nobody else's", () => {
   const asks = ["shell/shell/save"].map((id) => ({ policy: { id } }));
   const save = { agent: "shell", item: { tool: "save_artifact", asks } };
   const ann = { kind: "user", id: "ann" } as const;
@@ -210,7 +210,7 @@ test("S172 --yes answers what one's own conversations ask, and nobody else's", (
   expect(coversConsent({ ...save, item: { ...save.item, asks: [...asks, { policy: { id: "desk/save" } }] } }, ann, "ann")).toBe(false);
 });
 
-test("S105 no yes and no grant covers the shell's own: refused before anybody is asked, and forbidden by policy beside that", async () => {
+test("S-8 no yes and no grant covers the shell's own: refused before anybody is asked, and forbidden by policy beside that", async () => {
   const own = ["agents/shell.symbi", "policies/shell/shell.cedar", ".orgate/constraints.toml"];
   const calls = own.map((path) => `{ tool: "save_artifact", args: { path: "${path}", content: "x" } }`).join(", ");
   const { stand, at } = await begun(
@@ -255,7 +255,7 @@ test("S105 no yes and no grant covers the shell's own: refused before anybody is
   }
 }, 60_000);
 
-test("S110 nobody saves for a person who may not edit policies, and no other agent saves at all", async () => {
+test("S-11 nobody saves for a person who may not edit policies, and no other agent saves at all", async () => {
   const { stand, at } = await begun({
     "policies/base.cedar": `${BASE.replace('Action::"edit-policy", ', "")}\n@id("x") permit(principal == Agent::"thief", action == Action::"tool:save_artifact", resource);`,
     "agents/thief.symbi": `metadata { description = "You save." }\nagent thief {\n  capabilities = [save_artifact]\n  policy p { allow: [model, respond, save_artifact] }\n  with model = "offline/thief", model_options = { rules: [{ when: {}, calls: [{ tool: "save_artifact", args: { path: "agents/helper.symbi", content: ${JSON.stringify(GOOD)}, newly: [] } }] }, { when: { failed: true }, say: "{{result}}" }] } {}\n}\n`,
@@ -280,7 +280,7 @@ const CONTEXT: ToolContext = {
   wouldPermit: () => "yes",
 };
 
-test("S110 nothing is saved where the shell works for another agent, or at another surface: what asks there is not its own", async () => {
+test("S-11 nothing is saved where the shell works for another agent, or at another surface: what asks there is not its own", async () => {
   const stand = layOut();
   closing.push(() => stand.remove());
   const saveAt = async (surface: Surface | null): Promise<unknown> => {
@@ -296,7 +296,7 @@ test("S110 nothing is saved where the shell works for another agent, or at anoth
   expect(agentsIn(stand.root)).toEqual(["reader.symbi", "shell.symbi"]);
 }, 60_000);
 
-test("S116 what was saved is there before a server begun anew, and every conversation goes on, nothing of it printed twice", async () => {
+test("S-14 what was saved is there before a server begun anew, and every conversation goes on, nothing of it printed twice", async () => {
   const { stand, at } = await begun({}, ["yes"]);
   await at.say('/spawn "one that reads notes"', "ended");
   expect(at.moves()).toBe(1);
@@ -316,7 +316,7 @@ test("S116 what was saved is there before a server begun anew, and every convers
   expect(again.shell.current()?.view).toMatchObject({ agent: "one", turn: 1 });
 }, 60_000);
 
-test("S117 a name starts what is there; words are for the shell's agent, and a project without one is told how it gets it", async () => {
+test("S-20 a name starts what is there; words are for the shell's agent, and a project without one is told how it gets it", async () => {
   const { stand, at } = await begun();
   await at.say("/spawn reader hello there");
   expect(at.shell.addressee()).toBe("reader");
@@ -336,7 +336,7 @@ test("S117 a name starts what is there; words are for the shell's agent, and a p
   expect(without.text().match(/`\/init shell` writes agents\/shell\.symbi/g)).toHaveLength(4);
 }, 60_000);
 
-test("S121 the shipped agent: its limits, a context that is less than a turn has, its temperature, one more try", async () => {
+test("S-21 the shipped agent: its limits, a context that is less than a turn has, its temperature, one more try", async () => {
   const { stand } = await begun();
   const { agents } = await loadProjectAgents(stand.config());
   const shell = agents.find(({ agent }) => agent.name === "shell")?.agent;
@@ -363,7 +363,7 @@ export const one = defineTool({ name: "one", description: "one", input: { type: 
 `,
 };
 
-test("S112 without --allow-shell there is no such tool; with it every command asks, in a sandbox that sees no state and writes nothing that decides", async () => {
+test("S-13 without --allow-shell there is no such tool; with it every command asks, in a sandbox that sees no state and writes nothing that decides", async () => {
   const { stand, at } = await begun({
     ...ELSEWHERE,
     "agents/shell.symbi": scripted(
@@ -393,12 +393,12 @@ test("S112 without --allow-shell there is no such tool; with it every command as
   await run("echo x > policies/base.cedar; echo y > agents/reader.symbi; echo z > notes.txt");
   expect(readFileSync(join(stand.root, "policies/base.cedar"), "utf8")).toBe(BASE);
   expect(readFileSync(join(stand.root, "agents/reader.symbi"), "utf8")).toContain("agent reader");
-  await run("echo > crew/mate.symbi; echo > crew/b.symbi; echo > kit/b.ts; echo > src/z"); // S198
+  await run("echo > crew/mate.symbi; echo > crew/b.symbi; echo > kit/b.ts; echo > src/z"); // S-8
   expect(readFileSync(join(stand.root, "crew/mate.symbi"), "utf8")).toBe(MATE);
   expect(["crew/b.symbi", "kit/b.ts", "src/z"].map((path) => existsSync(join(stand.root, path)))).toEqual([false, false, true]);
 }, 60_000);
 
-test("S198 agents and tools that the project keeps in other folders are read by the shell, and not edited", () => {
+test("S-8 agents and tools that the project keeps in other folders are read by the shell, and not edited", () => {
   const stand = layOut(ELSEWHERE);
   closing.push(async () => stand.remove());
   const { tools } = shellTools(stand.config(), {}, { tools: [], speaking: () => Promise.reject(new Error("nobody speaks")) });

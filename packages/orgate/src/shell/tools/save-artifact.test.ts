@@ -57,11 +57,11 @@ test.each([
   "tools/x.toml",
   "skills/x.symbi",
   "AGENTS.md",
-])("S104 nothing is written at %j", async (path) => {
+])("S-8 nothing is written at %j", async (path) => {
   expect(await refusedBecause(path, GOOD)).not.toBe("FIT");
 });
 
-test("S104 links, hard links and other spellings that lie there already lead nowhere", async () => {
+test("S-8 links, hard links and other spellings that lie there already lead nowhere", async () => {
   const outside = join(stand.root, "..", `outside-${process.pid}.symbi`);
   symlinkSync(outside, join(stand.root, "agents/linked.symbi"));
   expect(await refusedBecause("agents/linked.symbi", GOOD)).not.toBe("FIT");
@@ -74,7 +74,7 @@ test("S104 links, hard links and other spellings that lie there already lead now
   expect(await refusedBecause("policies/x.cedar", '@id("x") forbid(principal, action, resource);')).not.toBe("FIT");
 });
 
-test("S109 what changed between the question and the save is not written over, and nothing is saved on another's yes", async () => {
+test("S-10 what changed between the question and the save is not written over, and nothing is saved on another's yes", async () => {
   const first = await looked("agents/helper.symbi", GOOD);
   if (first.kind !== "fit") throw new Error("it is fit");
   stand.put("agents/helper.symbi", "// somebody else was quicker\n");
@@ -145,11 +145,11 @@ test.each([
   ],
   ["a tool under a name that the shell is permitted", "tools/x.clad.toml", MANIFEST.replace('"say"', '"search"'), "a tool of the shell's"],
   ["a tool that takes another's name", "tools/x.clad.toml", MANIFEST.replace('"say"', '"read_note"'), "read_note"],
-])("S108 not fit: %s", async (_, path, content, why) => {
+])("S-11 not fit: %s", async (_, path, content, why) => {
   expect(await refusedBecause(path, content)).toContain(why);
 });
 
-test("S108 a permit for everybody that would let the shell do what asks, or what it may not, is not fit; one that changes nothing for it is", async () => {
+test("S-11 a permit for everybody that would let the shell do what asks, or what it may not, is not fit; one that changes nothing for it is", async () => {
   // the shell's own policy asks before a save; the project's people took its permit for running agents away
   const shell = readFileSync(join(stand.root, "policies/shell/shell.cedar"), "utf8");
   stand.put("policies/shell/shell.cedar", shell.replace(/@id\("run"\)[\s\S]*?resource\);\n/, ""));
@@ -167,7 +167,7 @@ test("S108 a permit for everybody that would let the shell do what asks, or what
   ).toBe("fit");
 });
 
-test("S106 what is wrong is told with its place, in whichever file; a table that does not hold refuses its policy", async () => {
+test("S-10 what is wrong is told with its place, in whichever file; a table that does not hold refuses its policy", async () => {
   expect(await looked("agents/x.symbi", agent("x", "  policy p { allow: pay }"))).toMatchObject({
     kind: "unfit",
     problems: [{ file: "agents/x.symbi", line: 3, detail: expect.stringContaining("`pay` is no tool") }],
@@ -192,7 +192,7 @@ test("S106 what is wrong is told with its place, in whichever file; a table that
   ).toBe("fit");
 });
 
-test("S120 what people may newly do is told by its policy, and policies of a surface by what they decide there", async () => {
+test("S-10 what people may newly do is told by its policy, and policies of a surface by what they decide there", async () => {
   const newly = async (path: string, content: string): Promise<string> => {
     const found = await looked(path, content);
     return found.kind === "fit" ? found.shown.newly.join("\n") : found.problems.map(({ detail }) => detail).join("\n");
@@ -214,7 +214,7 @@ test("S120 what people may newly do is told by its policy, and policies of a sur
   ).toMatch(/newly forbids: reader · tool:read_note .*allow → deny \(webhook\/x\/x\)/);
 });
 
-test("S170 nothing authored lets the shell save unasked at another surface, nor where nobody can tell what it lets it do", async () => {
+test("S-11 nothing authored lets the shell save unasked at another surface, nor where nobody can tell what it lets it do", async () => {
   const wide = '@id("x") permit(principal, action == Action::"tool:save_artifact", resource);';
   expect(await refusedBecause("policies/x.cedar", wide)).toContain("let the shell itself do more: tool:save_artifact, deny → allow");
   expect(await refusedBecause("policies/api/x.cedar", wide)).toContain("let the shell itself do more: tool:save_artifact");
@@ -227,7 +227,7 @@ test("S170 nothing authored lets the shell save unasked at another surface, nor 
   expect((await looked("policies/broken.cedar", mended(""))).kind).toBe("fit");
 });
 
-test("S171 the manifest behind a tool that a person gave the shell is not rewritten by it", async () => {
+test("S-8 the manifest behind a tool that a person gave the shell is not rewritten by it", async () => {
   stand.put("tools/say.clad.toml", MANIFEST);
   const other = MANIFEST.replace('template = "echo {text}"', 'template = "echo -n {text}"');
   expect((await looked("tools/say.clad.toml", other)).kind).toBe("fit");
@@ -236,7 +236,7 @@ test("S171 the manifest behind a tool that a person gave the shell is not rewrit
   expect(await refusedBecause("tools/say.clad.toml", other)).toContain("`say` is a tool that the shell itself uses");
 });
 
-test("S210 a manifest behind a tool that agents have is told with who has it; a new one, or the same once more, is not", async () => {
+test("S-12 a manifest behind a tool that agents have is told with who has it; a new one, or the same once more, is not", async () => {
   stand.put("tools/say.clad.toml", MANIFEST);
   const other = MANIFEST.replace('template = "echo {text}"', 'template = "echo -n {text}"');
   const shown = async (content: string, path = "tools/say.clad.toml") => {
@@ -253,7 +253,7 @@ test("S210 a manifest behind a tool that agents have is told with who has it; a 
   expect(await shown(MANIFEST.replace('"say"', '"whisper"'), "tools/whisper.clad.toml")).toEqual([false, "nothing is decided otherwise"]);
 });
 
-test("S178 what is newly permitted beyond what there is room for is told apart as well", () => {
+test("S-5 what is newly permitted beyond what there is room for is told apart as well", () => {
   const lines = Array.from({ length: 60 }, (_, i) => `newly permits: x · tool:t${i}`);
   const other = lines.with(50, "newly permits: x · tool:pay");
   expect(cutWithDigest(lines)).toHaveLength(41);

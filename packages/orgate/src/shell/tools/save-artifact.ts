@@ -1,7 +1,7 @@
 /**
  * How an artifact is written: whole or not at all, exactly what was tried, exactly where it was shown.
  *
- * S109 what is written is what was looked at: it is tried again right before, what lies there must still be what was shown, and what the change newly permits too.
+ * S-10 what is written is what was looked at: it is tried again right before, what lies there must still be what was shown, and what the change newly permits too.
  *      No link is followed, no other name of a file is written through.
  */
 import type { FileEdit } from "@orgate/core";
@@ -63,8 +63,8 @@ export function artifactFiles(config: Config): ArtifactFiles {
 
 /**
  * What a person is shown beside the question. `before` is left out for a new file.
- * S174 `people`: it changes what people may do, or nobody can tell: policies ask about that each time, and no grant covers it.
- * S210 `used`: a tool that agents have already becomes another one: the same.
+ * S-12 `people`: it changes what people may do, or nobody can tell: policies ask about that each time, and no grant covers it.
+ * S-12 `used`: a tool that agents have already becomes another one: the same.
  */
 export type ShownArtifact = Readonly<{ before?: string; newly: readonly string[]; people: boolean; used: boolean }>;
 export type LookResult = Readonly<

@@ -2,11 +2,10 @@
  * The tools of the shell's agent: ordinary tools, decided like everybody's. What they save is what decides and what is run, so that saving is an effect of its own (`govern`),
  * asks a person, and is the shell's alone.
  *
- * S110 `save_artifact` asks with the difference and what it newly permits beside the question, and is done for nobody who may not edit policies; not for another agent
+ * S-11 `save_artifact` asks with the difference and what it newly permits beside the question, and is done for nobody who may not edit policies; not for another agent
  *      that has the shell work for it, nor in a session of another surface: what decides there is not `policies/shell/`.
- * S111 after two validations of one artifact that failed in one turn there is no third: what is wrong is shown, and the person says how to go on.
- * S112 commands are run with `--allow-shell` and a permit, in a sandbox that sees neither keys nor state and writes nothing that decides; without either there is no such tool.
- * S198 what decides is what the project's own settings name, too: agents and tools in other folders are neither edited nor written by a command.
+ * S-8 what decides is what the project's own settings name, too: agents and tools in other folders are neither edited nor written by a command.
+ * Rules: S-13, S-21.
  */
 import { join } from "node:path";
 import {

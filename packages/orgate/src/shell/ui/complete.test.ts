@@ -11,7 +11,7 @@ const choices: Choices = {
 };
 const offered = (text: string) => complete({ text, at: text.length }, choices)?.offers.map(({ word }) => word) ?? [];
 
-test("S50 what begins with the letters comes first, then what holds them in order; anything else is not offered", () => {
+test("what begins with the letters comes first, then what holds them in order; anything else is not offered", () => {
   expect(rankOffers("ag", [offer("manage"), offer("agents"), offer("agent"), offer("quit")]).map(({ word }) => word)).toEqual([
     "agent",
     "agents",
@@ -32,9 +32,9 @@ test.each([
   ["/quit src/m", ["src/main.ts"]],
   ["hello", []],
   ["see rea", ["readme.md"]],
-])("S50 %j offers %j", (text, words) => expect(offered(text)).toEqual(words));
+])("%j offers %j", (text, words) => expect(offered(text)).toEqual(words));
 
-test("S50 what is taken stands where the word stood, and leaves the rest of the line", () => {
+test("what is taken stands where the word stood, and leaves the rest of the line", () => {
   const line = { text: "/ag now", at: 3 };
   const open = complete(line, choices);
   expect(open === null ? null : applyCompletion(line, open)).toEqual({ text: "/agent now", at: 6 });

@@ -1,7 +1,7 @@
 /**
  * What the line could go on to be: commands after `/`, agents after `@`, files of the folder in any other word, and after `@`. Pure: what there
  * is to choose from comes in.
- * S50 what is offered holds the letters that were written, in their order; those that begin with them come first, then the shorter.
+ * What is offered holds the letters that were written, in their order; those that begin with them come first, then the shorter.
  */
 import type { Line } from "./editor.ts";
 

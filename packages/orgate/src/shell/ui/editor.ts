@@ -1,8 +1,8 @@
 /**
  * The line that a person writes: a state, a key, the next state. Draws nothing and reads nothing.
  *
- * S12 what was written is never lost by moving through the history, by a search, or by a completion that is given up.
- * S13 enter sends, the other line breaks do not; a paste is put in as it is.
+ * What was written is never lost by moving through the history, by a search, or by a completion that is given up.
+ * Enter sends, the other line breaks do not; a paste is put in as it is.
  */
 import type { Key, Name } from "./keys.ts";
 

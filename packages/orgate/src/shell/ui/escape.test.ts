@@ -5,7 +5,7 @@ import { THEMES, themePaint } from "./themes.ts";
 
 const TONES = ["strong", "dim", "good", "bad", "warn", "accent", "plain"] as const;
 
-test("S173 the shell's own colours are written as they are, in every theme", () => {
+test("V-1 the shell's own colours are written as they are, in every theme", () => {
   for (const theme of THEMES)
     for (const tone of TONES) {
       const row = `${themePaint(theme, coloured)(tone, "● name")} und 漢字 👩‍👩‍👧 é`;
@@ -28,7 +28,7 @@ test.each([
   ["the other way round", "\u202egnp.exe"],
   ["nothing to see", "\u200b\u2060\ufeff\u00ad"],
   ["tags", "\u{e0061}"],
-])("S173 inert in a row: %s", (_, text) => {
+])("V-1 inert in a row: %s", (_, text) => {
   const row = escapeRow(coloured("warn", `before ${text} after`));
   // what is left beside the two of our own is for reading
   expect(row.replaceAll(/\u001b\[(?:33|39)m/g, "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);

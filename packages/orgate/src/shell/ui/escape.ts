@@ -1,6 +1,6 @@
 /**
  * The last look at a row before it is written: whatever was forgotten above, a terminal obeys nobody's text but the shell's own.
- * S173 of a row that is written only the shell's own colours are obeyed; every other control, hidden or bidirectional character in it is shown escaped.
+ * V-1 of a row that is written only the shell's own colours are obeyed; every other control, hidden or bidirectional character in it is shown escaped.
  */
 import { visible } from "../../terminal/visible.ts";
 

@@ -35,7 +35,7 @@ const picture = (text: string): Picture => ({
   footer,
 });
 
-test.each([4, 6, 24])("S26 in %i rows the region fits, with the line and the footer in it", (rows) => {
+test.each([4, 6, 24])("in %i rows the region fits, with the line and the footer in it", (rows) => {
   for (const text of ["", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", "word ".repeat(300)]) {
     const { rows: shown, cursor } = drawFrame(picture(text), look(40), rows);
     expect(shown.length).toBeLessThan(Math.max(rows, 5));
@@ -45,7 +45,7 @@ test.each([4, 6, 24])("S26 in %i rows the region fits, with the line and the foo
   }
 });
 
-test("S26 the cursor stands where the next letter comes, also in wide ones and after a break", () => {
+test("the cursor stands where the next letter comes, also in wide ones and after a break", () => {
   const at = (text: string) => lineRows(written(text), look(20), 8, "› ").cursor;
   expect([at(""), at("ab"), at("漢字"), at("ab\ncd")]).toEqual([
     { row: 0, column: 2 },
@@ -55,7 +55,7 @@ test("S26 the cursor stands where the next letter comes, also in wide ones and a
   ]);
 });
 
-test("S29 the footer says where, to whom, with which model, how full, what it cost, and first what waits for a person", () => {
+test("S-20 the footer says where, to whom, with which model, how full, what it cost, and first what waits for a person", () => {
   expect(footerRow(footer, look(120))).toBe(
     "  2 approvals wait · acts · shop · local · @ops · offline/ops · context 12k of 80k · $0.0012 · Esc cancels",
   );
@@ -120,7 +120,7 @@ test.each([
   [80, 24],
   [80, 60],
 ])(
-  "S119 S360 at %i × %i what would change is read whole, page by page, before y is offered, and what to press is always there",
+  "S-5 at %i × %i what would change is read whole, page by page, before y is offered, and what to press is always there",
   (columns, rows) => {
     let at: Panel = { ...panel, asked: { ...panel.asked, edit: { ...edit, newly: [...edit.newly, LONG] } } };
     const seen: string[] = [];
@@ -152,7 +152,7 @@ test.each([
   },
 );
 
-test("S360 a save whose change is not known here is not said yes to by a key; another width is read from the beginning", () => {
+test("S-5 a save whose change is not known here is not said yes to by a key; another width is read from the beginning", () => {
   const blind: Panel = { ...panel, asked: { ...panel.asked, edit: null } };
   expect(press(markDrawn(blind, null), { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "taken" });
   expect(drawFrame({ ...picture(""), panel: blind }, look(80), 24).rows.join(" ")).toContain("its change is not shown here");
@@ -161,7 +161,7 @@ test("S360 a save whose change is not known here is not said yes to by a key; an
   expect(isRead(markDrawn(panel, tiny.next))).toBe(false);
 });
 
-test("S361 the key for a grant shows what it would cover, folded and whole, and another key gives it", () => {
+test("the key for a grant shows what it would cover, folded and whole, and another key gives it", () => {
   const says = `It would cover ${"every later call of pay ".repeat(10)}END.`;
   const plain: Panel = { ...panel, asked: { ...panel.asked, item: { ...item, tool: "pay" }, edit: null } };
   expect(press(plain, { kind: "text", text: "g" }, 1_000, true)).toMatchObject({ kind: "chosen", choice: "grant" });
@@ -174,7 +174,7 @@ test("S361 the key for a grant shows what it would cover, folded and whole, and 
   expect(press(granting, { kind: "named", name: "escape" }, 1_000, true).panel.granting).toBeNull();
 });
 
-test.each([12, 20, 33, 40, 80])("S119 S211 at %i columns no row is wider than the screen, and what to press is whole", (columns) => {
+test.each([12, 20, 33, 40, 80])("S-5 at %i columns no row is wider than the screen, and what to press is whole", (columns) => {
   const completion = complete(
     { text: "/", at: 1 },
     { commands: [{ word: "a-long-command", about: "x".repeat(80) }], agents: [], files: () => [], argumentOffers: () => null },

@@ -1,7 +1,7 @@
 /**
  * The picture at the bottom of the screen: what is in progress, the question, the line that is written, the footer. Pure.
- * S26 the region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
- * S211 no row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
+ * The region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
+ * No row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
  */
 import { count, quorumText, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
 import { folded } from "../../terminal/fold.ts";
@@ -156,7 +156,7 @@ function laidOut(
   return { rows, cursor };
 }
 
-/** S119 which keys answer is never what is left out. S360 what would change is shown whole, a page at a time: what it newly permits first, then its difference. */
+/** S-5 which keys answer is never what is left out. S-5 what would change is shown whole, a page at a time: what it newly permits first, then its difference. */
 function panelRows(panel: Panel, now: number, look: ScreenLook, most: number): Paged {
   const { asked, focus, writing, armedAt, granting = null, from = 0 } = panel;
   const { agent, item, edit } = asked;
@@ -219,7 +219,7 @@ function keyRows(keys: string, columns: number): readonly string[] {
   return rows;
 }
 
-/** S177 how far an answer would reach stands beside its key; where one of those that ask lets nothing be remembered there is no such key. */
+/** S-4 how far an answer would reach stands beside its key; where one of those that ask lets nothing be remembered there is no such key. */
 function grantKey(asks: Panel["asked"]["item"]["asks"]): string {
   const widths = [...new Set(asks.map(({ grant }) => grant))];
   return widths.some((one) => one === null) ? "" : `g grant (${widths.join(", ")}) · `;

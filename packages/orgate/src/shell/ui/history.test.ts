@@ -8,14 +8,14 @@ const folder = mkdtempSync(join(tmpdir(), "orgate-history-"));
 const file = join(folder, ".orgate", "shell-history");
 afterEach(() => rmSync(join(folder, ".orgate"), { recursive: true, force: true }));
 
-test("S65 what was typed is there at the next start, for this person alone; what begins with a blank is not", () => {
+test("S-6 what was typed is there at the next start, for this person alone; what begins with a blank is not", () => {
   const one = openHistory(file);
   for (const text of ["first", "two\nlines", " secret", "first", "first"]) one.add(text);
   expect(openHistory(file).lines).toEqual(["first", "two\nlines", "first"]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("S65 two shells at once, and half a line of one that was killed", () => {
+test("S-6 two shells at once, and half a line of one that was killed", () => {
   const [one, other] = [openHistory(file), openHistory(file)];
   one.add("of one");
   other.add("of the other");
@@ -25,7 +25,7 @@ test("S65 two shells at once, and half a line of one that was killed", () => {
   expect(openHistory(file).lines).toEqual(["of one", "of the other", "of one again"]);
 });
 
-test("S65 it does not grow for ever, and what was set aside is still looked through", () => {
+test("S-6 it does not grow for ever, and what was set aside is still looked through", () => {
   openHistory(file).add("old");
   writeFileSync(file, `${JSON.stringify("x".repeat(4_000))}\n`.repeat(150));
   const next = openHistory(file);
@@ -36,14 +36,14 @@ test("S65 it does not grow for ever, and what was set aside is still looked thro
   expect(readFileSync(file, "utf8")).not.toContain("y");
 });
 
-test("S65 it lies in the project's state, wherever below it the shell is started, else in the person's", () => {
+test("S-6 it lies in the project's state, wherever below it the shell is started, else in the person's", () => {
   expect(historyPath(folder, { ORGATE_HOME: "mine/.orgate" }, null)).toBe("mine/.orgate/shell-history");
   writeFileSync(join(folder, "orgate.toml"), "");
   expect(historyPath(join(folder, "a", "b"), {}, null)).toBe(file);
   expect(historyPath(folder, {}, "work")).toBe(`${file}-work`);
 });
 
-test("S176 what is typed is written through no link, and nothing is read through one; a file that others could read is one's own from then on", () => {
+test("S-6 what is typed is written through no link, and nothing is read through one; a file that others could read is one's own from then on", () => {
   mkdirSync(join(folder, ".orgate"));
   const target = join(folder, ".orgate", "profile");
   writeFileSync(target, '"theirs"\n');
@@ -62,7 +62,7 @@ test("S176 what is typed is written through no link, and nothing is read through
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("S176 a value that was typed where none belongs is not kept", () => {
+test("S-6 a value that was typed where none belongs is not kept", () => {
   const one = openHistory(file);
   const held = [
     "/secrets set KEY sk-live-1",

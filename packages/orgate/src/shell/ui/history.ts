@@ -1,7 +1,7 @@
 /**
  * The lines that were typed, kept for the next start.
  *
- * S65 what was typed into the line is kept across starts, newest last, for this person alone (0600) and bounded; a line that begins with a blank is not
+ * S-6 what was typed into the line is kept across starts, newest last, for this person alone (0600) and bounded; a line that begins with a blank is not
  *     kept, nor an answer to a question, nor anything that was asked for hidden. Two shells at once lose nothing of each other's.
  */
 import {
@@ -38,7 +38,7 @@ export const HOLDS_SECRET = /^\/secrets?\s+\S+\s+\S+\s+\S|^\/attach\s+\S+(?:@|\s
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /**
- * S176 a file of one's own, by no link: a project that was cloned may bring a `.orgate` of its own, and what is typed is not written wherever that points, nor
+ * S-6 a file of one's own, by no link: a project that was cloned may bring a `.orgate` of its own, and what is typed is not written wherever that points, nor
  * is whatever lies there read.
  */
 function opened<T>(file: string, flags: number, work: (fd: number) => T): T | null {

@@ -31,19 +31,19 @@ test.each([
   ["\u001bd", { kind: "alt", letter: "d" }],
   ["é", text("é")],
   ["😀", text("😀")],
-])("S11 %j is one key, in one piece or in single units", (sent, key) => {
+])("%j is one key, in one piece or in single units", (sent, key) => {
   expect(keysOf(sent)).toEqual([key]);
   expect(keysOf(...Array.from({ length: sent.length }, (_, i) => sent[i] ?? ""))).toEqual([key]);
 });
 
 test.each(["\u001b[?1;2c", "\u001b[12;40R", "\u001b[38;5;1m", "\u001b[I", "\u0000", "\u009b", "\u001b[1;2;3;4;5x"])(
-  "S11 %j is no key, and leaves nothing behind",
+  "%j is no key, and leaves nothing behind",
   (sent) => {
     expect(keysOf(sent, "a")).toEqual([text("a")]);
   },
 );
 
-test("S10 a paste is one text, and none of its line breaks is a key; the same in any pieces", () => {
+test("a paste is one text, and none of its line breaks is a key; the same in any pieces", () => {
   const pasted = "rm -rf /\r\nsecond\rthird\u001b[A\u0003 \ttab";
   const sent = `x\u001b[200~${pasted}\u001b[201~y\r`;
   const whole = keysOf(sent);
@@ -59,7 +59,7 @@ test("S10 a paste is one text, and none of its line breaks is a key; the same in
   );
 });
 
-test("S11 whatever is sent, no control character becomes text", () => {
+test("whatever is sent, no control character becomes text", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: "binary" }), { maxLength: 6 }), (pieces) => {
       for (const key of keysOf(...pieces)) {

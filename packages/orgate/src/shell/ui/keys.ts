@@ -2,7 +2,7 @@
  * What a terminal sends, as keys. Terminals agree on little, so only what they agree on is read, and what is not known is swallowed whole: half an
  * escape sequence must never end up in what a person writes.
  *
- * S10 a paste between its marks is one text, however it comes in pieces; nothing in it is a key, so no line break in it sends anything.
+ * A paste between its marks is one text, however it comes in pieces; nothing in it is a key, so no line break in it sends anything.
  */
 export type Name =
   | "enter"

@@ -36,7 +36,7 @@ function terminal(columns: number) {
       else if (what === "B") row += count;
       else if (what === "G") at = count - 1;
       else if (what === "J") {
-        if (row === 0 && at === 0) throw new Error("everything is cleared: tmux keeps a copy"); // S214
+        if (row === 0 && at === 0) throw new Error("everything is cleared: tmux keeps a copy");
         lines[row] = (lines[row] ?? "").slice(0, at);
         lines.length = row + 1;
       } else if (what === "K") lines[row] = "";
@@ -55,7 +55,7 @@ const seen = (lines: readonly string[]): string =>
 
 const region = (rows: readonly string[], row = Math.max(rows.length - 1, 0), column = 0): Region => ({ rows, cursor: { row, column } });
 
-test("S20 S214 what is settled stands above in order, the region below it is the last one drawn, and never is everything cleared for it", () => {
+test("S-19 what is settled stands above in order, the region below it is the last one drawn, and never is everything cleared for it", () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -86,7 +86,7 @@ test("S20 S214 what is settled stands above in order, the region below it is the
   );
 });
 
-test("S21 the same frame again writes nothing, and one row that changed is one row written", () => {
+test("the same frame again writes nothing, and one row that changed is one row written", () => {
   const live = liveRegion(40);
   live.draw([], region(["status", "prompt", "footer"]));
   expect(live.draw([], region(["status", "prompt", "footer"]))).toBe("");
@@ -96,7 +96,7 @@ test("S21 the same frame again writes nothing, and one row that changed is one r
   expect(text).not.toContain("footer");
 });
 
-test("S20 cleared, nothing of the region is left", () => {
+test("S-19 cleared, nothing of the region is left", () => {
   const screen = terminal(20);
   const live = liveRegion(20);
   screen.write(live.draw(["kept"], region(["a", "b"])));

@@ -2,8 +2,8 @@
  * The lines at the bottom that change. What is finished is printed above them once and belongs to the terminal from then on: its scrollback, its
  * search, its selection. So drawing costs what changes, however long the session is.
  *
- * S20 what is settled is written once, in order, and never touched again; the region below it is all that is ever redrawn.
- * S21 nothing is written where nothing changed; a row is written again only when it is another one.
+ * S-19 what is settled is written once, in order, and never touched again; the region below it is all that is ever redrawn.
+ * Nothing is written where nothing changed; a row is written again only when it is another one.
  */
 import { width } from "../../terminal/visible.ts";
 
@@ -43,7 +43,7 @@ export function liveRegion(columns: number): LiveRegion {
     return `${move}${cursor === null ? column(0) : column(cursor.column)}${cursor === null ? HIDE : SHOW}`;
   };
   /**
-   * S214 never everything from the first place of the screen on: a terminal that keeps what was cleared would keep every picture that stood there (tmux does),
+   * Never everything from the first place of the screen on: a terminal that keeps what was cleared would keep every picture that stood there (tmux does),
    * one for each row that an answer grows by. So the first row is erased by itself, and what is below it from below.
    */
   const anew = (lines: readonly string[]): string => {

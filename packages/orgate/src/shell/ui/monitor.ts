@@ -1,6 +1,6 @@
 /**
  * The fleet, live: a fold of everything that happens, drawn below what was said until it is left.
- * S68 `/monitor` follows what happens as the console does, and leaves nothing behind; where nothing can be drawn it is a table, once.
+ * S-20 `/monitor` follows what happens as the console does, and leaves nothing behind; where nothing can be drawn it is a table, once.
  */
 import { foldOrders, haltOf, NO_ORDERS, type Orders } from "@orgate/core/journal";
 import { type FleetView, fleetFold, shortened } from "@orgate/core/journal/view";

@@ -33,7 +33,7 @@ const opened = (lastKeyAt: number, isLineEmpty = true): Panel => {
 const letter = (text: string): Key => ({ kind: "text", text });
 const tab: Key = { kind: "named", name: "tab" };
 
-test("S40 a key that was on its way when the question appeared is no answer, and belongs to the line", () => {
+test("S-4 a key that was on its way when the question appeared is no answer, and belongs to the line", () => {
   const panel = opened(990);
   const early = press(panel, letter("y"), 1_000 + QUIET_MS - 1, true);
   expect(early).toMatchObject({ kind: "passed", panel: { focus: "line" } });
@@ -41,13 +41,13 @@ test("S40 a key that was on its way when the question appeared is no answer, and
   expect(press(panel, letter("y"), 1_000 + QUIET_MS, true)).toMatchObject({ kind: "chosen", choice: "approve" });
 });
 
-test("S40 whoever goes on pressing keys that are no letters is not taken to have answered either", () => {
+test("S-4 whoever goes on pressing keys that are no letters is not taken to have answered either", () => {
   const moved = press(opened(0), { kind: "named", name: "left" }, 1_300, true).panel;
   expect(press(moved, letter("y"), 1_300 + QUIET_MS - 1, true).kind).toBe("passed");
   expect(press(moved, letter("y"), 1_300 + QUIET_MS, true).kind).toBe("chosen");
 });
 
-test("S42 what is written goes on to be written; Tab goes to the question, and Esc back", () => {
+test("S-4 what is written goes on to be written; Tab goes to the question, and Esc back", () => {
   const panel = opened(0, false);
   expect(press(panel, letter("y"), 9_000, false).kind).toBe("passed");
   const there = press(panel, tab, 9_000, false);
@@ -59,12 +59,12 @@ test("S42 what is written goes on to be written; Tab goes to the question, and E
   });
 });
 
-test("S42 a burst of letters and a letter that means nothing are the beginning of a message", () => {
+test("S-4 a burst of letters and a letter that means nothing are the beginning of a message", () => {
   for (const text of ["yes", "x"])
     expect(press(opened(0), letter(text), 9_000, true)).toMatchObject({ kind: "passed", panel: { focus: "line" } });
 });
 
-test("S41 the answer is to the question that is shown; when it goes, the next one has to be seen first", () => {
+test("S-4 the answer is to the question that is shown; when it goes, the next one has to be seen first", () => {
   const first = opened(0);
   expect(panelFor(first, [asked(2), asked(1)], { now: 5_000, lastKeyAt: 0, isLineEmpty: true })).toBe(first);
   const second = panelFor(first, [asked(2)], { now: 5_000, lastKeyAt: 4_900, isLineEmpty: true });

@@ -1,12 +1,11 @@
 /**
  * The gate panel: a question that a person answers with a key. A state, a key and the time in; what is to be done out. Draws nothing, sends nothing.
  *
- * S40 a key answers only after the question has been on screen and no key has come for a moment: what was being typed when it appeared is no answer.
- * S41 an answer is bound to the approval and the digest that were shown; a question that has gone takes its keys with it.
- * S360 a change that is to be saved is shown whole, in pages: no key says yes before its end has been on screen. One whose change is not known here is not
+ * S-4 an answer is bound to the approval and the digest that were shown; a question that has gone takes its keys with it.
+ * S-5 a change that is to be saved is shown whole, in pages: no key says yes before its end has been on screen. One whose change is not known here is not
  *     said yes to by a key at all.
- * S361 the key for a grant shows what it would cover, and another key gives it.
- * S42 while something is written in the line, keys go there; Tab goes to the question.
+ * The key for a grant shows what it would cover, and another key gives it.
+ * S-4 while something is written in the line, keys go there; Tab goes to the question.
  */
 import type { EditView, QuestionItem } from "@orgate/core/journal/view";
 import type { ApprovalId, Digest, GrantWish, SessionId } from "@orgate/core/vocab";

@@ -1,9 +1,9 @@
 /**
  * A shell without a terminal's ways: lines in, lines out. For pipes, for screen readers, for terminals that can do nothing.
  *
- * S60 nothing is written but lines, in the order in which they are settled; no cursor is moved and nothing is written over.
- * S207 on a terminal a prompt says whose turn it is: it stands last, in the person's turn alone, and it is text. Ctrl-C cancels what runs; where nothing does, or once more, it leaves.
- * S61 at the end of the input the turns in progress are waited for; then it leaves, and says by its exit code whether something waits for a person.
+ * Nothing is written but lines, in the order in which they are settled; no cursor is moved and nothing is written over.
+ * On a terminal a prompt says whose turn it is: it stands last, in the person's turn alone, and it is text. Ctrl-C cancels what runs; where nothing does, or once more, it leaves.
+ * Rule: S-7.
  */
 import { createInterface, type Interface } from "node:readline";
 import type { Readable } from "node:stream";

@@ -8,7 +8,7 @@ import { countSettled, renderItem, type ScreenLook, wrapText } from "./screen.ts
 const VIEWED = sessionId("s_viewed00001");
 const LOOK: ScreenLook = { columns: 80, paint: plain, showThinking: true };
 
-test("S212 of a message of many rows the beginning is shown, and how many more there are", () => {
+test("of a message of many rows the beginning is shown, and how many more there are", () => {
   const said = (rows: number) => {
     const text = Array.from({ length: rows }, (_, i) => `line ${i}`).join("\n");
     return renderItem({ kind: "said", key: "s", seq: seq(1), at: millis(1), how: "turn", by: "user:ann", text, files: [] }, LOOK).slice(1);
@@ -21,7 +21,7 @@ describe.each(VIEW_CASES)("$name", ({ entries, shown, hidden }) => {
   const { items } = sessionViewOf(VIEWED, entries);
   const lines = items.flatMap((item) => renderItem(item, LOOK));
 
-  test("S22 what is to be seen is on the screen, what is withheld is not, and nothing is wider than it", () => {
+  test("S-19 what is to be seen is on the screen, what is withheld is not, and nothing is wider than it", () => {
     const text = wrappedAway(lines);
     for (const one of shown.filter((one) => one !== ENDINGS.completed.sentence)) expect(text).toContain(wrappedAway([one]).slice(0, 60));
     for (const one of hidden) expect(text).not.toContain(one);
@@ -29,7 +29,7 @@ describe.each(VIEW_CASES)("$name", ({ entries, shown, hidden }) => {
       for (const line of items.flatMap((item) => renderItem(item, { ...LOOK, columns }))) expect(width(line)).toBeLessThanOrEqual(columns);
   });
 
-  test("S22 what is settled is settled for good: as it was, whatever comes after", () => {
+  test("S-19 what is settled is settled for good: as it was, whatever comes after", () => {
     const fold = sessionFold(VIEWED);
     const printed: string[] = [];
     const open = new Set<string>();
@@ -51,7 +51,7 @@ describe.each(VIEW_CASES)("$name", ({ entries, shown, hidden }) => {
 /** That an answer was given is seen by the answer itself; every other ending says its sentence. Where a line was broken says nothing about what it says. */
 const wrappedAway = (lines: readonly string[]): string => lines.join(" ").replace(/\s+/g, " ");
 
-test("S23 only what failed is red; a denial says why and by which policy", () => {
+test("only what failed is red; a denial says why and by which policy", () => {
   const tones: string[] = [];
   const paint = (tone: string, text: string): string => {
     if (tone === "bad") tones.push(text);
@@ -69,11 +69,11 @@ test.each([
   ["a\n\nb\n", 8, ["a", "", "b"]],
   ["日本語日本語", 8, ["日本語日", "本語"]],
   ["  kept indent", 8, ["  kept", "indent"]],
-])("S25 %j in %i columns", (text, columns, rows) => {
+])("%j in %i columns", (text, columns, rows) => {
   expect(wrapText(text, { columns, paint: plain })).toEqual(rows);
 });
 
-test("S122 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help", () => {
+test("S-22 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help", () => {
   const tones = new Map<string, string>();
   const paint = (tone: string, text: string): string => {
     tones.set(text, tone);
@@ -107,7 +107,7 @@ test("S122 a turn that stopped early says why and what to do; one that said noth
   expect(ended("cancelled", false)).not.toContain("✗"); // somebody wanted that
 });
 
-test("S186 what goes on of a point in a list goes on below its words", () => {
+test("what goes on of a point in a list goes on below its words", () => {
   const look = { ...LOOK, columns: 30 };
   expect(wrapText("I can\n- author an agent NAME that reads notes\n10. ask before it saves anything", look)).toEqual([
     "I can",

@@ -2,11 +2,11 @@
  * A session's view as lines of a terminal; pure. What can no longer change is settled and goes into the scrollback, in order; the rest is drawn
  * below it until it is.
  *
- * S22 an item is shown once, where it stands in the conversation; nothing is settled before everything above it is.
- * S23 a card is `● name(summary)` with `⎿ output` below it, paired by its call; red is for what failed, not for what was refused or said.
- * S28 what was said for later is in the scrollback once: where its turn begins.
- * S122 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help.
- * S22 words in progress are never settled: they go when the reply that takes their place is there.
+ * S-19 an item is shown once, where it stands in the conversation; nothing is settled before everything above it is.
+ * A card is `● name(summary)` with `⎿ output` below it, paired by its call; red is for what failed, not for what was refused or said.
+ * What was said for later is in the scrollback once: where its turn begins.
+ * S-19 words in progress are never settled: they go when the reply that takes their place is there.
+ * Rule: S-22.
  */
 import {
   answeredText,
@@ -64,7 +64,7 @@ export function queuedTexts({ items }: SessionView): readonly string[] {
 }
 const MOST_LOOKED = 200;
 
-/** S212 whoever pasted a thousand lines knows them: the answer is not to be looked for below them. */
+/** Whoever pasted a thousand lines knows them: the answer is not to be looked for below them. */
 const beginningOf = (rows: readonly string[], { paint }: ScreenLook): readonly string[] =>
   rows.length <= MOST_SAID ? rows : [...rows.slice(0, MOST_SAID - 1), paint("dim", `  … ${rows.length - MOST_SAID + 1} rows more`)];
 const MOST_SAID = 60;

@@ -1,6 +1,6 @@
 /**
  * What goes into the scrollback of a shell's conversations, and what was left out there because it was long ago.
- * S22 what can no longer change is printed once, in order; a heading says whose it is where the speaker changes.
+ * S-19 what can no longer change is printed once, in order; a heading says whose it is where the speaker changes.
  */
 import { count, type SessionId } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";

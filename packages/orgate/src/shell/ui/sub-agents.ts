@@ -3,7 +3,7 @@ import { type CallItem, count, type SessionView, tokenCountText, type ViewItem }
 import { DELEGATE } from "@orgate/core/vocab";
 import { formatMoney, type ScreenLook } from "./screen.ts";
 
-/** S151 after the turn: what its members used together; nothing where it had none. */
+/** After the turn: what its members used together; nothing where it had none. */
 export function subAgentTotals(
   { items }: Pick<SessionView, "items">,
   item: ViewItem,

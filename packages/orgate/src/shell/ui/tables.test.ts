@@ -3,7 +3,7 @@ import { plain } from "../../terminal/paint.ts";
 import { width } from "../../terminal/visible.ts";
 import { fitTable } from "./tables.ts";
 
-test("S69 a table fits the screen: the last column gives way first, what a row is called by never does", () => {
+test("a table fits the screen: the last column gives way first, what a row is called by never does", () => {
   const rows = [
     ["s_0123456789abcdef", "a long word of an agent's name", "漢字".repeat(40)],
     ["s_1", "x", ""],

@@ -1,6 +1,6 @@
 /**
  * Tables on a screen of so many columns.
- * S69 a table is no wider than the screen: its last column gives way first, then the widest, and never the first, which is what a row is called by.
+ * A table is no wider than the screen: its last column gives way first, then the widest, and never the first, which is what a row is called by.
  */
 import { shortened } from "@orgate/core/journal/view";
 import { type Cell, table as whole } from "../../terminal/table.ts";

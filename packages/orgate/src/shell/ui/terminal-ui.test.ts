@@ -35,7 +35,7 @@ function seated() {
   };
 }
 
-test("S21 10,000 lines that come one by one are drawn once; after them a key costs what a key costs", () => {
+test("10,000 lines that come one by one are drawn once; after them a key costs what a key costs", () => {
   const { terminal, writes, tick, type } = seated();
   writes.splice(0);
   for (let i = 0; i < 10_000; i += 1) terminal.face.print([`line ${i}`]);
@@ -50,7 +50,7 @@ test("S21 10,000 lines that come one by one are drawn once; after them a key cos
   expect(writes).toHaveLength(5);
 });
 
-test("S63 what is asked for hidden is neither shown nor kept, can be mended, and can be left unsaid", async () => {
+test("what is asked for hidden is neither shown nor kept, can be mended, and can be left unsaid", async () => {
   const { terminal, writes, tick, type, added } = seated();
   type("half a line");
   const answer = terminal.face.askHidden?.("passphrase: ");

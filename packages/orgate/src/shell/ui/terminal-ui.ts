@@ -1,8 +1,8 @@
 /**
  * A shell on a real terminal: keys in, frames out.
  *
- * S5 the prompt is drawn before anything is loaded, and what is written meanwhile is sent when there is somebody to send it to.
- * S33 Esc closes what is open, else cancels what runs; Ctrl-C clears the line, else stops what runs, and twice leaves; Ctrl-D on an empty line leaves; Ctrl-Z stops the shell.
+ * The prompt is drawn before anything is loaded, and what is written meanwhile is sent when there is somebody to send it to.
+ * Esc closes what is open, else cancels what runs; Ctrl-C clears the line, else stops what runs, and twice leaves; Ctrl-D on an empty line leaves; Ctrl-Z stops the shell.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ import type { Terminal, TerminalEvents } from "./terminal.ts";
 import { type Theme, themePaint } from "./themes.ts";
 import { foldLines } from "./wrap-lines.ts";
 
-/** S482 what this is, and how to get help. */
+/** What this is, and how to get help. */
 const WELCOME =
   "Orgate runs agents under your policies: each action is decided first and stays in the journal. Write to an agent, `/help` lists what else there is";
 
@@ -148,7 +148,7 @@ export function openTerminalUi({ open, paint: own, theme, cwd, history, now, soo
   function pressed(key: Key): void {
     const at = now();
     hint = "";
-    // S177 what is typed into something else is typing too, and while that has the keys the question may not even be on screen
+    // S-4 what is typed into something else is typing too, and while that has the keys the question may not even be on screen
     if (panel !== null && (hidden !== null || modal !== null)) panel = rearm(panel, at);
     if (hidden !== null) {
       hidden = typeHidden(hidden, key);
@@ -257,7 +257,7 @@ export function openTerminalUi({ open, paint: own, theme, cwd, history, now, soo
       else if (shell.isSwitchingServer()) hint = "it is sent as soon as the server is there";
     }
   }
-  /** S194 one after the other: what is said after `/agent use` is for that agent. S206 and after a save, or `/attach`, for the server that comes of it. */
+  /** One after the other: what is said after `/agent use` is for that agent. S-14 and after a save, or `/attach`, for the server that comes of it. */
   async function catchUp(to: Shell): Promise<void> {
     if (isCatchingUp) return;
     isCatchingUp = true;
@@ -276,7 +276,7 @@ export function openTerminalUi({ open, paint: own, theme, cwd, history, now, soo
       face.print(["", paint("accent", `› ${HOLDS_SECRET.test(text) ? `${text.split(/\s/, 1)[0] ?? ""} …` : text}`)]);
     const isTaken = await to.submit(text);
     // A refused message comes back to be mended, unless something else is being written. A refused command does not: what is typed next would be joined to it,
-    // and `/config/login` is no command, but a message (S481). The up key brings it back.
+    // and `/config/login` is no command, but a message (S-13). The up key brings it back.
     if (!isTaken && editor.line.text === "" && !/^[/!]/.test(text)) editor = withLine(editor, { text, at: text.length });
     changed();
   }

@@ -1,7 +1,7 @@
 /**
  * A real terminal: put into the state that a shell needs, and given back as it was found, whatever happens.
  *
- * S3 the terminal is given back at the end, before it is stopped (Ctrl-Z), and when the process ends by an error or a signal: echo, cursor, paste marks.
+ * S-3 the terminal is given back at the end, before it is stopped (Ctrl-Z), and when the process ends by an error or a signal: echo, cursor, paste marks.
  */
 import type { ReadStream, WriteStream } from "node:tty";
 import { type Key, keyReader } from "./keys.ts";

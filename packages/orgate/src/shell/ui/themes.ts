@@ -1,6 +1,6 @@
 /**
  * How a shell looks.
- * S66 what colour says, words say too: `plain` has none, and NO_COLOR is stronger than a theme that has.
+ * V-2 what colour says, words say too: `plain` has none, and NO_COLOR is stronger than a theme that has.
  */
 import { coloured, type Paint, plain, type Tone } from "../../terminal/paint.ts";
 

@@ -75,7 +75,7 @@ describe.each(["main", "worker"] as const)("a store that writes in its %s thread
   }
 
   for (const [name, [what, how, done]] of Object.entries(DEEDS))
-    test(`J321 when ${name} the next commit fails everybody who waits and all that come later, and the holds end`, async () => {
+    test(`J-3 when ${name} the next commit fails everybody who waits and all that come later, and the holds end`, async () => {
       const { database, journal, hold, append, store } = await begun();
       done(database);
       const system = { stream: "notes" as never, after: seq(0), hold: null, events: stamped(noteOf(1)), consumes: [], unlessHalted: [] };
@@ -91,7 +91,7 @@ describe.each(["main", "worker"] as const)("a store that writes in its %s thread
       expect((await faultOf(store.checkWritable()))?.kind).toBe(kind);
     });
 
-  test("J321 a file that was renamed and is back before the next commit is the same file, and nothing stops", async () => {
+  test("J-3 a file that was renamed and is back before the next commit is the same file, and nothing stops", async () => {
     const { database, append, journal, hold } = await begun();
     for (const file of [database, `${database}-wal`]) {
       renameSync(file, `${file}.away`);
@@ -101,7 +101,7 @@ describe.each(["main", "worker"] as const)("a store that writes in its %s thread
     expect(journal.holds(hold)).toBe(true);
   });
 
-  test("J321 checkpoints, vacuuming and other processes that come and go are no replacement", async () => {
+  test("J-3 checkpoints, vacuuming and other processes that come and go are no replacement", async () => {
     const { directory, append, store } = await begun();
     await append(1, 1, 2, 3);
     const other = openTestStore(directory);
@@ -114,7 +114,7 @@ describe.each(["main", "worker"] as const)("a store that writes in its %s thread
   });
 });
 
-test("J322 what was in a WAL that was unlinked is brought into the database before the store stops", async () => {
+test("J-3 what was in a WAL that was unlinked is brought into the database before the store stops", async () => {
   const directory = folder();
   const store = openTestStore(directory);
   stores.push(store);

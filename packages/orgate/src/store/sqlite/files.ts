@@ -2,7 +2,7 @@
  * Whether the files that a connection writes to are still the ones at their place. SQLite goes on writing to a file that was removed or replaced under
  * it, and nobody will ever read what it writes there.
  *
- * J321 at every commit, before anybody is told of it: when a file of the journal is gone or another one, the commit counts as failed, and nothing more runs.
+ * J-3 at every commit, before anybody is told of it: when a file of the journal is gone or another one, the commit counts as failed, and nothing more runs.
  *
  * Files are looked at by name only. POSIX drops a process's locks on a file as soon as any descriptor of it is closed, and SQLite holds such locks on
  * `journal.db` and `journal.db-shm`. Nothing is ever locked on the WAL: that one is opened.

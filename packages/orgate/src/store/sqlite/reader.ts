@@ -303,7 +303,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
     seals.prove(stored);
     return read.entry.event;
   }
-  /** J603 what is open is told by what was decided, as it was sealed. */
+  /** J-19 what is open is told by what was decided, as it was sealed. */
   function provedEvents(stored: StoredEntry): readonly JournalEvent[] {
     const read = unsealOne(stored, stored.previous, { hash: sha256, getBlob });
     if (read.kind === "bad") {

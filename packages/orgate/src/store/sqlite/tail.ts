@@ -1,6 +1,6 @@
 /**
  * What became durable in any stream, in that order: what subscribers, webhooks, the console's views and the halt command are fed with.
- * J602 an entry that is told is proved like one that is read: under a genuine seal itself, or chained to one that is told with it. One that is not is told
+ * J-19 an entry that is told is proved like one that is read: under a genuine seal itself, or chained to one that is told with it. One that is not is told
  *      as bad in its place, and is an alarm. A place that is empty is an alarm too: entries are never removed.
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";

@@ -64,7 +64,7 @@ type ProofNeeds = Readonly<{
 const MOST_SAID = 10_000;
 
 /**
- * J305 a value is trusted when an entry says so that is sealed: one by which people added it, or one that its tool's session holds. What was taken out
+ * J-18 a value is trusted when an entry says so that is sealed: one by which people added it, or one that its tool's session holds. What was taken out
  * since is not trusted, whatever the row says.
  */
 export function trustedValueProof({ db, edits, event, alarms }: ProofNeeds): TrustedValueProof {

@@ -35,7 +35,7 @@ const journalOf = (all: readonly Written[]) => ({
 });
 const all = written(sessions.flat());
 
-test("V31 an entry is found by what it is about, and by several facets together, newest first, page by page", async () => {
+test("V-4 an entry is found by what it is about, and by several facets together, newest first, page by page", async () => {
   const views = openViews(folder());
   await views.catchUp(journalOf(all), 10_000);
   const eventsAt = (positions: readonly number[]) => positions.map((p) => sessions.flat()[p - 1]?.event);
@@ -58,7 +58,7 @@ test("V31 an entry is found by what it is about, and by several facets together,
   views.close();
 });
 
-test("V32 it holds what the entries say, whatever way it was made: at once, bit by bit, by two, opened again, or anew", async () => {
+test("V-4 it holds what the entries say, whatever way it was made: at once, bit by bit, by two, opened again, or anew", async () => {
   const sums = (views: ReturnType<typeof openViews>) =>
     JSON.stringify(sumUsage(views.usage({ from: 0, to: 1e9, days: null }, 1_000).rows, ({ agent, model }) => `${agent} ${model}`));
   const whole = openViews(folder());
@@ -89,7 +89,7 @@ test("V32 it holds what the entries say, whatever way it was made: at once, bit 
   anew.close();
 });
 
-test("V33 what was used by day is exactly the sum of its hours, wherever days begin; what could not be read is said to be missing", async () => {
+test("V-5 what was used by day is exactly the sum of its hours, wherever days begin; what could not be read is said to be missing", async () => {
   const views = openViews(folder());
   const apart = sessions.map((entries, i) => entries.map((entry) => ({ ...entry, at: millis(entry.at + (i % 7) * 13 * HOUR_MS) })));
   await views.catchUp(journalOf(written(apart.flat())), 10_000);
@@ -113,7 +113,7 @@ test("V33 what was used by day is exactly the sum of its hours, wherever days be
   views.close();
 });
 
-test("V31 V32 what is erased is found by nothing that was in it, also while its text is still there; and it is made again only once", async () => {
+test("V-4 what is erased is found by nothing that was in it, also while its text is still there; and it is made again only once", async () => {
   const views = openViews(folder());
   await views.catchUp(journalOf(all), 10_000);
   const stream = sessionId("s_viewed00004");
@@ -135,7 +135,7 @@ test("V31 V32 what is erased is found by nothing that was in it, also while its 
   views.close();
 });
 
-test("Q2 nothing is looked up by a scan", () => {
+test("Q-2 nothing is looked up by a scan", () => {
   const place = folder();
   openViews(place).close();
   const db = new DatabaseSync(join(place, "views.db"));

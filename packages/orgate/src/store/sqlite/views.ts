@@ -2,7 +2,7 @@
  * What lists and charts are looked up in, beside the journal: which entries have which facet, and what was used by hour, agent and model. A cache in a
  * file of its own (`views.db`): made from the journal's own order, as far as somebody has asked for it, and made again when it is lost.
  *
- * V32 it holds exactly what the entries up to its position say; a process that dies while it is made loses or doubles nothing; after an erasure it is
+ * V-4 it holds exactly what the entries up to its position say; a process that dies while it is made loses or doubles nothing; after an erasure it is
  *     made again from the start, without what was erased.
  */
 import { rmSync } from "node:fs";
@@ -39,7 +39,7 @@ export type Views = Readonly<{
   catchUp(journal: Pick<Journal, "tail" | "read">, ms: number): Promise<boolean>;
   /** Newest first, before this position. */
   find(sought: FacetQuery, before: number, most: number): readonly number[];
-  /** V33. By hour, or added up from each of `days` to the next. `cut`: there are more rows than may be read, and something is missing. */
+  /** V-5. By hour, or added up from each of `days` to the next. `cut`: there are more rows than may be read, and something is missing. */
   usage(asked: UsageAsked, most: number): Readonly<{ rows: readonly UsageRow[]; cut: boolean }>;
   close(): void;
 }>;

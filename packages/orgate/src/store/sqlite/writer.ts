@@ -150,7 +150,7 @@ export function openWriter(db: DatabaseSync, places: Places, counting: Counting 
   );
   const dropIntents = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE session = ? AND intent IS NOT NULL");
 
-  /** What was committed counts only in files that others will read (J321). A WAL that is merely unlinked is brought into the database first: it holds what was done. */
+  /** What was committed counts only in files that others will read (J-3). A WAL that is merely unlinked is brought into the database first: it holds what was done. */
   function confirm(): void {
     try {
       files.check();
@@ -261,7 +261,7 @@ export function openWriter(db: DatabaseSync, places: Places, counting: Counting 
         if (isSessionStream(stream)) {
           // it cannot go on, and what it would touch is content too; its unknowns and approval requests went with the record of the erasure
           deadLetters.forget(stream);
-          endErased.run(stream); // what was said is content, whichever entry it came from; and nothing of it waits or runs any more (J686)
+          endErased.run(stream); // what was said is content, whichever entry it came from; and nothing of it waits or runs any more (J-9)
         }
         known.forget(stream);
         const entries = Number(erasePayloads.run(stream, first, last).changes);

@@ -51,7 +51,7 @@ function answering(...answers: readonly string[]): { resolve: ResolveHost; asked
   return { resolve, asked };
 }
 
-test("T110 a name is resolved once and the checked address is connected to, whatever it leads to a moment later", async () => {
+test("T-30 a name is resolved once and the checked address is connected to, whatever it leads to a moment later", async () => {
   const { port } = await serve((_, response) => response.end("inside"));
   const dns = answering("127.0.0.1", "10.0.0.1");
   const ran = await httpGuard({ resolve: dns.resolve })(asking(`http://pinned.example:${port}/`), options());
@@ -59,7 +59,7 @@ test("T110 a name is resolved once and the checked address is connected to, what
   expect(dns.asked).toEqual(["pinned.example"]);
 });
 
-test("T110 a name that first leads outside and then inside is resolved anew for a redirect, and stopped there", async () => {
+test("T-30 a name that first leads outside and then inside is resolved anew for a redirect, and stopped there", async () => {
   const { port, seen } = await serve((_, response) => response.writeHead(302, { location: "/again" }).end());
   const dns = answering("127.0.0.1", "127.0.0.2");
   const ran = await httpGuard({ resolve: dns.resolve })(asking(`http://rebinding.example:${port}/`), options());
@@ -67,7 +67,7 @@ test("T110 a name that first leads outside and then inside is resolved anew for 
   expect(seen).toHaveLength(1);
 });
 
-test("T110 one inner address among public ones refuses the name", async () => {
+test("T-30 one inner address among public ones refuses the name", async () => {
   const resolve: ResolveHost = async () => [
     { address: "93.184.216.34", family: 4 },
     { address: "10.1.2.3", family: 4 },
@@ -107,13 +107,13 @@ test.each([
   "http://[ff02::1]/",
   "http://[2001:db8::1]/",
   "http://①②⑦.⓪.⓪.①/",
-])("T112 %s is not public: refused though every host is in scope", async (url) => {
+])("T-30 %s is not public: refused though every host is in scope", async (url) => {
   const { resolve } = answering();
   const ran = await httpGuard({ resolve })(asking(url, { allow: ["*"] }), options());
   expect(ran).toMatchObject({ kind: "refused", reason: expect.stringContaining("not public") });
 });
 
-test("T112 public addresses are public, and nothing that is no address is", () => {
+test("T-30 public addresses are public, and nothing that is no address is", () => {
   for (const address of ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1"]) expect(isInner(address)).toBe(false);
   for (const address of ["", "example.com", "1.1.1", "::ffff:10.0.0.1%eth0"]) expect(isInner(address)).toBe(true);
 });
@@ -132,7 +132,7 @@ test.each([
   ["api.example.com:8443", "api.example.com", 8443, true],
   ["93.184.216.0/24", "93.184.216.34", 80, true],
   ["93.184.216.0/24", "93.184.217.34", 80, false],
-] as const)("T112 scope %s and %s:%d: %s", async (entry, host, port, inScope) => {
+] as const)("T-30 scope %s and %s:%d: %s", async (entry, host, port, inScope) => {
   const read = readScope([entry]);
   if (read.kind !== "scope") throw new Error("not read");
   const url = new URL(`http://${host}:${port}/`);
@@ -140,13 +140,13 @@ test.each([
 });
 
 test.each(["", "http://x", "a b", "10.0.0.0/33", "*", "a/24", "*.*.example", "host:0", "host:70000", "user@host"])(
-  "T112 a scope of `%s` is read as a scope or refused, never as less",
+  "T-30 a scope of `%s` is read as a scope or refused, never as less",
   (entry) => {
     expect(readScope([entry]).kind).toBe(entry === "*" ? "scope" : "unreadable");
   },
 );
 
-test("T112 an inner address is reached when the scope names the address, and a name in scope does not name it", async () => {
+test("T-30 an inner address is reached when the scope names the address, and a name in scope does not name it", async () => {
   const { port } = await serve((_, response) => response.end("inside"));
   const { resolve } = answering("127.0.0.1", "127.0.0.1");
   const guard = httpGuard({ resolve });
@@ -160,7 +160,7 @@ test("T112 an inner address is reached when the scope names the address, and a n
   });
 });
 
-test("T112 other schemes, credentials in the address and headers of the transport are refused, and nothing is sent", async () => {
+test("T-30 other schemes, credentials in the address and headers of the transport are refused, and nothing is sent", async () => {
   const { port, seen } = await serve((_, response) => response.end());
   const guard = httpGuard();
   const at = `http://127.0.0.1:${port}/`;
@@ -180,7 +180,7 @@ test("T112 other schemes, credentials in the address and headers of the transpor
   expect(seen).toHaveLength(0);
 });
 
-test("T111 a redirect to what is out of scope is not followed", async () => {
+test("T-30 a redirect to what is out of scope is not followed", async () => {
   const inner = await serve((_, response) => response.end("secret"));
   const outer = await serve((_, response) => response.writeHead(302, { location: `http://127.0.0.1:${inner.port}/` }).end());
   const ran = await httpGuard()(asking(`http://127.0.0.1:${outer.port}/`, { allow: [`127.0.0.1:${outer.port}`] }), options());
@@ -188,7 +188,7 @@ test("T111 a redirect to what is out of scope is not followed", async () => {
   expect(inner.seen).toHaveLength(0);
 });
 
-test("T111 to another origin a redirect takes no header along; to the same origin it does", async () => {
+test("T-30 to another origin a redirect takes no header along; to the same origin it does", async () => {
   const inner = await serve((_, response) => response.end("there"));
   const outer = await serve((request, response) =>
     response.writeHead(302, { location: request.url === "/" ? "/second" : `http://127.0.0.1:${inner.port}/` }).end(),
@@ -202,7 +202,7 @@ test("T111 to another origin a redirect takes no header along; to the same origi
   expect(inner.seen[0]?.headers).not.toHaveProperty("authorization");
 });
 
-test("T111 redirects end, a body goes to no other origin, and a POST that is answered elsewhere becomes a GET", async () => {
+test("T-30 redirects end, a body goes to no other origin, and a POST that is answered elsewhere becomes a GET", async () => {
   const round = await serve((_, response) => response.writeHead(307, { location: "/" }).end());
   expect(await httpGuard()(asking(`http://127.0.0.1:${round.port}/`), options())).toMatchObject({ detail: "more than 5 redirects" });
   expect(round.seen).toHaveLength(6);
@@ -218,7 +218,7 @@ test("T111 redirects end, a body goes to no other origin, and a POST that is ans
   expect(inner.seen[0]?.method).toBe("GET");
 });
 
-test("T113 an answer is cut at its limit, also one that unfolds", async () => {
+test("T-30 an answer is cut at its limit, also one that unfolds", async () => {
   const { port } = await serve((request, response) => {
     const long = "a".repeat(1_000_000);
     if (request.url === "/packed") response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(long));
@@ -232,7 +232,7 @@ test("T113 an answer is cut at its limit, also one that unfolds", async () => {
   expect(whole).toMatchObject({ truncated: false, body: "a".repeat(1_000_000) });
 });
 
-test("T113 one time-out covers it all: a name, an answer and a body that never come", async () => {
+test("T-30 one time-out covers it all: a name, an answer and a body that never come", async () => {
   const never = await httpGuard({ resolve: () => new Promise(() => {}) })(asking("http://slow.example/", { timeMs: 20 }), options());
   expect(never).toMatchObject({ kind: "refused", reason: "no whole answer after 20 ms" });
   const { port } = await serve((request, response) => void (request.url === "/body" ? response.write("half") : null));
@@ -242,7 +242,7 @@ test("T113 one time-out covers it all: a name, an answer and a body that never c
   }
 });
 
-test("T114 nothing listens there: refused, nothing was sent; told to stop in the middle: stopped", async () => {
+test("T-24 nothing listens there: refused, nothing was sent; told to stop in the middle: stopped", async () => {
   const server = createTcpServer();
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const free = (server.address() as AddressInfo).port;
@@ -255,7 +255,7 @@ test("T114 nothing listens there: refused, nothing was sent; told to stop in the
   expect(await httpGuard()(asking(`http://127.0.0.1:${port}/`), options(AbortSignal.abort()))).toMatchObject({ kind: "refused" });
 });
 
-test("T110 what is excluded is not reached, by its own name, by where a name leads, or by a redirect", async () => {
+test("T-30 what is excluded is not reached, by its own name, by where a name leads, or by a redirect", async () => {
   const { port } = await serve((request, response) =>
     request.url === "/away" ? void response.writeHead(302, { location: `http://127.0.0.2:${port}/` }).end() : void response.end("reached"),
   );
@@ -276,7 +276,7 @@ test("T110 what is excluded is not reached, by its own name, by where a name lea
   });
 });
 
-test("T112 no proxy of the environment takes part", async () => {
+test("T-30 no proxy of the environment takes part", async () => {
   const proxy = await serve((_, response) => response.end("by proxy"));
   const { port } = await serve((_, response) => response.end("direct"));
   const before = { ...process.env };

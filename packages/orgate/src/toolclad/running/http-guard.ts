@@ -1,11 +1,9 @@
 /**
  * HTTP for tools. Nothing of the environment (proxies, agents, cookies) takes part.
  *
- * T110 a name is resolved once, and exactly the addresses that were checked are connected to.
- * T111 every redirect is checked like the first address; to another origin it takes no header of the tool's along, and never from https to http.
- * T112 http and https only; no credentials in an address; inner addresses only when the scope names them.
- * T113 one time-out covers everything from the name to the last byte; the answer is cut at its limit and says so.
- * T114 `refused` when nothing was sent; once anything was, `stopped`.
+ * T-30 every redirect is checked like the first address; to another origin it takes no header of the tool's along, and never from https to http.
+ * T-30 one time-out covers everything from the name to the last byte; the answer is cut at its limit and says so.
+ * T-24 `refused` when nothing was sent; once anything was, `stopped`.
  */
 
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
@@ -141,7 +139,7 @@ function firstHop({ url, method, headers, body }: HttpInvocation): Hop | Objecti
   return { url: parsed, method, headers: own, body };
 }
 
-/** T112. */
+/** T-30. */
 function webAddress(text: string, base?: string): URL | Objection {
   const url = URL.canParse(text, base) ? new URL(text, base) : null;
   if (url === null) return { reason: "the address cannot be read", hint: "write https://host/path" };
@@ -152,7 +150,7 @@ function webAddress(text: string, base?: string): URL | Objection {
   return url;
 }
 
-/** T111. */
+/** T-30. */
 function redirected(from: Hop, status: number, location: string): Hop | Objection {
   const url = webAddress(location, from.url.href);
   if ("reason" in url) return { ...url, reason: `a redirect was not followed: ${url.reason}` };
@@ -179,7 +177,7 @@ function headersOf({ headers }: IncomingMessage): Readonly<Record<string, string
   return Object.fromEntries(told);
 }
 
-/** T113 counted after unpacking: a small answer may unfold into a large one. */
+/** T-30 counted after unpacking: a small answer may unfold into a large one. */
 async function bodyOf(response: IncomingMessage, limit: number, signal: AbortSignal, onPiece: (piece: string) => void) {
   const stream = unpacked(response);
   const decoder = new TextDecoder(charsetOf(response.headers["content-type"]));

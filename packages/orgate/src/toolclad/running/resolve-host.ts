@@ -1,6 +1,6 @@
 /**
  * The one way from a host in a scope to an address that is connected to; HTTP tools and the programs of a sandbox go the same way.
- * T110 a name is resolved once, every answer is checked, and exactly the checked addresses are connected to.
+ * Rule: T-30.
  */
 import { lookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";

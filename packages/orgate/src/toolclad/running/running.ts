@@ -13,7 +13,7 @@ export async function loadRunners(): Promise<void> {
 }
 
 export function hostRunning(options: HostRunningOptions = {}): HostRunning {
-  // R16 loaded when the first of them runs: most commands read what tools there are and run none
+  // R-8 loaded when the first of them runs: most commands read what tools there are and run none
   let opened: Promise<Sandbox> | null = null;
   const programs = (): Promise<Sandbox> => {
     opened ??= import("./sandbox.ts").then(({ sandbox }) => sandbox(options));

@@ -71,7 +71,7 @@ function withHidden(grants: readonly PathAccess[], protection: Protection, fds: 
   return mounts;
 }
 
-/** T178 by name, below whatever is granted. */
+/** T-27 by name, below whatever is granted. */
 function neverShown(mounts: readonly Mount[]): readonly string[] | Objection {
   const granted = mounts.flatMap((mount) => (mount.access === "hidden" ? [] : [mount.real]));
   const found: string[] = [];

@@ -22,7 +22,7 @@ function tree(files: Readonly<Record<string, string>>): string {
 const mount = (at: string, type: string, options: string, root = "/") =>
   `30 24 0:26 ${root} ${at} rw,nosuid shared:9 - ${type} ${type} rw,${options}\n`;
 
-test("T93 version 2: the nearest folder that passes memory and pids on, from its own upwards, also inside a container", () => {
+test("T-28 version 2: the nearest folder that passes memory and pids on, from its own upwards, also inside a container", () => {
   const at = tree({
     "user.slice/app.slice/cgroup.subtree_control": "cpu memory pids",
     "user.slice/app.slice/run.scope/cgroup.subtree_control": "",
@@ -36,7 +36,7 @@ test("T93 version 2: the nearest folder that passes memory and pids on, from its
   expect(readdirSync(join(at, "user.slice/app.slice"))).toEqual(["cgroup.subtree_control", "run.scope"]);
 });
 
-test("T93 version 1: one folder for each count, where this process is in each; without both there is none, and the reason says so", () => {
+test("T-28 version 1: one folder for each count, where this process is in each; without both there is none, and the reason says so", () => {
   const at = tree({ "memory/a/tasks": "", "pids/b/c/tasks": "" });
   const mountinfo = mount(join(at, "memory"), "cgroup", "memory") + mount(join(at, "pids"), "cgroup", "pids");
   const found = findPlace({ mountinfo, cgroup: "4:memory:/a\n3:cpu,pids:/b/c\n0::/\n" });
@@ -52,7 +52,7 @@ test("T93 version 1: one folder for each count, where this process is in each; w
   expect(findPlace({ mountinfo: "", cgroup: "" })).toMatchObject({ kind: "none", reason: "no control groups are mounted" });
 });
 
-test("T93 a group is made with its limits, tells what the kernel struck down, and a limit that is not taken is no group", () => {
+test("T-28 a group is made with its limits, tells what the kernel struck down, and a limit that is not taken is no group", () => {
   const at = tree({ "g/x": "" });
   const group = makeCgroup({ kind: "v2", folder: at }, { memoryBytes: 1000, processes: 7 });
   const [join2 = ""] = group.joins;
@@ -65,7 +65,7 @@ test("T93 a group is made with its limits, tells what the kernel struck down, an
   expect(() => makeCgroup({ kind: "v1", memory: join(at, "nowhere"), pids: at }, { memoryBytes: 1, processes: 1 })).toThrow();
 });
 
-test("T97 groups of hosts that are gone are removed at the next look, those of living ones are not", () => {
+test("T-28 groups of hosts that are gone are removed at the next look, those of living ones are not", () => {
   const at = tree({ "cgroup.subtree_control": "memory pids" });
   const [dead, living] = [join(at, "orgate-4194305-1"), join(at, `orgate-${process.pid}-999`)];
   for (const folder of [dead, living]) mkdirSync(folder);

@@ -1,5 +1,5 @@
 /**
- * T97 nothing that a program started outlives it. The kernel ends everything in a sandbox with the first process inside, and that one ends
+ * T-28 nothing that a program started outlives it. The kernel ends everything in a sandbox with the first process inside, and that one ends
  * with bubblewrap; but while bubblewrap is still setting things up, its child does not yet know whom to die with.
  */
 import type { ChildProcess } from "node:child_process";

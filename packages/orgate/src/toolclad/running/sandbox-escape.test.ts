@@ -5,7 +5,7 @@
 /**
  * Ways out, each tried twice: without a sandbox, where it must succeed (else it would prove nothing), and inside, where it must not.
  * Whatever is tried is harmless where it succeeds: the twins succeed, and one day a sandbox may be broken.
- * T99 no way out: network, files outside, other processes, their memory, signals, links, more processes than there may be.
+ * T-27 no way out: network, files outside, other processes, their memory, signals, links, more processes than there may be.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
@@ -159,7 +159,7 @@ const ATTEMPTS: readonly Attempt[] = [
 describe.each(MACHINES)("%s", (_, machine) => {
   const box = sandbox({ machine });
 
-  test.each(ATTEMPTS)("T99 $name: out without a sandbox, and not inside", async (attempt) => {
+  test.each(ATTEMPTS)("T-27 $name: out without a sandbox, and not inside", async (attempt) => {
     const asked = attempt.try();
     const place = temporaryFolder("place");
     const twin = await box.run(
@@ -173,7 +173,7 @@ describe.each(MACHINES)("%s", (_, machine) => {
     expect(isDone(inside)).toBe(false);
   });
 
-  test("T99 a fork bomb that doubles nine times is stopped early, and leaves nobody", async () => {
+  test("T-27 a fork bomb that doubles nine times is stopped early, and leaves nobody", async () => {
     const bomb = 'b() { [ "$1" -lt 9 ] && { b $(($1 + 1)) & b $(($1 + 1)) & wait; }; echo born; sleep 0.1; }; b 0; wait';
     const born = async (tier: "none" | "process"): Promise<number> =>
       outputOf(await box.run(program(["bash", "-c", bomb], { tier, limits: { processes: 50 } }), quietly())).split("born\n").length - 1;
@@ -183,7 +183,7 @@ describe.each(MACHINES)("%s", (_, machine) => {
   });
 
   // never a signal that could do harm: this suite must be harmless on a machine whose sandbox is broken
-  test("T99 a signal to everybody wakes nobody outside", async () => {
+  test("T-27 a signal to everybody wakes nobody outside", async () => {
     const state = (): string | undefined => /^State:\s+(\w)/m.exec(readFileSync(`/proc/${bystander.pid}/status`, "utf8"))?.[1];
     bystander.kill("SIGSTOP");
     await expect.poll(state).toBe("T");
@@ -193,7 +193,7 @@ describe.each(MACHINES)("%s", (_, machine) => {
     await expect.poll(state).toBe("S");
   });
 
-  test("T99 what was tried changed nothing outside but what the twins did", async () => {
+  test("T-27 what was tried changed nothing outside but what the twins did", async () => {
     rmSync(join(outside.path, "target"));
     writeFileSync(join(outside.path, "target"), "untouched", { mode: 0o666 });
     chmodSync(join(outside.path, "target"), 0o666);

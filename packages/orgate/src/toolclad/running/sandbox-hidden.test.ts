@@ -23,7 +23,7 @@ const below = (root: string, most?: number) => {
   return typeof found === "string" ? found : found.map((path) => path.slice(root.length + 1)).sort();
 };
 
-test("T178 files of variables and the records of other projects are found wherever they lie, and nothing else", () => {
+test("T-27 files of variables and the records of other projects are found wherever they lie, and nothing else", () => {
   const root = folderWith(
     "a/.env",
     "a/b/c/.env.local",
@@ -37,7 +37,7 @@ test("T178 files of variables and the records of other projects are found wherev
   expect(below(root)).toEqual([".ENV.Production", "a/.env", "a/b/c/.env.local", "d/.env.d", "d/.orgate"]);
 });
 
-test("T178 what is there later is found later, though folders are not read again for nothing", () => {
+test("T-27 what is there later is found later, though folders are not read again for nothing", () => {
   const root = folderWith("a/b/x");
   const long = new Date(Date.now() - 60_000);
   utimesSync(join(root, "a/b"), long, long);
@@ -49,7 +49,7 @@ test("T178 what is there later is found later, though folders are not read again
   expect(below(root)).toEqual([]);
 });
 
-test("T178 T92 in every grant they are masked, for reading and for writing; one that is such a file, and one beyond the bounds, is refused", () => {
+test("T-27 in every grant they are masked, for reading and for writing; one that is such a file, and one beyond the bounds, is refused", () => {
   const root = folderWith("a/.env", "a/b/.env.local", "a/x", "tools/t", "a/vars");
   symlinkSync("vars", join(root, "a/.env.linked"));
   const protection = {

@@ -2,7 +2,7 @@
  * Names that no program sees, wherever they lie below what it is granted: files of variables (`.env`, `.env.local`), and the records of another
  * project (`.orgate`).
  *
- * T178 They are looked for each time; a folder that has not changed since is not read again, so that what it costs is one look at each folder.
+ * T-27 They are looked for each time; a folder that has not changed since is not read again, so that what it costs is one look at each folder.
  *      There are bounds, and beyond them a grant is refused.
  */
 import { type BigIntStats, lstatSync, readdirSync } from "node:fs";

@@ -1,8 +1,7 @@
 /**
  * The network of a program that has a scope. Its namespace has none; on its loopback there is a proxy, and behind that this gateway, which
  * asks the same guard as HTTP tools. A program that does not talk to proxies has no network: hosts can only be told apart where they are named.
- *
- * T98 a program reaches the hosts of its scope through the gateway, and nothing else by any way.
+ * Rule: T-30.
  */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";

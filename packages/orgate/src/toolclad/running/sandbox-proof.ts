@@ -1,5 +1,5 @@
 /**
- * T93 each limit is shown in force before the first program runs: something that uses twice as much is stopped inside, and finishes outside.
+ * T-28 each limit is shown in force before the first program runs: something that uses twice as much is stopped inside, and finishes outside.
  * Without the second half the first would prove nothing.
  */
 import { mkdtempSync, rmSync } from "node:fs";

@@ -36,7 +36,7 @@ function folder(name = "sandbox"): string {
   return made.path;
 }
 
-test("T93 a sandbox works on the machine that tests it: bubblewrap is there, and every limit was shown in force", async () => {
+test("T-28 a sandbox works on the machine that tests it: bubblewrap is there, and every limit was shown in force", async () => {
   const standing = await sandbox().standing();
   expect(standing).toMatchObject({ kind: "usable", limits: ["memoryBytes", "processes", "fileBytes", "openFiles", "timeMs"] });
 });
@@ -45,18 +45,18 @@ describe.each(MACHINES)("%s", (_, machine) => {
   const box = sandbox({ machine });
   const run = (invocation: Parameters<typeof box.run>[0]): Promise<Ran> => box.run(invocation, quietly());
 
-  test("T90 argv reaches the program item by item, with nothing between that reads it", async () => {
+  test("T-17 argv reaches the program item by item, with nothing between that reads it", async () => {
     const items = ["a b", "$(id)", "`id`", "", ";", "--", "*", 'q"q', "n\nl", "\\"];
     const ran = await run(program(["printf", "[%s]", ...items]));
     expect(ran).toMatchObject({ kind: "exited", code: 0, stdout: items.map((item) => `[${item}]`).join("") });
   });
 
-  test("T90 what it is given on stdin and what it exits with is told", async () => {
+  test("T-17 what it is given on stdin and what it exits with is told", async () => {
     expect(await run(program(["cat"], { stdin: "héllo" }))).toMatchObject({ kind: "exited", code: 0, stdout: "héllo" });
     expect(await run(shell("echo out; echo err >&2; exit 7"))).toMatchObject({ kind: "exited", code: 7, stdout: "out\n", stderr: "err\n" });
   });
 
-  test("T91 no user, capability, variable or open file of ours, and a system that cannot be written", async () => {
+  test("T-27 no user, capability, variable or open file of ours, and a system that cannot be written", async () => {
     const variables = { TOKEN: "s3cret" };
     const told = outputOf(
       await run(
@@ -74,7 +74,7 @@ describe.each(MACHINES)("%s", (_, machine) => {
     expect(isDone(await run(program(["touch", "/tmp/x"])))).toBe(true);
   });
 
-  test("T91 it sees its own processes, its own temporary folder and what is granted, as it is granted", async () => {
+  test("T-27 it sees its own processes, its own temporary folder and what is granted, as it is granted", async () => {
     const [work, other] = [folder(), folder()];
     chmodSync(work, 0o777);
     writeFileSync(join(work, "in"), "granted");
@@ -87,7 +87,7 @@ describe.each(MACHINES)("%s", (_, machine) => {
     expect(await run(shell("cat in && ! echo x > in", reading))).toMatchObject({ code: 0 });
   });
 
-  test("T93 twice the limit is stopped inside, and half of it is not", async () => {
+  test("T-28 twice the limit is stopped inside, and half of it is not", async () => {
     const using = async (limit: Partial<typeof LIMITS>, argv: readonly string[]): Promise<boolean> =>
       isDone(await run(program(argv, { limits: limit })));
     const children = (n: number) => ["sh", "-c", `i=0; while [ $i -lt ${n} ]; do sleep 20 & i=$((i+1)); done; exit 0`];
@@ -101,13 +101,13 @@ describe.each(MACHINES)("%s", (_, machine) => {
     expect(await using({ fileBytes: 4 * MIB }, file(2))).toBe(true);
   });
 
-  test("T93 memory counts in sum: several processes that each stay below the limit are stopped together", async () => {
+  test("T-28 memory counts in sum: several processes that each stay below the limit are stopped together", async () => {
     const each = "head -c 48m /dev/zero | tail -c 48m | sleep 20";
     const ran = await run(shell(`for i in 1 2 3 4; do (${each}) & done; wait`, { limits: { memoryBytes: 96 * MIB } }));
     expect(ran).toMatchObject({ kind: "stopped", by: "memory" });
   });
 
-  test("T96 output is passed on as it comes, cut at its limit, and a flood is ended", async () => {
+  test("T-23 output is passed on as it comes, cut at its limit, and a flood is ended", async () => {
     const pieces: string[] = [];
     const limits = { limits: { outputBytes: 1000 } };
     const ran = await box.run(shell("head -c 3000 /dev/zero | tr '\\0' a; echo err >&2", limits), {
@@ -120,7 +120,7 @@ describe.each(MACHINES)("%s", (_, machine) => {
     expect(await run(shell("yes", limits))).toMatchObject({ kind: "stopped", by: "output" });
   });
 
-  test("T97 time out, abort and end leave nothing of it, not even what left its group and its parents", async () => {
+  test("T-28 time out, abort and end leave nothing of it, not even what left its group and its parents", async () => {
     const mark = `${Math.floor(Math.random() * 1e9) + 1e9}`;
     const daemon = `(setsid sh -c 'trap "" TERM HUP; sleep ${mark}' >/dev/null 2>&1 &) ; `;
     expect(await run(shell(`${daemon} exit 0`))).toMatchObject({ kind: "exited", code: 0 });
@@ -133,7 +133,7 @@ describe.each(MACHINES)("%s", (_, machine) => {
     expect(running(mark)).toEqual([]);
   });
 
-  test("T97 told to stop at any moment of its start, nothing is left", async () => {
+  test("T-28 told to stop at any moment of its start, nothing is left", async () => {
     for (const waits of [0, 1, 2, 3, 4, 6, 9]) {
       const stop = new AbortController();
       const going = box.run(program(["sleep", "30"]), quietly(stop.signal));
@@ -144,7 +144,7 @@ describe.each(MACHINES)("%s", (_, machine) => {
     expect(childrenOf(process.pid, "bwrap")).toEqual([]);
   });
 
-  test("T98 a program with a scope reaches its hosts through the gateway, and nothing past it", async () => {
+  test("T-30 a program with a scope reaches its hosts through the gateway, and nothing past it", async () => {
     const server = createServer((request, response) => response.end(`got ${request.method} ${request.url}`));
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     closing.push(() => server.close());
@@ -200,7 +200,7 @@ describe("what is protected", () => {
     return { root, run, box };
   }
 
-  test("T92 with the whole project granted for writing, protected places stay as they are, those that are not there included", async () => {
+  test("T-27 with the whole project granted for writing, protected places stay as they are, those that are not there included", async () => {
     const { root, run } = project();
     const attempts = [
       ...PROTECTED.map((place) => `mkdir -p ${place} && echo x > ${place}/new || echo x > ${place}`),
@@ -230,7 +230,7 @@ describe("what is protected", () => {
     expect(readFileSync(join(root, "src/new"), "utf8")).toBe("new\n");
   });
 
-  test("T92 T178 keys, journal and .env are not even seen, wherever they lie, whether the project is granted for reading, for writing or by another name", async () => {
+  test("T-27 keys, journal and .env are not even seen, wherever they lie, whether the project is granted for reading, for writing or by another name", async () => {
     const { root, run, box } = project();
     const link = join(folder(), "link");
     symlinkSync(root, link);
@@ -258,7 +258,7 @@ describe("what is protected", () => {
     expect(outputOf(await run("cat .env"))).not.toContain("original");
   });
 
-  test("T92 nor where the project lies in a folder of the system, which every program sees", async () => {
+  test("T-27 nor where the project lies in a folder of the system, which every program sees", async () => {
     const [place = ""] = ["/usr/share/zoneinfo", "/usr/share/doc", "/usr/share"].filter((one) => existsSync(one));
     const [file = ""] = ["/usr/bin/head", "/bin/head"].filter((one) => existsSync(one));
     const look = program(["ls", "-A", place]);
@@ -269,7 +269,7 @@ describe("what is protected", () => {
     expect(isDone(await box.run(program(["test", "-s", file]), quietly()))).toBe(false);
   });
 
-  test("T92 a protected place granted for writing, by whatever name, refuses the tool; so does a second name of a protected file", async () => {
+  test("T-27 a protected place granted for writing, by whatever name, refuses the tool; so does a second name of a protected file", async () => {
     const { root, run } = project();
     const link = join(root, "src", "link");
     symlinkSync(join(root, "policies"), link);
@@ -280,7 +280,7 @@ describe("what is protected", () => {
   });
 });
 
-test("T92 a path that is exchanged between the look and the mount leads nowhere", async () => {
+test("T-27 a path that is exchanged between the look and the mount leads nowhere", async () => {
   const [work, secret] = [folder(), folder()];
   writeFileSync(join(secret, "canary"), "secret");
   for (const place of ["sub", "sub/deep"]) {
@@ -301,7 +301,7 @@ test("T92 a path that is exchanged between the look and the mount leads nowhere"
   expect(readdirSync(secret).sort()).toEqual(["canary", "deep"]);
 });
 
-test("T95 nothing falls back: another system, a machine without bubblewrap, an old one, and a limit that nobody holds refuse with what to do", async () => {
+test("T-29 nothing falls back: another system, a machine without bubblewrap, an old one, and a limit that nobody holds refuse with what to do", async () => {
   const on = async (machine: Partial<ReturnType<typeof thisMachine>>) =>
     sandbox({ machine: { ...thisMachine(), ...machine } }).run(program(["true"]), quietly());
   expect(await on({ platform: "darwin" })).toMatchObject({
@@ -335,12 +335,12 @@ test("T95 nothing falls back: another system, a machine without bubblewrap, an o
   });
 });
 
-test.each(["docker", "gvisor", "firecracker", "e2b", "vm", ""])("T95 tier `%s` is refused with what to do instead", async (tier) => {
+test.each(["docker", "gvisor", "firecracker", "e2b", "vm", ""])("T-29 tier `%s` is refused with what to do instead", async (tier) => {
   const asked = { ...program(["true"]), tier: tier as "none" };
   expect(await sandbox().run(asked, quietly())).toMatchObject({ kind: "refused", hint: expect.stringContaining("`process`") });
 });
 
-test("T95 tier `none` runs without a sandbox, with its time and its output limited and its group ended", async () => {
+test("T-29 tier `none` runs without a sandbox, with its time and its output limited and its group ended", async () => {
   const box = sandbox();
   const mark = `${Math.floor(Math.random() * 1e9) + 1e9}`;
   const bare = { tier: "none" as const };
@@ -353,7 +353,7 @@ test("T95 tier `none` runs without a sandbox, with its time and its output limit
   expect(await box.run(program(["/nowhere/program"], bare), quietly())).toMatchObject({ kind: "refused" });
 });
 
-test("T91 what cannot be given as it is asked for is refused before anything starts", async () => {
+test("T-27 what cannot be given as it is asked for is refused before anything starts", async () => {
   const box = sandbox();
   const gone = join(folder(), "gone");
   for (const asked of [
@@ -377,7 +377,7 @@ test("T91 what cannot be given as it is asked for is refused before anything sta
 /** Another process as the host, for what only another process can show. */
 const FIXTURE = join(import.meta.dirname, "fixtures/run-programs.ts");
 
-test("T97 when the host is killed, its programs are gone with it", async () => {
+test("T-28 when the host is killed, its programs are gone with it", async () => {
   const mark = `${Math.floor(Math.random() * 1e9) + 1e9}`;
   const asked = JSON.stringify([shell(`(setsid sleep ${mark} &); echo there; sleep ${mark}`)]);
   const host = spawn(process.execPath, [FIXTURE, asked, "live"], { stdio: ["ignore", "pipe", "inherit"] });
@@ -387,7 +387,7 @@ test("T97 when the host is killed, its programs are gone with it", async () => {
   await expect.poll(() => running(mark), { timeout: 10_000 }).toEqual([]);
 });
 
-test("T91 what the host itself was handed is not handed on", () => {
+test("T-27 what the host itself was handed is not handed on", () => {
   const secret = folder();
   writeFileSync(join(secret, "canary"), "through the open folder");
   const attempt = "cat /proc/self/fd/7/canary";
@@ -399,7 +399,7 @@ test("T91 what the host itself was handed is not handed on", () => {
   expect(told.match(/through the open folder/g)).toHaveLength(1);
 });
 
-test("T93 an ordinary user has the same sandbox, with limits that hold", () => {
+test("T-28 an ordinary user has the same sandbox, with limits that hold", () => {
   const place = folder();
   chmodSync(place, 0o755);
   copyFileSync(process.execPath, join(place, "node"));
@@ -423,7 +423,7 @@ test("T93 an ordinary user has the same sandbox, with limits that hold", () => {
   expect(told.all[0]).toMatchObject({ stdout: "1000\nx\n" });
 });
 
-test("T95 hostRunning sends each kind to its runner, and refuses what it has none for", async () => {
+test("T-29 hostRunning sends each kind to its runner, and refuses what it has none for", async () => {
   const running = hostRunning();
   expect(await running.run(program(["true"]), quietly())).toMatchObject({ kind: "exited", code: 0 });
   const http = {

@@ -1,13 +1,12 @@
 /**
  * Programs of tools, in a sandbox or not at all.
  *
- * T90 argv goes to the program as it is; there is no shell between.
- * T91 tier `process`: no network unless scoped, a read-only system, a temporary folder of its own, no user and no capability of ours,
+ * T-17 argv goes to the program as it is; there is no shell between.
+ * T-27 tier `process`: no network unless scoped, a read-only system, a temporary folder of its own, no user and no capability of ours,
  *     a clean environment, no process but its own; what the contract grants, and nothing else.
- * T92 what is protected is never written and keys are never seen, whatever is granted.
- * T93 limits on memory, processes, file sizes, open files and time are held by the kernel, and shown to be in force before the first program
- *     runs; a limit that cannot be shown refuses the tool and says how to get it.
- * T95 nothing falls back to no sandbox by itself. Tier `none` is run as it is asked for: the policies decide about it (T94).
+ * T-27 what is protected is never written and keys are never seen, whatever is granted.
+ * T-29 nothing falls back to no sandbox by itself. Tier `none` is run as it is asked for: the policies decide about it (T-29).
+ * Rule: T-28.
  */
 
 import { closeSync, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
@@ -114,7 +113,7 @@ function otherTier(tier: string): Objection {
   return { reason: `there is no sandbox tier \`${tier}\` here`, hint: `use \`process\`; or ${hint}` };
 }
 
-/** T97 for a program without a sandbox: its process group. What leaves the group on purpose is beyond reach, one reason more to permit it with care. */
+/** T-28 for a program without a sandbox: its process group. What leaves the group on purpose is beyond reach, one reason more to permit it with care. */
 async function bare(invocation: ProcessInvocation, options: RunOptions): Promise<Ran> {
   const [file = "", ...args] = invocation.argv;
   const start: Start = {

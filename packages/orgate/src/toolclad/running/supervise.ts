@@ -1,7 +1,7 @@
 /**
  * One child process from its start to its end: what it says, how long it may take, and that nothing of it is left.
- * T96 output beyond its limit is thrown away and the result says so; a program that floods, with more than ten times as much, is ended.
- * T97 at the end, whichever way it comes, everything that the program started is gone.
+ * T-23 output beyond its limit is thrown away and the result says so; a program that floods, with more than ten times as much, is ended.
+ * T-28 at the end, whichever way it comes, everything that the program started is gone.
  */
 
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-/** Y52 what an agent's own file makes of its rules and settings: each policy as Cedar, with the rule and the line it comes from; and the procedure that its bodies are. */
+/** What an agent's own file makes of its rules and settings: each policy as Cedar, with the rule and the line it comes from; and the procedure that its bodies are. */
 import { FaultError } from "@orgate/core";
 import { mustHaveSkills } from "../../../project/agent-settings.ts";
 import type { SymbiOrigin } from "../../../project/symbi/project-symbi.ts";

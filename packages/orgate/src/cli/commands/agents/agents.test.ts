@@ -52,7 +52,7 @@ function bank(rules = "    allow: [bills, pay]"): Desk {
 type Result = { ending: string; output: string; calls: number; session: string };
 const run = async (desk: Desk, input: string) => (await desk.json("run", "payer", "--input", input)) as Result;
 
-test("Y6 Y34 Y60 an agent in a .symbi file runs; once its policy is edited, the same run is denied, by file and line", async () => {
+test("Y-4 Y-11 G-37 an agent in a .symbi file runs; once its policy is edited, the same run is denied, by file and line", async () => {
   const desk = bank();
   expect(await run(desk, "pay it")).toMatchObject({ ending: "completed", output: "It is paid.", calls: 1 });
   desk.write("agents/payer.symbi", payer("    allow: [bills, pay]\n    deny: pay if args.euros >= 40"));
@@ -69,7 +69,7 @@ test("Y6 Y34 Y60 an agent in a .symbi file runs; once its policy is edited, the 
   );
 });
 
-test("Y13 Y20 Y50 agents are listed and shown whichever way they are written", async () => {
+test("Y-7 Y-9 agents are listed and shown whichever way they are written", async () => {
   const desk = bank();
   desk.write(
     "agents/small.dsl",
@@ -92,7 +92,7 @@ test("Y13 Y20 Y50 agents are listed and shown whichever way they are written", a
   expectRefusal(await desk.orgate("agents", "show", "nobody"), 1, "nobody");
 });
 
-test("Y21 what is said to an agent with parameters has them, or no model is asked", async () => {
+test("Y-9 what is said to an agent with parameters has them, or no model is asked", async () => {
   const desk = bank();
   desk.write("agents/small.symbi", 'agent small(text: String, limit: int) { with instructions = "Count." { } }');
   const wrong = JSON.parse((await desk.orgate("run", "small", "--input", "hello", "--json")).stdout) as Result & { iterations: number };
@@ -101,7 +101,7 @@ test("Y21 what is said to an agent with parameters has them, or no model is aske
   expect(right.ending).toBe("completed");
 });
 
-test("Y51 everything that is wrong is told at once, over files, tools and policies; then the rest is not run", async () => {
+test("Y-13 everything that is wrong is told at once, over files, tools and policies; then the rest is not run", async () => {
   const desk = bank("    allow: pya\n    deny: pay if args.uros > 3");
   desk.write("agents/other.symbi", "agent other {\n  capabilites = []\n}\nagent { }\n");
   const told = await desk.orgate("agents", "validate", "--json");
@@ -179,7 +179,7 @@ maxDepth = 1
 iterations = 3
 `;
 
-test("Y385 one run tells the problems of every stage, in .symbi, TOML and policies; once these are mended none is left", async () => {
+test("Y-13 one run tells the problems of every stage, in .symbi, TOML and policies; once these are mended none is left", async () => {
   const desk = bank();
   const told = async () => {
     const { code, stdout } = await desk.orgate("agents", "validate", "--json");
@@ -235,7 +235,7 @@ test("Y385 one run tells the problems of every stage, in .symbi, TOML and polici
   ]);
 });
 
-test("Y386 FILE is relative to the working folder, for agents and for tools, from a subfolder and with --project", async () => {
+test("Y-13 FILE is relative to the working folder, for agents and for tools, from a subfolder and with --project", async () => {
   const desk = bank();
   desk.write("tools/odd.clad.toml", "[tool]\n");
   const found = async (cwd: string, args: readonly string[]) => {
@@ -263,7 +263,7 @@ test("Y386 FILE is relative to the working folder, for agents and for tools, fro
   }
 }, 60_000); // many commands, one after the other
 
-test("Z45 Z46 Y79 a webhook may name several secrets, and none that another webhook has; what is wrong is not missing too", async () => {
+test("Z-13 Y-2 a webhook may name several secrets, and none that another webhook has; what is wrong is not missing too", async () => {
   const desk = bank();
   const hooks = (...secrets: string[]) =>
     desk.write(
@@ -303,7 +303,7 @@ test("Z45 Z46 Y79 a webhook may name several secrets, and none that another webh
   expect(await told()).toEqual([1, expect.stringContaining("its secret `one` is that of webhook `t` (orgate.toml)")]);
 });
 
-test("Y76 validate tells all that is wrong with schedules and webhooks, wherever they stand; a file that nobody has is no good file", async () => {
+test("Y-13 validate tells all that is wrong with schedules and webhooks, wherever they stand; a file that nobody has is no good file", async () => {
   const desk = bank();
   desk.write(
     "agents/times.symbi",
@@ -335,7 +335,7 @@ webhook h { path: "/hooks/g" provider: github secret: vault://one agent: payer }
   expect(await told()).toEqual([1, ["agents/times.symbi:2", "agents/times.symbi:1"]]);
 });
 
-test("Y81 a file that declares nothing is told, and not called good: it may have been cut off", async () => {
+test("Y-4 a file that declares nothing is told, and not called good: it may have been cut off", async () => {
   const desk = bank();
   for (const text of ["", "\uFEFF", "\r\n", "# all is gone\n", 'metadata {\n  description = "x"\n}\n']) {
     desk.write("agents/payer.symbi", text);
@@ -345,7 +345,7 @@ test("Y81 a file that declares nothing is told, and not called good: it may have
   expectRefusal(await desk.orgate("agents", "list"), 1, "agents/payer.symbi:1:1: ");
 });
 
-test("A77 what is wrong with a schedule or a webhook in TOML is told with its place, and a name that is none with what a name is", async () => {
+test("A-4 what is wrong with a schedule or a webhook in TOML is told with its place, and a name that is none with what a name is", async () => {
   const desk = bank();
   const wrong =
     '\n# what follows\n[schedules.fine]\nagent = "payer"\ncron = "0 1 * * *"\n[schedules.night]\nagent = "payer"\ncron = "0 2 * *"\n';
@@ -361,7 +361,7 @@ test("A77 what is wrong with a schedule or a webhook in TOML is told with its pl
   );
 });
 
-test("Y61 one name is one agent: both places are told", async () => {
+test("A-3 one name is one agent: both places are told", async () => {
   const desk = bank();
   desk.write("agents/zweit.symbi", '# a second one\nagent payer { with instructions = "x" { } }');
   expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:2:7: agent `payer` is already defined in agents/payer.symbi:5");
@@ -369,7 +369,7 @@ test("Y61 one name is one agent: both places are told", async () => {
   expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:2:7: agent `desk` is already defined in");
 });
 
-test("Y52 explain shows each rule with its line, and the Cedar that it is", async () => {
+test("explain shows each rule with its line, and the Cedar that it is", async () => {
   const desk = bank(
     '    allow: bills\n    require: approval(pay, { question: "Pay?", approvers: [operators] }) if args.euros > 10\n    audit: pay',
   );
@@ -388,7 +388,7 @@ test("Y52 explain shows each rule with its line, and the Cedar that it is", asyn
   expectRefusal(await desk.orgate("agents", "explain", "desk"), 2, "is no .symbi file");
 });
 
-test("Y52 a rule is shown whole and as it is: links in texts, several lines, comments aside; nothing in a text looks like a policy", async () => {
+test("a rule is shown whole and as it is: links in texts, several lines, comments aside; nothing in a text looks like a policy", async () => {
   const desk = bank(`    deny: pay if args.to.like("http://*") // why
       || args.to == "# none" # and this
     require: approval(pay, {
@@ -403,7 +403,7 @@ test("Y52 a rule is shown whole and as it is: links in texts, several lines, com
   expect(stdout).not.toMatch(/^ *permit\(principal, action/m);
 });
 
-test("Y53 fmt puts files into their layout, tells with --check, and leaves alone what it cannot read", async () => {
+test("Y-5 fmt puts files into their layout, tells with --check, and leaves alone what it cannot read", async () => {
   const desk = bank();
   desk.write("agents/a.symbi", 'agent a{with instructions="x"{}}  // why\n');
   desk.write("agents/b.symbi", "agent {");
@@ -421,7 +421,7 @@ test("Y53 fmt puts files into their layout, tells with --check, and leaves alone
   expect((await desk.orgate("agents", "fmt", "--check")).code).toBe(0);
 });
 
-test("Y54 diff tells what a change newly permits, forbids and asks: by tables, turning points and the journal", async () => {
+test("Y-14 diff tells what a change newly permits, forbids and asks: by tables, turning points and the journal", async () => {
   const desk = bank("    allow: bills\n    allow: pay if args.euros < 50\n    require: approval(pay) if args.euros >= 100");
   await run(desk, "pay it");
   const before = join(desk.root, "..", "before");
@@ -452,7 +452,7 @@ test("Y54 diff tells what a change newly permits, forbids and asks: by tables, t
   expect(shown.stdout).toMatch(/newly permits[\s\S]*newly forbids/);
 });
 
-test("Y78 Y54 a change that permits more is told however deep its condition, and nothing that reads otherwise is called the same", async () => {
+test("Y-14 a change that permits more is told however deep its condition, and nothing that reads otherwise is called the same", async () => {
   const desk = bank();
   const before = join(desk.root, "..", "then");
   desk.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\noperators = ["ann", "bob"]\n');
@@ -494,7 +494,7 @@ test("Y78 Y54 a change that permits more is told however deep its condition, and
   expect(await permits(changed(boss(""), boss('"agent:payer"')))).toEqual([{ action: "delegate", args: null }]);
 });
 
-test("Y80 diff tries where a session comes from, what leaves, how many targets there are, what need not be given, and what a tool says of itself", async () => {
+test("Y-14 diff tries where a session comes from, what leaves, how many targets there are, what need not be given, and what a tool says of itself", async () => {
   const desk = bank();
   const tool = (risk: string) =>
     `${TOOLS}export const post = defineTool({ name: "post", description: "posts", riskTier: "${risk}", targets: { to: "recipient" }, outgoing: ["text"], effects: ["network"],
@@ -542,7 +542,7 @@ test("Y80 diff tries where a session comes from, what leaves, how many targets t
   });
 });
 
-test("Y12 Y42 capabilities are the only way to a tool; a private agent's delegates are private too", async () => {
+test("Y-8 Y-12 capabilities are the only way to a tool; a private agent's delegates are private too", async () => {
   const desk = bank("    allow: tools");
   desk.write("agents/payer.symbi", payer("    allow: tools").replace("[pay, bills]", "[bills]"));
   expect(await run(desk, "pay it")).toMatchObject({ calls: 0 });
@@ -550,7 +550,7 @@ test("Y12 Y42 capabilities are the only way to a tool; a private agent's delegat
   expectRefusal(await desk.orgate("agents", "list"), 1, "what delegate `payer` answers would not be private");
 });
 
-test("Y41 what a private agent has read does not leave, by the starter policies", async () => {
+test("Y-12 what a private agent has read does not leave, by the starter policies", async () => {
   const desk = bank();
   const home = join(desk.root, "started");
   const made = await desk.orgate("init", home, "--kind", "assistant", "--yes");
@@ -573,7 +573,7 @@ test("Y41 what a private agent has read does not leave, by the starter policies"
   expect(await result()).toMatchObject({ output: expect.stringContaining("private/private-stays"), calls: 1 });
 });
 
-test("Y620 a file that is torn is told of, and that there may be more to tell once it is mended; of files that can be read whole nothing is left out", async () => {
+test("Y-13 a file that is torn is told of, and that there may be more to tell once it is mended; of files that can be read whole nothing is left out", async () => {
   const desk = bank();
   desk.write("agents/clerk.toml", 'name = "clerk"\ninstructions = "x\nmodel = "offline/none"\ntools = ["nothing"]\n');
   const torn = await desk.orgate("agents", "validate");

@@ -23,7 +23,7 @@ import { projectOf } from "../project/project.ts";
 
 const kindOf = (file: string): string => (isSymbi(file) ? "symbi" : file.endsWith(".toml") ? "toml" : "module");
 
-/** Y50 every agent, whichever way it is written, with where it stands. */
+/** Every agent, whichever way it is written, with where it stands. */
 export const listAgents: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const { agents } = await loadProjectAgents(config, "wanted", given.env);
@@ -69,7 +69,7 @@ export async function requireAgent(given: Given): Promise<ProjectAgent> {
   throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map(({ agent }) => agent.name) });
 }
 
-/** Y50 everything that a session of it depends on. */
+/** Everything that a session of it depends on. */
 export const showAgent: RunCommand = async (given, screen) => {
   const found = await requireAgent(given);
   const { agent, file, symbi } = found;
@@ -143,7 +143,7 @@ function aboutOf({ symbi }: ProjectAgent) {
   };
 }
 
-/** Y51 everything that is wrong at once: files, tools, policies, schedules, webhooks. Exits 0 only when the project would run. */
+/** Y-13 everything that is wrong at once: files, tools, policies, schedules, webhooks. Exits 0 only when the project would run. */
 export const validateAgents: RunCommand = async (given, screen) => {
   const [wanted] = given.args;
   const isMeant = wanted === undefined ? () => true : fileNamed(given, wanted);
@@ -187,7 +187,7 @@ type Validated = Readonly<{
   isWhole: boolean;
 }>;
 
-/** Y385 each check is made of whatever could be read, and leaves out what rests on the rest. */
+/** Y-13 each check is made of whatever could be read, and leaves out what rests on the rest. */
 async function problemsIn(given: Given): Promise<Validated> {
   const config = projectOf(given);
   const problems: SymbiProblem[] = [];
@@ -241,7 +241,7 @@ function lacking({ agent, file, symbi }: ProjectAgent, names: readonly string[] 
   ];
 }
 
-/** Y76 schedules and webhooks, wherever they are declared: their times, zones, paths and agents. Where a file cannot be read, nobody knows which agents it has. */
+/** Y-13 schedules and webhooks, wherever they are declared: their times, zones, paths and agents. Where a file cannot be read, nobody knows which agents it has. */
 function declaredWrong(config: Config, { agents, sources, gaps }: ProjectAgents): readonly SymbiProblem[] {
   const found: SymbiProblem[] = [];
   const isAgent = (name: string): boolean => gaps.agents || agents.some(({ agent }) => agent.name === name);

@@ -80,7 +80,7 @@ const ran = async (desk: Desk, input: string): Promise<Ran> => {
 };
 const events = async (desk: Desk, session: string): Promise<string> => (await desk.orgate("journal", "show", session)).stdout;
 
-test("T145 a server of the project is not started before it is trusted, and an agent that names it is not run", async () => {
+test("T-35 a server of the project is not started before it is trusted, and an agent that names it is not run", async () => {
   const desk = stage();
   expectRefusal(await desk.orgate("run", "desk", "--input", "look"), 1, "agent `desk`: MCP server `box` cannot be used: it is not trusted");
   expectRefusal(await desk.orgate("mcp", "diff", "box"), 2, "MCP server `box` cannot be used: it is not trusted");
@@ -105,7 +105,7 @@ test("T145 a server of the project is not started before it is trusted, and an a
   expect(desk.heard()).toEqual(["call look"]);
 }, 60_000);
 
-test("T135 a catalogue that changes is shown as a difference, refused, and accepted by a person; the journal says by whom", async () => {
+test("T-33 a catalogue that changes is shown as a difference, refused, and accepted by a person; the journal says by whom", async () => {
   const desk = stage();
   await desk.json("mcp", "trust", "box");
   expect((await desk.orgate("mcp", "diff", "box")).stdout).toBe("box offers what was accepted, and nothing else\n");
@@ -133,7 +133,7 @@ test("T135 a catalogue that changes is shown as a difference, refused, and accep
   expect(readdirSync(join(desk.root, ".orgate/mcp"))).toHaveLength(1);
 }, 60_000);
 
-test("T135 what was accepted is taken from the file only as the journal has it", async () => {
+test("T-33 what was accepted is taken from the file only as the journal has it", async () => {
   const desk = stage();
   await desk.json("mcp", "trust", "box");
   const [file = ""] = readdirSync(join(desk.root, ".orgate/mcp"));
@@ -148,7 +148,7 @@ test("T135 what was accepted is taken from the file only as the journal has it",
   expect((await desk.orgate("run", "desk", "--input", "look")).stderr).toContain("no tool of it was accepted");
 }, 60_000);
 
-test("T140 what changes in the middle of a turn is not called, and what is new was never there", async () => {
+test("T-33 what changes in the middle of a turn is not called, and what is new was never there", async () => {
   const desk = stage();
   await desk.json("mcp", "trust", "box");
   const before = desk.read("catalogue.json");
@@ -162,7 +162,7 @@ test("T140 what changes in the middle of a turn is not called, and what is new w
   expect(desk.heard()).toEqual(["call announce"]);
 }, 60_000);
 
-test("T141 a server that dies in the middle of a call leaves an unknown outcome, which a person settles", async () => {
+test("T-35 a server that dies in the middle of a call leaves an unknown outcome, which a person settles", async () => {
   const desk = stage();
   await desk.json("mcp", "trust", "box");
   const { session } = await ran(desk, "die");
@@ -173,7 +173,7 @@ test("T141 a server that dies in the middle of a call leaves an unknown outcome,
   expect(shown).toContain("unknown");
 }, 60_000);
 
-test("T141 killed in the middle of a call, the session goes on elsewhere: the outcome is unknown, and the server heard of it once", async () => {
+test("T-35 killed in the middle of a call, the session goes on elsewhere: the outcome is unknown, and the server heard of it once", async () => {
   const desk = stage();
   await desk.json("mcp", "trust", "box");
   const run = desk.start(["run", "desk", "--input", "never", "--json"]);
@@ -186,7 +186,7 @@ test("T141 killed in the middle of a call, the session goes on elsewhere: the ou
   expect(desk.heard()).toEqual(["call never"]);
 }, 60_000);
 
-test("T142 Ctrl-C reaches the server, and leaves an unknown outcome", async () => {
+test("T-35 Ctrl-C reaches the server, and leaves an unknown outcome", async () => {
   const desk = stage();
   await desk.json("mcp", "trust", "box");
   const run = desk.start(["run", "desk", "--input", "never", "--json"]);
@@ -197,7 +197,7 @@ test("T142 Ctrl-C reaches the server, and leaves an unknown outcome", async () =
   expect(desk.read("heard.txt")).toContain("notifications/cancelled");
 }, 60_000);
 
-test("T134 a key of the environment is in no entry, blob or output", async () => {
+test("T-36 a key of the environment is in no entry, blob or output", async () => {
   const desk = stage({ env: { BOX_KEY: "${CANARY}" } });
   const env = { CANARY: "canary-0815-canary" };
   expect((await desk.start(["mcp", "trust", "box", "--json"], undefined, env).ended).code).toBe(0);
@@ -211,7 +211,7 @@ test("T134 a key of the environment is in no entry, blob or output", async () =>
   expect([run.stdout + run.stderr, grep(join(desk.root, ".orgate"))]).toEqual([expect.not.stringContaining("canary-0815"), []]);
 }, 60_000);
 
-test("T133 servers of the person's own need no trust, only their tools do; a policy about tools that are not there does not load", async () => {
+test("T-35 servers of the person's own need no trust, only their tools do; a policy about tools that are not there does not load", async () => {
   const desk = stage();
   const file = desk.read(".mcp.json");
   desk.write(".mcp.json", JSON.stringify({ mcpServers: {} }));
@@ -227,7 +227,7 @@ test("T133 servers of the person's own need no trust, only their tools do; a pol
   expect(desk.heard()).toEqual(["call look"]);
 }, 60_000);
 
-test("T133 wrong words are refused with what there is", async () => {
+test("T-35 wrong words are refused with what there is", async () => {
   const desk = stage();
   await expectRefusals(desk, [
     [["mcp"], 2, "mcp"],
@@ -246,7 +246,7 @@ test("T133 wrong words are refused with what there is", async () => {
   expect((await desk.orgate("mcp", "list", "box")).stdout).toContain("/nowhere");
 }, 60_000);
 
-test("T146 `mcp login` prints where to sign in, waits for the way back, and `mcp logout` forgets it", async () => {
+test("T-37 `mcp login` prints where to sign in, waits for the way back, and `mcp logout` forgets it", async () => {
   const desk = stage();
   const guarded = await webServer({ token: "canary-token-2" });
   try {

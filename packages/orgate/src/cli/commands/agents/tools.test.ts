@@ -43,7 +43,7 @@ type Ran = { session: string; state: string; ending: string; output: string; que
 describe("tools", () => {
   const desk = shop();
 
-  test("T65 list, show and schema tell what there is", async () => {
+  test("T-26 list, show and schema tell what there is", async () => {
     const listed = (await desk.json("tools", "list")) as { name: string; from: string; agents: string[] }[];
     expect(listed.find((t) => t.name === "say")).toMatchObject({
       from: "tools/say.clad.toml",
@@ -65,7 +65,7 @@ describe("tools", () => {
     });
   });
 
-  test("T65 test prints the argv and runs nothing", async () => {
+  test("T-26 test prints the argv and runs nothing", async () => {
     const tried = await desk.orgate("tools", "test", "say", "--arg", "text=a 'b' $(c)", "--arg", "times=2");
     expect(JSON.parse(tried.stdout)).toEqual(["echo", "-n", "a 'b' $(c)", "2"]);
     expect(await desk.json("tools", "test", "say", "--args", '{"text": "x"}')).toMatchObject({
@@ -78,7 +78,7 @@ describe("tools", () => {
     expect(await desk.json("sessions", "list")).toEqual([]);
   });
 
-  test("T65 T66 run goes through the gate and the journal; its evidence is whole", { tags: ["sandbox"] }, async () => {
+  test("T-26 T-9 run goes through the gate and the journal; its evidence is whole", { tags: ["sandbox"] }, async () => {
     const ran = (await desk.json("tools", "run", "say", "--arg", "text=hello")) as Ran;
     expect(ran).toMatchObject({ ending: "completed", output: expect.stringContaining("hello 1") });
     const envelope = await desk.json("journal", "evidence", `${ran.session}/1.0`);
@@ -100,7 +100,7 @@ describe("tools", () => {
     expectRefusal(await desk.orgate("journal", "evidence", "1.0"), 2, "names no call");
   });
 
-  test("T66 a tool in code has its envelope too", async () => {
+  test("T-9 a tool in code has its envelope too", async () => {
     const ran = (await desk.json("run", "desk", "--input", "please look")) as Ran;
     expect(await desk.json("journal", "evidence", `${ran.session}/1.0`)).toMatchObject({
       tool: "look",
@@ -110,7 +110,7 @@ describe("tools", () => {
     });
   });
 
-  test("T65 what no policy permits is not run, by hand either", async () => {
+  test("T-26 what no policy permits is not run, by hand either", async () => {
     const other = shop();
     other.write(
       "policies/desk.cedar",
@@ -129,7 +129,7 @@ describe("tools", () => {
     expect(told.stdout).toContain("orgate policy explain --session s_");
   });
 
-  test("T380 `tools run` exits 1 and says what happened when the tool failed", { tags: ["sandbox"] }, async () => {
+  test("T-26 `tools run` exits 1 and says what happened when the tool failed", { tags: ["sandbox"] }, async () => {
     const other = shop();
     other.write("tools/say.clad.toml", ECHO.replaceAll("echo", "false"));
     const ran = await other.orgate("tools", "run", "say", "--arg", "text=hello");
@@ -142,7 +142,7 @@ describe("tools", () => {
     expect([good.code, good.stdout]).toEqual([0, expect.stringContaining("\nThe tool was run.")]);
   });
 
-  test("T380 a call that its contract refuses, or whose outcome nobody knows, exits 1 and says so", { tags: ["sandbox"] }, async () => {
+  test("T-26 a call that its contract refuses, or whose outcome nobody knows, exits 1 and says so", { tags: ["sandbox"] }, async () => {
     const other = shop();
     const refused = await other.orgate("tools", "run", "say", "--arg", "text=-rf", "--json");
     expect([refused.code, JSON.parse(refused.stdout)]).toMatchObject([
@@ -166,7 +166,7 @@ describe("tools", () => {
     expect(unknown.stdout).not.toContain("The agent answered.");
   });
 
-  test("T44 T65 a manifest with human_approval asks, and runs once a person has said yes", { tags: ["sandbox"] }, async () => {
+  test("T-8 T-26 a manifest with human_approval asks, and runs once a person has said yes", { tags: ["sandbox"] }, async () => {
     const other = shop();
     other.write("tools/say.clad.toml", ECHO.replace('binary = "echo"', 'binary = "echo"\nhuman_approval = true'));
     const waiting = await other.orgate("tools", "run", "say", "--arg", "text=hello", "--json");
@@ -180,7 +180,7 @@ describe("tools", () => {
     });
   });
 
-  test("T65 T47 T172 validate and doctor tell everything that is wrong, the rest is used, and init writes what is not", async () => {
+  test("T-26 T-15 T-16 validate and doctor tell everything that is wrong, the rest is used, and init writes what is not", async () => {
     const other = shop();
     expect(await other.json("tools", "validate")).toEqual({ manifests: 1, problems: [], missing: [] });
     for (const kind of ["command", "http"]) {
@@ -200,13 +200,13 @@ describe("tools", () => {
   });
 });
 
-test("T697 a manifest that `tools init` writes counts as running a program, and is not repeated", async () => {
+test("T-15 a manifest that `tools init` writes counts as running a program, and is not repeated", async () => {
   const desk = shop();
   await desk.json("tools", "init", "own");
   expect(await desk.json("tools", "show", "own")).toMatchObject({ effects: ["execute"], repeat: "once" });
 });
 
-test("T699 validate and doctor tell programs and MCP servers that are not on this machine, and exit 1", async () => {
+test("T-26 validate and doctor tell programs and MCP servers that are not on this machine, and exit 1", async () => {
   const desk = shop();
   await desk.json("tools", "init", "remote", "--kind", "mcp");
   desk.write("tools/gone.clad.toml", ECHO.replace('"say"', '"gone"').replaceAll("echo", "no-such-program-here"));
@@ -223,14 +223,14 @@ test("T699 validate and doctor tell programs and MCP servers that are not on thi
   expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(/no +tool gone +tools\/gone\.clad\.toml:18:/)]);
 });
 
-test("T700 tools that code defines are said not to be a manifest's, by message and help", async () => {
+test("tools that code defines are said not to be a manifest's, by message and help", async () => {
   const desk = shop();
   for (const verb of ["show", "schema", "test"])
     expectRefusal(await desk.orgate("tools", verb, "look"), 2, "none that code or an MCP server defines");
   expect((await desk.orgate("tools", "show", "--help")).stdout).toContain("For tools of manifests");
 });
 
-test("T68 an MCP manifest calls a real server of the project, once its tools were accepted; before that nothing is started", async () => {
+test("T-25 an MCP manifest calls a real server of the project, once its tools were accepted; before that nothing is started", async () => {
   const desk = shop();
   const entry = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
   desk.write(".mcp.json", JSON.stringify({ mcpServers: { all: { command: process.execPath, args: [entry, "stdio"] } } }));
@@ -252,7 +252,7 @@ test("T68 an MCP manifest calls a real server of the project, once its tools wer
 describe("secrets", () => {
   const env = { ORGATE_SECRETS_PASSPHRASE: "correct horse battery" };
 
-  test("T60 set, list and remove; no value is ever shown, and another passphrase opens nothing", async () => {
+  test("T-22 set, list and remove; no value is ever shown, and another passphrase opens nothing", async () => {
     const desk = shop();
     desk.write(
       "tools/post.clad.toml",

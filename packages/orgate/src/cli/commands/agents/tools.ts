@@ -1,7 +1,6 @@
 /**
  * The tools of a project: what there is, what the model is shown, what would be run, and one call by hand.
- *
- * T65 `tools test` builds what would run and runs nothing, reads no secret; `tools run` goes through the gate and the journal like any call.
+ * Rule: T-26.
  */
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -288,7 +287,7 @@ export const initTool: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-/** T65 the person proposes it in the agent's place; everything after that is as ever. */
+/** T-26 the person proposes it in the agent's place; everything after that is as ever. */
 export const runTool: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   const desk = await deskOf(projectOf(given), given.env);
@@ -315,7 +314,7 @@ export const runTool: RunCommand = async (given, screen) => {
 
 type CallEnd = Readonly<{ outcome: "done" | "failed" | "unknown" | "denied" | "not made"; detail: string | null }>;
 
-/** T380 the turn that carries the call completes whatever becomes of it: what the command answers for is the call. */
+/** T-26 the turn that carries the call completes whatever becomes of it: what the command answers for is the call. */
 async function callEnd(journal: Pick<Journal, "read">, session: SessionId): Promise<CallEnd> {
   let end: CallEnd = { outcome: "not made", detail: null };
   for (const { event: e } of await journal.read(session, seq(0), 1_000)) {

@@ -26,7 +26,7 @@ const asking = (desk: Desk): void =>
   desk.write("agents/desk.ts", AGENT.replace('name: "desk",', 'name: "desk", projectInstructions: true,'));
 const UNTRUSTED = "AGENTS.md of this project is not trusted, so it is not used: `orgate trust add AGENTS.md` after reading it";
 
-test("A22 AGENTS.md is used once it is trusted, as it was trusted: another text is not, and it counts in the agent's digest", async () => {
+test("A-5 AGENTS.md is used once it is trusted, as it was trusted: another text is not, and it counts in the agent's digest", async () => {
   const desk = newDesk();
   asking(desk);
   const plain = await agentOf(desk);
@@ -59,7 +59,7 @@ test("A22 AGENTS.md is used once it is trusted, as it was trusted: another text 
   expect((await desk.orgate("journal", "verify")).code).toBe(0);
 }, 60_000);
 
-test("K6 AGENTS.md is read from the working folder up to the project's, the nearest last, each trusted by itself", async () => {
+test("K-4 AGENTS.md is read from the working folder up to the project's, the nearest last, each trusted by itself", async () => {
   const desk = newDesk();
   desk.write("AGENTS.md", "Use tabs.");
   desk.write("web/app/AGENTS.md", "Use blanks.");
@@ -88,7 +88,7 @@ test("K6 AGENTS.md is read from the working folder up to the project's, the near
   expectRefusal(await desk.orgate("trust", "add", "../AGENTS.md"), 2, "there is nothing called `../AGENTS.md` to trust");
 }, 60_000); // many processes, one after the other
 
-test("K6 an agent that does not ask for it gets no AGENTS.md, trusted or not", async () => {
+test("K-4 an agent that does not ask for it gets no AGENTS.md, trusted or not", async () => {
   const desk = newDesk();
   desk.write("AGENTS.md", "Use tabs.");
   expect(await agentOf(desk)).toMatchObject({ warnings: [], text: "Do as you are told." });
@@ -96,7 +96,7 @@ test("K6 an agent that does not ask for it gets no AGENTS.md, trusted or not", a
   expect(await agentOf(desk)).toMatchObject({ warnings: [], text: "Do as you are told." });
 });
 
-test("K6 an AGENTS.md that is too large, or a link out of the project, is not used, and that is said", async () => {
+test("K-4 an AGENTS.md that is too large, or a link out of the project, is not used, and that is said", async () => {
   const desk = newDesk();
   asking(desk);
   desk.write("AGENTS.md", "x".repeat(65_537));
@@ -109,7 +109,7 @@ test("K6 an AGENTS.md that is too large, or a link out of the project, is not us
   expectRefusal(await desk.orgate("trust", "add", "AGENTS.md"), 2, "cannot be trusted");
 });
 
-test("A22 skills and MCP servers are each trusted by themselves, and shown as changed when anything in them is", async () => {
+test("A-5 skills and MCP servers are each trusted by themselves, and shown as changed when anything in them is", async () => {
   const desk = newDesk();
   desk.write("skills/mail/SKILL.md", "how to mail");
   desk.write("skills/mail/run.sh", "echo");
@@ -133,7 +133,7 @@ test("A22 skills and MCP servers are each trusted by themselves, and shown as ch
   expect((await desk.orgate("journal", "show", "trust")).stdout.match(/^\d+ \S+ trust\.given /gm)).toHaveLength(2);
 });
 
-test("A22 what is not there, or is not what was looked at, is not trusted", async () => {
+test("A-5 what is not there, or is not what was looked at, is not trusted", async () => {
   const desk = newDesk();
   expect((await desk.orgate("trust", "list")).stdout).toBe("this project brings nothing along that needs trust\n");
   expectRefusal(await desk.orgate("trust", "add", "AGENTS.md"), 2, "there is nothing called `AGENTS.md` to trust");
@@ -144,7 +144,7 @@ test("A22 what is not there, or is not what was looked at, is not trusted", asyn
   expectRefusal(await desk.orgate("trust", "add", "AGENTS.md"), 2, "`AGENTS.md` cannot be trusted");
 });
 
-test("K407 a skill whose folder is written in another form is trusted, shown and distrusted under the name that people type", async () => {
+test("K-2 a skill whose folder is written in another form is trusted, shown and distrusted under the name that people type", async () => {
   const desk = newDesk();
   const [typed, written] = ["caf\u00e9", "cafe\u0301"];
   desk.write(`skills/${written}/skill.md`, `---\nname: ${typed}\ndescription: How to brew.\n---\nBrew it.\n`);

@@ -1,9 +1,9 @@
 /**
  * Answers to questions.
  *
- * Q21 an answer is bound to the question's id and to the digest of the action that was shown; a policy decides who may give it, here
+ * Q-5 an answer is bound to the question's id and to the digest of the action that was shown; a policy decides who may give it, here
  *     before it is sent and again by whoever holds the session.
- * A42 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
+ * Q-11 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
 import { type Answer, actOfAnswer, canonical, coverageText, isRefusal, type JsonObject, readJson } from "@orgate/core";
 import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
@@ -77,7 +77,7 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
     const voted = quorum === null ? null : quorumText(quorum);
     if (voted === null || sent.became.kind === "pending") return code;
     if (!given.json) screen.line(screen.paint("warn", voted));
-    return EXIT.waiting; // Q685 the vote counts, and the call still waits for people
+    return EXIT.waiting; // Q-8 the vote counts, and the call still waits for people
   });
 }
 

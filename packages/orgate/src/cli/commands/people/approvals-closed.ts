@@ -21,7 +21,7 @@ export type ClosedRequest = Readonly<{
 
 const PAGE = 500;
 
-/** A15 by its id, or enough of either end of it. The latest one; null where no session asked for it, or it is still open. */
+/** A-9 by its id, or enough of either end of it. The latest one; null where no session asked for it, or it is still open. */
 export async function closedRequest(look: ReadOnlyStore, given: Given, text: string): Promise<ClosedRequest | null> {
   const isMeant = (id: string): boolean => id === text || (text.length >= 4 && (id.startsWith(text) || id.endsWith(text)));
   for (let before: Parameters<ReadOnlyStore["journal"]["sessions"]>[0]["before"] = null; ; ) {
@@ -83,7 +83,7 @@ function meOf(given: Given): string | null {
 
 const whenText = ({ answeredAt }: ClosedRequest): string => (answeredAt === null ? "" : ` (${new Date(answeredAt).toISOString()})`);
 
-/** Q385 the refusal of an answer that comes too late. */
+/** Q-23 the refusal of an answer that comes too late. */
 export const answeredAlready = (closed: ClosedRequest): FaultError =>
   new FaultError({
     kind: "usage",

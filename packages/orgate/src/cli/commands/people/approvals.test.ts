@@ -16,7 +16,7 @@ afterAll(() => {
 });
 
 describe("one question", () => {
-  test("A40 A41 Q41 it is listed and shown whole: what, on what, why, by whom, until when, how much may be remembered", async () => {
+  test("Q-25 it is listed and shown whole: what, on what, why, by whom, until when, how much may be remembered", async () => {
     const desk = await newDesk();
     expect((await desk.orgate("approvals", "list")).stdout).toBe("nothing waits for an answer\n");
     const q = await parked(desk, "pay");
@@ -46,7 +46,7 @@ describe("one question", () => {
     });
   });
 
-  test("A41 V1 V7 hidden characters are escaped, long values folded, and nothing is left out", async () => {
+  test("Q-25 V-1 hidden characters are escaped, long values folded, and nothing is left out", async () => {
     const desk = await newDesk();
     const q = await parked(desk, "trick");
     const { stdout } = await desk.orgate("approvals", "show", q.approval);
@@ -59,7 +59,7 @@ describe("one question", () => {
     expect(answered.stdout).toContain("x".repeat(300));
   });
 
-  test("Q42 A42 a grant is never wider than @grant, and the refusal says what is allowed", async () => {
+  test("Q-11 a grant is never wider than @grant, and the refusal says what is allowed", async () => {
     const desk = await newDesk();
     const q = await parked(desk, "pay");
     await expectRefusals(desk, [
@@ -75,7 +75,7 @@ describe("one question", () => {
     expect(await waitingIn(desk)).toHaveLength(1);
   });
 
-  test("Q42 Q43 A42 a grant is given, listed, used by the next call, revoked, and then it is asked again", async () => {
+  test("Q-11 Q-16 a grant is given, listed, used by the next call, revoked, and then it is asked again", async () => {
     const desk = await newDesk();
     const q = await parked(desk, "pay");
     const given = await desk.orgate("approvals", "approve", q.approval, "--grant", "resource", "--for", "session", "--as", "ana");
@@ -105,7 +105,7 @@ describe("one question", () => {
     await expectRefusals(desk, [[["approvals", "revoke", grant?.grant ?? "", "--reason", "x", "--as", "ana"], 2, "is revoked already"]]);
   }, 60_000); // many processes, one after the other
 
-  test("Q41 edited arguments are checked, shown, and are what runs", async () => {
+  test("Q-25 edited arguments are checked, shown, and are what runs", async () => {
     const desk = await newDesk();
     const q = await parked(desk, "pay");
     const edit = (args: string) => ["approvals", "edit", q.approval, "--args", args, "--as", "ana"];
@@ -119,7 +119,7 @@ describe("one question", () => {
     expect([edited.code, desk.read("paid.txt")]).toEqual([0, '{"cents":5,"to":"ben"}\n']);
   });
 
-  test("Q41 edited arguments that do not fit are refused by whoever holds the session, and the question stays", async () => {
+  test("Q-25 edited arguments that do not fit are refused by whoever holds the session, and the question stays", async () => {
     const desk = await newDesk();
     const q = await parked(desk, "pay");
     const tooMuch = await desk.orgate("approvals", "edit", q.approval, "--args", '{"to":"ben","cents":5000}', "--as", "ana");
@@ -128,7 +128,7 @@ describe("one question", () => {
     expect(desk.has("paid.txt")).toBe(false);
   });
 
-  test("Q41 Q685 two people have to say yes: how many and who is shown to the one who answers and in lists, one of them twice is refused", async () => {
+  test("Q-25 Q-8 two people have to say yes: how many and who is shown to the one who answers and in lists, one of them twice is refused", async () => {
     const desk = await newDesk(ASKING_POLICIES.replace('@expires("15m")', '@quorum("2")'));
     const q = await parked(desk, "pay");
     expect((await desk.orgate("approvals", "list")).stdout).toContain("0 of 2");
@@ -147,7 +147,7 @@ describe("one question", () => {
     expect(await waitingIn(desk)).toEqual([]);
   });
 
-  test("Q41 by due time a question is expired, also when nobody has recorded it, and an answer comes too late", async () => {
+  test("Q-25 by due time a question is expired, also when nobody has recorded it, and an answer comes too late", async () => {
     const desk = await newDesk(ASKING_POLICIES.replace("15m", "1s"));
     const q = await parked(desk, "pay");
     await until(async () => ((await waitingIn(desk))[0]?.expired === true ? true : null));
@@ -162,7 +162,7 @@ describe("one question", () => {
   });
 });
 
-test("Q561 an answer that cannot be carried out here is not sent: what somebody was told failed does not count later", async () => {
+test("Q-24 an answer that cannot be carried out here is not sent: what somebody was told failed does not count later", async () => {
   const desk = await newDesk();
   const q = await parked(desk, "pay");
   desk.write("agents/desk.ts", ASKING_AGENT.replace("offline/clerk", "anthropic/claude-sonnet-5"));
@@ -175,7 +175,7 @@ test("Q561 an answer that cannot be carried out here is not sent: what somebody 
   expect(existsSync(join(desk.root, "paid.txt"))).toBe(false);
 });
 
-test("Q385 an answer to a request that is not open any more says who answered it, when, and what the call came to; show works for it too", async () => {
+test("Q-23 an answer to a request that is not open any more says who answered it, when, and what the call came to; show works for it too", async () => {
   const desk = await newDesk();
   const q = await parked(desk, "pay");
   expect((await desk.orgate("approvals", "approve", q.approval, "--as", "ana")).code).toBe(0);
@@ -209,7 +209,7 @@ test("Q385 an answer to a request that is not open any more says who answered it
   expectRefusal(await desk.orgate("approvals", "show", "a_nothing"), 2, "there is no open question `a_nothing`, nor an answered one");
 }, 60_000); // many commands, one after the other
 
-test("A40 watch shows what waits, then each new question as it is asked, and ends with Ctrl-C", async () => {
+test("Q-25 watch shows what waits, then each new question as it is asked, and ends with Ctrl-C", async () => {
   const desk = await newDesk();
   const first = await parked(desk, "pay");
   const [watch, json] = [desk.start(["approvals", "watch"]), desk.start(["approvals", "watch", "--json"])];
@@ -228,7 +228,7 @@ const ASKS_TO_SEND = `permit(principal, action in [Action::"model", Action::"res
 permit(principal, action == Action::"tool:send", resource);
 permit(principal is User, action, resource);
 `;
-test("Q701 a question of an agent that is gone is denied, withdrawn or cancelled without it, and nothing is run", async () => {
+test("Q-24 a question of an agent that is gone is denied, withdrawn or cancelled without it, and nothing is run", async () => {
   const desk = makeDesk();
   try {
     desk.write("policies/desk.cedar", ASKS_TO_SEND);

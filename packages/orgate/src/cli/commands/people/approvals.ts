@@ -1,8 +1,8 @@
 /**
  * Questions that wait for a person: listed without reading a session, shown whole, followed live.
  *
- * A40 a list of questions is one look into the index of what waits; only the question that is shown has its session read.
- * A41 what is shown before an answer is all of it: hidden characters escaped, long values folded, nothing left out.
+ * Q-25 a list of questions is one look into the index of what waits; only the question that is shown has its session read.
+ * Q-25 what is shown before an answer is all of it: hidden characters escaped, long values folded, nothing left out.
  */
 
 import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
@@ -21,7 +21,7 @@ import { looking, lookingIfAny, positive } from "../project/project.ts";
 import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
 
 export const listApprovals: RunCommand = async (given, screen) => {
-  const most = positive(given.text("most") ?? "100", "--most");
+  const most = positive(given.text("limit") ?? "100", "--limit");
   const found = await lookingIfAny<readonly ListedQuestion[]>(
     given,
     (look) => look.journal.questions({ after: 0, most: most + 1 }),
@@ -38,7 +38,7 @@ export const listApprovals: RunCommand = async (given, screen) => {
     const voted = open.some(({ asks }) => asks.some(({ terms }) => terms.quorum > 1));
     for (const line of table(headOf(voted), open.map(rowOf(now, voted)), screen.paint)) screen.line(line);
   }
-  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
+  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --limit N shows more`));
   if (open.length > 0)
     screen.line(screen.paint("dim", "`orgate approvals show ID` shows all of one; `approve`, `edit`, `deny` and `withdraw` answer it"));
   return EXIT.success;
@@ -61,7 +61,7 @@ const rowOf =
     `${age(now - q.askedAt)} ago`,
     q.session,
   ];
-/** Q685 */
+/** Q-8 */
 function quorumCell({ asks, votes }: Pick<ListedQuestion, "asks" | "votes">): string {
   const { needed, given } = quorumOf(asks, votes);
   return needed <= 1 ? "-" : `${given.length} of ${needed}${given.length === 0 ? "" : `: ${given.join(", ")}`}`;
@@ -86,7 +86,7 @@ const PAGE = 500;
 
 type Request = ({ kind: "open" } & QuestionView) | ({ kind: "closed" } & ClosedRequest);
 
-/** A15 an id may be shortened to its beginning or its end, as long as it means one question. */
+/** A-9 an id may be shortened to its beginning or its end, as long as it means one question. */
 async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
   const [text = ""] = given.args;
   const all = await meantBy(look, text);

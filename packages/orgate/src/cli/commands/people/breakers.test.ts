@@ -51,50 +51,44 @@ const PATIENCE = { timeout: 120_000 }; // a dozen processes each
 const run = async (desk: Desk, input: string) =>
   JSON.parse((await desk.orgate("run", "clerk", "--input", input, "--as", "eve", "--json")).stdout);
 
-test(
-  "F23 F24 a breaker that opened in one process is listed, holds in the next, and is reset by whom the policies let",
-  PATIENCE,
-  async () => {
-    const desk = await newDesk();
-    expect((await desk.orgate("breakers", "list")).stdout).toBe("no breaker has ever opened\n");
-    await run(desk, "fetch");
-    expect(await desk.json("breakers", "list")).toMatchObject([{ breaker: "tool:fetch", state: "open", failures: 2, reason: "no answer" }]);
-    expect((await desk.orgate("breakers", "list")).stdout).toMatch(/tool:fetch +open +in \d+ m/);
-    desk.write("up", "");
-    expect((await run(desk, "once")).output).toContain("tool:fetch failed 2 times in a row, is left alone");
-    const shown = await desk.orgate("run", "clerk", "--input", "once", "--as", "eve");
-    expect(shown.stdout).toMatch(/denied: fetch .* · by its breaker: tool:fetch failed 2 times/); // not by the policy that permits it
-    await expectRefusals(desk, [
-      [["breakers", "reset", "tool:fetch", "--as", "ana"], 2, "--reason is missing"],
-      [["breakers", "reset", "tool:fetch", "--reason", "x", "--as", "eve"], 1, "`eve` may not set breaker tool:fetch"],
-      [["breakers", "set", "fetch", "open", "--reason", "x", "--as", "ana"], 2, "`fetch` is no breaker"],
-      [["breakers", "set", "tool:fetch", "broken", "--reason", "x", "--as", "ana"], 2, "broken"],
-      [["breakers", "set", "tool:fetch", "closed", "--for", "8h", "--reason", "x", "--as", "ana"], 2, "--for is for an open breaker"],
-      [["breakers", "set", "tool:fetch", "open", "--for", "soon", "--reason", "x", "--as", "ana"], 2, "`soon` is no time"],
-    ]);
-    expect(await desk.json("breakers", "reset", "tool:fetch", "--reason", "it is up", "--as", "ana")).toEqual({
-      breaker: "tool:fetch",
-      state: "closed",
-      by: "ana",
-      reason: "it is up",
-    });
-    expect((await run(desk, "once")).output).toContain("fetched");
-    const set = await desk.orgate("breakers", "set", "tool:fetch", "open", "--for", "10m", "--reason", "maintenance", "--as", "ana");
-    expect([set.code, set.stdout]).toEqual([0, "tool:fetch is open: nothing of it is called, in any process\n"]);
-    expect((await run(desk, "once")).output).toMatch(
-      /tool:fetch was set aside by an operator, is left alone and is tried again in \d{3} s/,
-    );
-    const elsewhere = ["breakers", "set", "model:offline/other", "open", "--reason", "too dear", "--as", "ana"];
-    await expectRefusals(desk, [
-      [elsewhere, 2, "nothing was set: this project has no model `offline/other`"],
-      [["breakers", "reset", "tool:fecth", "--reason", "x", "--as", "ana"], 2, "did you mean `tool:fetch`?"],
-    ]);
-    const other = await desk.orgate(...elsewhere, "--anyway");
-    expect([other.code, other.stderr + other.stdout]).toEqual([0, expect.stringContaining("this project has no `model:offline/other`")]);
-  },
-);
+test("F-9 a breaker that opened in one process is listed, holds in the next, and is reset by whom the policies let", PATIENCE, async () => {
+  const desk = await newDesk();
+  expect((await desk.orgate("breakers", "list")).stdout).toBe("no breaker has ever opened\n");
+  await run(desk, "fetch");
+  expect(await desk.json("breakers", "list")).toMatchObject([{ breaker: "tool:fetch", state: "open", failures: 2, reason: "no answer" }]);
+  expect((await desk.orgate("breakers", "list")).stdout).toMatch(/tool:fetch +open +in \d+ m/);
+  desk.write("up", "");
+  expect((await run(desk, "once")).output).toContain("tool:fetch failed 2 times in a row, is left alone");
+  const shown = await desk.orgate("run", "clerk", "--input", "once", "--as", "eve");
+  expect(shown.stdout).toMatch(/denied: fetch .* · by its breaker: tool:fetch failed 2 times/); // not by the policy that permits it
+  await expectRefusals(desk, [
+    [["breakers", "reset", "tool:fetch", "--as", "ana"], 2, "--reason is missing"],
+    [["breakers", "reset", "tool:fetch", "--reason", "x", "--as", "eve"], 1, "`eve` may not set breaker tool:fetch"],
+    [["breakers", "set", "fetch", "open", "--reason", "x", "--as", "ana"], 2, "`fetch` is no breaker"],
+    [["breakers", "set", "tool:fetch", "broken", "--reason", "x", "--as", "ana"], 2, "broken"],
+    [["breakers", "set", "tool:fetch", "closed", "--for", "8h", "--reason", "x", "--as", "ana"], 2, "--for is for an open breaker"],
+    [["breakers", "set", "tool:fetch", "open", "--for", "soon", "--reason", "x", "--as", "ana"], 2, "`soon` is no time"],
+  ]);
+  expect(await desk.json("breakers", "reset", "tool:fetch", "--reason", "it is up", "--as", "ana")).toEqual({
+    breaker: "tool:fetch",
+    state: "closed",
+    by: "ana",
+    reason: "it is up",
+  });
+  expect((await run(desk, "once")).output).toContain("fetched");
+  const set = await desk.orgate("breakers", "set", "tool:fetch", "open", "--for", "10m", "--reason", "maintenance", "--as", "ana");
+  expect([set.code, set.stdout]).toEqual([0, "tool:fetch is open: nothing of it is called, in any process\n"]);
+  expect((await run(desk, "once")).output).toMatch(/tool:fetch was set aside by an operator, is left alone and is tried again in \d{3} s/);
+  const elsewhere = ["breakers", "set", "model:offline/other", "open", "--reason", "too dear", "--as", "ana"];
+  await expectRefusals(desk, [
+    [elsewhere, 2, "nothing was set: this project has no model `offline/other`"],
+    [["breakers", "reset", "tool:fecth", "--reason", "x", "--as", "ana"], 2, "did you mean `tool:fetch`?"],
+  ]);
+  const other = await desk.orgate(...elsewhere, "--anyway");
+  expect([other.code, other.stderr + other.stdout]).toEqual([0, expect.stringContaining("this project has no `model:offline/other`")]);
+});
 
-test("F9 F30 a call that was set aside is listed, shown whole, and dismissed by whom the policies let", PATIENCE, async () => {
+test("F-6 a call that was set aside is listed, shown whole, and dismissed by whom the policies let", PATIENCE, async () => {
   const desk = await newDesk();
   expect((await desk.orgate("dead-letters", "list")).stdout).toBe("nothing was set aside\n");
   const { session } = await run(desk, "post");

@@ -15,7 +15,7 @@ import { usage } from "./approvals.ts";
 import { sendWish } from "./intents.ts";
 
 export const listDeadLetters: RunCommand = async (given, screen) => {
-  const most = positive(given.text("most") ?? "100", "--most");
+  const most = positive(given.text("limit") ?? "100", "--limit");
   const found = await lookingIfAny(
     given,
     (look) => look.journal.deadLetters({ after: 0, most: most + 1 }),
@@ -28,7 +28,7 @@ export const listDeadLetters: RunCommand = async (given, screen) => {
   }
   if (shown.length === 0) screen.line("nothing was set aside");
   else for (const line of table(HEAD, shown.map(rowOf(NODE.clock.now())), screen.paint)) screen.line(line);
-  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
+  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --limit N shows more`));
   return EXIT.success;
 };
 

@@ -22,7 +22,7 @@ async function charging(desk: Desk) {
   return run;
 }
 
-test("A43 Q43 a halt ends what runs elsewhere, says so, survives restarts, is listed, and is lifted", async () => {
+test("Q-16 a halt ends what runs elsewhere, says so, survives restarts, is listed, and is lifted", async () => {
   const desk = await newDesk();
   await expectRefusals(desk, [
     [["halt", "--as", "ana"], 2, "--reason is missing"],
@@ -51,7 +51,7 @@ test("A43 Q43 a halt ends what runs elsewhere, says so, survives restarts, is li
   await expectRefusals(desk, [[["resume-work", "--reason", "again", "--as", "ana"], 2, "nothing was lifted: all work is not halted"]]);
 });
 
-test("A43 one tool is halted, its calls are refused, the agent goes on; a name that nobody knows is halted and said to be unknown", async () => {
+test("Q-16 one tool is halted, its calls are refused, the agent goes on; a name that nobody knows is halted and said to be unknown", async () => {
   const desk = await newDesk();
   expect(await desk.json("halt", "tool", "pay", "--reason", "wrong account", "--as", "ana")).toMatchObject({
     halted: "tool:pay",
@@ -69,7 +69,7 @@ test("A43 one tool is halted, its calls are refused, the agent goes on; a name t
   });
 });
 
-test("Q480 a halt of a name that the project does not have is refused with what may have been meant, and halts nothing", async () => {
+test("Q-15 a halt of a name that the project does not have is refused with what may have been meant, and halts nothing", async () => {
   const desk = await newDesk();
   await expectRefusals(desk, [
     [["halt", "agent", "clerc", "--reason", "x", "--as", "ana"], 2, "nothing was halted: this project has no agent `clerc`"],
@@ -81,7 +81,7 @@ test("Q480 a halt of a name that the project does not have is refused with what 
 });
 
 test.each([["all"], ["agent", "clerk"], ["tool", "pay"]])(
-  "Q362 Q683 Q684 approved while %s is halted: the command, lists and a late answer say that it waits and with what, resume-work names the session, and there it runs once",
+  "Q-14 Q-17 approved while %s is halted: the command, lists and a late answer say that it waits and with what, resume-work names the session, and there it runs once",
   async (...scope) => {
     const desk = await newDesk();
     await desk.orgate("run", "clerk", "--input", "pay", "--as", "eve");
@@ -115,7 +115,7 @@ test.each([["all"], ["agent", "clerk"], ["tool", "pay"]])(
   },
 );
 
-test("A44 a tool that can tell settles it, and only then the command succeeds", async () => {
+test("Q-20 a tool that can tell settles it, and only then the command succeeds", async () => {
   const desk = await newDesk();
   const run = await charging(desk);
   run.kill("SIGINT");
@@ -132,34 +132,31 @@ test.each<[string, (desk: Desk) => void, string]>([
   ["a broken policy", (desk) => desk.write("policies/desk.cedar", "permit("), "policies/desk.cedar:1:"],
   ["no policy", (desk) => rmSync(join(desk.root, "policies/desk.cedar")), "there is no policy in `policies`"],
   ["an agent module that throws", (desk) => desk.write("agents/desk.ts", 'throw new Error("out of order");\n'), "out of order"],
-])(
-  "A43 Q43 with %s a halt is let through undecided, says so, and reaches what runs; letting go on stays refused",
-  async (_, damage, why) => {
-    const desk = await newDesk();
-    const run = await charging(desk);
-    damage(desk);
-    const halted = await desk.orgate("halt", "--reason", "stop it", "--as", "eve"); // whom the policies would not let
-    expect([halted.code, halted.stdout]).toEqual([0, expect.stringContaining("halted all work")]);
-    expect(halted.stdout).toContain("it reached 1 session");
-    expect(halted.stdout).toContain("nothing could be decided, and it was let through because of that: ");
-    expect(halted.stdout).toContain(why);
-    expect(JSON.parse((await run.ended).stdout)).toMatchObject({ ending: "halted", detail: "stop it" });
-    expect(await desk.json("halts")).toMatchObject([{ scope: "all", reason: "stop it", by: { kind: "user", id: "eve" } }]);
-    expect(await desk.json("halt", "agent", "clerc", "--reason", "x", "--as", "eve")).toMatchObject({
-      halted: "agent:clerc",
-      known: null,
-      undecided: expect.stringContaining(why),
-    });
-    await expectRefusals(desk, [
-      [["resume-work", "--reason", "x", "--as", "ana"], 1, why],
-      [["halt", "agent", "no such", "--reason", "x", "--as", "eve"], 2, "is nothing that can be halted"],
-    ]);
-    expect(((await desk.json("halts")) as object[]).length).toBe(2);
-    expect((await desk.orgate("journal", "verify")).code).toBe(0);
-  },
-);
+])("Q-16 with %s a halt is let through undecided, says so, and reaches what runs; letting go on stays refused", async (_, damage, why) => {
+  const desk = await newDesk();
+  const run = await charging(desk);
+  damage(desk);
+  const halted = await desk.orgate("halt", "--reason", "stop it", "--as", "eve"); // whom the policies would not let
+  expect([halted.code, halted.stdout]).toEqual([0, expect.stringContaining("halted all work")]);
+  expect(halted.stdout).toContain("it reached 1 session");
+  expect(halted.stdout).toContain("nothing could be decided, and it was let through because of that: ");
+  expect(halted.stdout).toContain(why);
+  expect(JSON.parse((await run.ended).stdout)).toMatchObject({ ending: "halted", detail: "stop it" });
+  expect(await desk.json("halts")).toMatchObject([{ scope: "all", reason: "stop it", by: { kind: "user", id: "eve" } }]);
+  expect(await desk.json("halt", "agent", "clerc", "--reason", "x", "--as", "eve")).toMatchObject({
+    halted: "agent:clerc",
+    known: null,
+    undecided: expect.stringContaining(why),
+  });
+  await expectRefusals(desk, [
+    [["resume-work", "--reason", "x", "--as", "ana"], 1, why],
+    [["halt", "agent", "no such", "--reason", "x", "--as", "eve"], 2, "is nothing that can be halted"],
+  ]);
+  expect(((await desk.json("halts")) as object[]).length).toBe(2);
+  expect((await desk.orgate("journal", "verify")).code).toBe(0);
+});
 
-test("A43 a project file that cannot be understood keeps nobody from halting, nor from seeing what is halted", async () => {
+test("Q-16 a project file that cannot be understood keeps nobody from halting, nor from seeing what is halted", async () => {
   const desk = await newDesk();
   const run = await charging(desk);
   const good = desk.read("orgate.toml");
@@ -177,7 +174,7 @@ test("A43 a project file that cannot be understood keeps nobody from halting, no
   expect(await desk.json("halts")).toMatchObject([{ scope: "all", reason: "stop it" }]);
 });
 
-test("Q43 whose key is withdrawn halts nothing, also where no policy can decide", async () => {
+test("Q-16 whose key is withdrawn halts nothing, also where no policy can decide", async () => {
   const desk = await newDesk();
   const keys = (await desk.json("keys", "list")) as { key: string; holder: string }[];
   await desk.json("keys", "withdraw", keys.find((k) => k.holder === "eve")?.key ?? "", "--reason", "laptop stolen", "--as", "ana");
@@ -186,7 +183,7 @@ test("Q43 whose key is withdrawn halts nothing, also where no policy can decide"
   expect(await desk.json("halts")).toEqual([]);
 });
 
-test("A44 an unknown outcome is resolved by a person whom the policies let, by call id or SESSION/CALL; the tool is asked only if it can tell", async () => {
+test("Q-20 an unknown outcome is resolved by a person whom the policies let, by call id or SESSION/CALL; the tool is asked only if it can tell", async () => {
   const desk = await newDesk();
   const run = await charging(desk);
   run.kill("SIGINT");

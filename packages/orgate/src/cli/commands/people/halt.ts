@@ -1,8 +1,8 @@
 /**
  * The kill switch.
  *
- * A43 a halt is journalled before anybody is told of it, and says what it reached: which sessions were at work, and what became of them.
- *     A name that the project does not have is refused (Q480), unless `--anyway` says that it is meant. A project whose policies or agents do not load can be halted
+ * Q-16 a halt is journalled before anybody is told of it, and says what it reached: which sessions were at work, and what became of them.
+ *     A name that the project does not have is refused (Q-15), unless `--anyway` says that it is meant. A project whose policies or agents do not load can be halted
  *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
  */
 

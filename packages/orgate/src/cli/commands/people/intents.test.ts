@@ -16,7 +16,7 @@ afterAll(() => {
 });
 
 /** A holder may take a wish and end just before its sender, who saw it untaken, takes the session up. */
-test("W7 a turn that another process ended is not told as driven here: its entry lies before the hold that came after it", async () => {
+test("W-1 a turn that another process ended is not told as driven here: its entry lies before the hold that came after it", async () => {
   const session = sessionId("s_wishes000001");
   const taken: JournalEvent = { kind: "hold.taken", epoch: epoch(2), writer: writerId("w2") };
   const cancelled: JournalEvent = {
@@ -38,7 +38,7 @@ describe("wishes", () => {
   test.each([
     ["socket", ""],
     ["row", "a-long-way-down/".repeat(6)],
-  ])("W5 W7 a holder is steered and cancelled by another process, by %s", async (way, below) => {
+  ])("W-1 a holder is steered and cancelled by another process, by %s", async (way, below) => {
     const desk = newDesk(below);
     const run = desk.start(["run", "desk", "--input", "hold on", "--json"]);
     const session = await holding(desk);
@@ -63,7 +63,7 @@ describe("wishes", () => {
     expect((await desk.orgate("journal", "verify")).code).toBe(0);
   });
 
-  test("W6 A709 with no holder the session is taken up here: after a kill, cancel and say are driven by whoever sent them", async () => {
+  test("W-2 with no holder the session is taken up here: after a kill, cancel and say are driven by whoever sent them", async () => {
     const desk = newDesk();
     const run = desk.start(["run", "desk", "--input", "hold on"]);
     const session = await holding(desk);
@@ -90,7 +90,7 @@ describe("wishes", () => {
     ]);
   });
 
-  test("L93 L94 `say --after` waits for the end of the turn, in order; `cancel --all` drops what waits", async () => {
+  test("L-20 `say --after` waits for the end of the turn, in order; `cancel --all` drops what waits", async () => {
     const desk = newDesk();
     const run = desk.start(["run", "desk", "--input", "hold on", "--json"]);
     const session = await holding(desk);
@@ -109,7 +109,7 @@ describe("wishes", () => {
     await expectRefusals(desk, [[["sessions", "cancel", session, "--all"], 1, "there is nothing to cancel"]]);
   });
 
-  test("L94 what a halt left in its place is shown as such, told without the result of a turn long ended, and taken up by `resume`", async () => {
+  test("L-20 what a halt left in its place is shown as such, told without the result of a turn long ended, and taken up by `resume`", async () => {
     const desk = newDesk();
     await desk.orgate("run", "desk", "--input", "one");
     const [{ session } = { session: "" }] = await sessionsOf(desk);
@@ -123,7 +123,7 @@ describe("wishes", () => {
     expect((await desk.orgate("sessions", "resume", session)).stdout).toContain("nothing to resume");
   });
 
-  test("A14 Ctrl-C cancels the turn, the journal says so, and the socket is gone", async () => {
+  test("A-13 Ctrl-C cancels the turn, the journal says so, and the socket is gone", async () => {
     const desk = newDesk();
     const run = desk.start(["run", "desk", "--input", "hold on"]);
     const session = await holding(desk);
@@ -135,7 +135,7 @@ describe("wishes", () => {
     expect(readdirSync(join(desk.root, ".orgate", "run"))).toEqual([]);
   });
 
-  test("A14 Ctrl-C ends a turn whose tool does not listen, and nobody waits for that tool", async () => {
+  test("A-13 Ctrl-C ends a turn whose tool does not listen, and nobody waits for that tool", async () => {
     const desk = newDesk();
     const run = desk.start(["run", "desk", "--input", "stuck now", "--json"]);
     await until(() => (desk.has("effects.txt") ? true : null));

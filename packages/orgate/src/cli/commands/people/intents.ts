@@ -70,7 +70,7 @@ function wish(given: Given, screen: Screen, wanted: Wish): Promise<number> {
   });
 }
 
-/** Q665 Where the project does not load here, whoever holds the session decides by the policies in force there. */
+/** Q-22 Where the project does not load here, whoever holds the session decides by the policies in force there. */
 async function gateHere(given: Given, look: ReadOnlyStore, config: Config, session: SessionId): Promise<Pick<Gate, "decideFor"> | null> {
   try {
     return (await deskOf(config, given.env)).gate;
@@ -113,7 +113,7 @@ export async function deliverWish(
     if (!endsWithoutAgent(wanted)) knownAgent(desk, agent, given.env, null, session);
     return desk;
   };
-  if (look.holder(session) === null) await runnable(); // Q561 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
+  if (look.holder(session) === null) await runnable(); // Q-24 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
   announce?.();
   const takeOver = async (): Promise<"drove" | "held"> => {
     if (look.holder(session) !== null) return "held";

@@ -1,4 +1,4 @@
-/** What a session has been labelled with. To take a label off is a person's own act: signed, gated here and by whoever holds the session (G97). */
+/** What a session has been labelled with. To take a label off is a person's own act: signed, gated here and by whoever holds the session (G-33). */
 import { label, readState } from "@orgate/core";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";

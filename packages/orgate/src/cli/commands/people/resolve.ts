@@ -1,7 +1,7 @@
 /**
  * What became of a call that nobody could tell of.
  *
- * A44 a call is named SESSION/CALL, or by its id alone where that means one open unknown; the person's word is signed, gated as `resolve`
+ * Q-20 a call is named SESSION/CALL, or by its id alone where that means one open unknown; the person's word is signed, gated as `resolve`
  *     here and by whoever holds the session, and told to the agent. It exits 0 only when the call is settled: a tool that could not tell,
  *     or that the gate or a halt did not let be asked, leaves it open.
  */

@@ -18,7 +18,7 @@ const desk: Desk = makeDesk();
 afterAll(() => desk.remove());
 const PATIENCE = { timeout: 120_000 }; // a dozen processes
 
-test("G94 G97 trusted sets and labels at the command line: listed, edited with a reason by whom the policies let", PATIENCE, async () => {
+test("G-30 G-33 trusted sets and labels at the command line: listed, edited with a reason by whom the policies let", PATIENCE, async () => {
   desk.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\nops = ["ana"]\n');
   desk.write("agents/desk.ts", AGENT);
   desk.write("policies/desk.cedar", POLICIES);

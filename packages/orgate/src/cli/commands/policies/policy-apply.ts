@@ -1,7 +1,7 @@
 /**
- * The one way a person changes policies on record: validated, gated as `edit-policy`, shown as a difference, journalled, then put in place (G40).
- * G655 it is never done without a reason.
- * A381 an earlier set is applied again like any other: `--set DIGEST` takes its texts from the journal.
+ * The one way a person changes policies on record: validated, gated as `edit-policy`, shown as a difference, journalled, then put in place (G-16).
+ * G-16 it is never done without a reason.
+ * G-21 an earlier set is applied again like any other: `--set DIGEST` takes its texts from the journal.
  */
 import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";

@@ -35,7 +35,7 @@ async function twoSets(): Promise<Readonly<{ desk: Desk; session: string; rows: 
 const { desk, session, rows } = await twoSets();
 const [second, applied, first] = rows;
 
-test("A380 `policy history` says which set was in force since when, who applied it and why; files are counted alike everywhere", async () => {
+test("G-21 `policy history` says which set was in force since when, who applied it and why; files are counted alike everywhere", async () => {
   expect(rows).toMatchObject([
     { kind: "loaded", counts: { policies: 2, tables: 0, agents: 0 } },
     { kind: "applied", counts: { policies: 2, tables: 0, agents: 0 }, by: "user:ana", reason: "nobody looks on Sundays" },
@@ -59,7 +59,7 @@ test("A380 `policy history` says which set was in force since when, who applied 
   expect(stdout).toContain("(nobody looks on Sundays)");
 });
 
-test("G657 `policy apply` names both digests of a set, and the history tells which is which: rows of one set can be matched", async () => {
+test("G-21 `policy apply` names both digests of a set, and the history tells which is which: rows of one set can be matched", async () => {
   const { stdout } = await desk.orgate("policy", "history");
   const [head = "", loaded = "", put = ""] = stdout.split("\n");
   const [set, files] = [second?.digest?.slice(0, 12) ?? "", second?.files.slice(0, 12) ?? ""];
@@ -70,7 +70,7 @@ test("G657 `policy apply` names both digests of a set, and the history tells whi
   expect(again).toMatchObject({ set: second?.digest, files: second?.files });
 });
 
-test("A380 `policy show` prints a set by its digest, by a time and by an entry, as it was then", async () => {
+test("G-21 `policy show` prints a set by its digest, by a time and by an entry, as it was then", async () => {
   const old = await desk.orgate("policy", "show", first?.digest?.slice(0, 12) ?? "");
   expect(old.stdout).toContain("desk.cases.json");
   expect(old.stdout).not.toContain("shut");
@@ -83,7 +83,7 @@ test("A380 `policy show` prints a set by its digest, by a time and by an entry, 
   expectRefusal(await desk.orgate("policy", "show", "ffffffffffff"), 2, "no set of policies has the digest");
 });
 
-test("A382 `policy diff` shows the lines that differ, and what is decided differently", async () => {
+test("G-21 `policy diff` shows the lines that differ, and what is decided differently", async () => {
   const { code, stdout } = await desk.orgate("policy", "diff", first?.files.slice(0, 12) ?? "", second?.files.slice(0, 12) ?? "");
   expect(code).toBe(1);
   expect(stdout).toContain("changed desk.cedar");
@@ -93,7 +93,7 @@ test("A382 `policy diff` shows the lines that differ, and what is decided differ
   expect([same.code, same.stdout]).toEqual([0, expect.stringContaining("the same files")]);
 });
 
-test("A383 `policy explain --session` shows what the rule said when it decided", async () => {
+test("G-20 `policy explain --session` shows what the rule said when it decided", async () => {
   const { stdout } = await desk.orgate("policy", "explain", "--session", session, "--call", "1.0");
   expect(stdout).toContain(`then set ${first?.digest?.slice(0, 12)}`);
   const told = (await desk.json("policy", "explain", "--session", session, "--call", "1.0")) as {
@@ -104,7 +104,7 @@ test("A383 `policy explain --session` shows what the rule said when it decided",
   expect(POLICIES).toContain(told.under.rules[0]?.text);
 });
 
-test("A381 an earlier set is applied again through the same decision, with its tables, shown and journalled", async () => {
+test("G-21 an earlier set is applied again through the same decision, with its tables, shown and journalled", async () => {
   const set = first?.digest?.slice(0, 12) ?? "";
   const dry = await desk.orgate("policy", "apply", "--set", set, "--dry-run");
   expect(dry.stdout).toMatch(/removed api\/more\.cedar[\s\S]*added desk\.cases\.json[\s\S]*not applied: 3 files/);

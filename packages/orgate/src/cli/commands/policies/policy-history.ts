@@ -45,7 +45,7 @@ export const policyHistoryCommand: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-/** G657 either digest finds the set: that of its files tells sets apart that differ in comments alone, and matches an applied set with the one loaded. */
+/** G-21 either digest finds the set: that of its files tells sets apart that differ in comments alone, and matches an applied set with the one loaded. */
 function cellsOf(row: HistoryRow): readonly Cell[] {
   const files = row.files?.slice(0, 12) ?? "–";
   const changes = row.changes.map(({ path, change }) => `${change} ${path}`).join(", ");
@@ -110,7 +110,7 @@ const factsOf = ({ digest, files, at, by, seq: place, list }: KnownSet) => ({ di
 const headOf = ({ digest, files, at, by, list }: KnownSet): string =>
   `set ${(digest ?? files).slice(0, 12)}: ${setText(countSet(list.map(({ path }) => path)))}, ${digest === null ? "applied" : "loaded"} ${new Date(at).toISOString()} by ${visible(by)}`;
 
-/** A382 the files as they differ, and what the two sets decide differently with the agents and tools of now. */
+/** G-21 the files as they differ, and what the two sets decide differently with the agents and tools of now. */
 export const diffPolicies: RunCommand = async (given, screen) => {
   const [a = "", b = "now"] = given.args;
   const config = projectOf(given);

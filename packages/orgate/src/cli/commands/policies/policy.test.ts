@@ -23,13 +23,13 @@ const policyEvents = async (desk: Desk): Promise<readonly Told[]> => {
 describe("check and list", () => {
   const desk = newDesk();
 
-  test("G37 a set that would be in force exits 0; what no policy can read of a tool is named", async () => {
+  test("G-18 a set that would be in force exits 0; what no policy can read of a tool is named", async () => {
     expect(await desk.json("policy", "check")).toMatchObject({ ok: true, policies: 5, problems: [], cases: [] });
     const told = await desk.orgate("policy", "check");
     expect([told.code, told.stdout]).toEqual([0, expect.stringMatching(/^ok 5 policies, 0 cases as expected, digest [0-9a-f]{12}\n$/)]);
   });
 
-  test("G37 all problems at once, with their places, on stdout and as JSON, and exit 1", async () => {
+  test("G-18 all problems at once, with their places, on stdout and as JSON, and exit 1", async () => {
     desk.write(
       "policies/more.cedar",
       '@asks("x")\npermit(principal, action, resource);\n\npermit(principal, action == Action::"tool:lok", resource);\n',
@@ -58,7 +58,7 @@ describe("check and list", () => {
     expect((await desk.orgate("policy", "check")).stdout).toContain("warning: policies/more.cedar:1:1: there is no agent `dsek`");
   });
 
-  test("G37 every policy is listed with its place, its surface, and whether it is enforced", async () => {
+  test("G-18 every policy is listed with its place, its surface, and whether it is enforced", async () => {
     desk.write("policies/more.cedar", '@id("more")\npermit(principal, action == Action::"model", resource);\n');
     desk.write("policies/api/closed.cedar", '@reason("no")\nforbid(principal, action == Action::"model", resource);\n');
     desk.write("policies/shadow/cli/next.cedar", "forbid(principal, action, resource);\n");
@@ -101,7 +101,7 @@ describe("check and list", () => {
 describe("eval and explain", () => {
   const desk = newDesk();
 
-  test("G38 a verdict with its policies and reason; by surface, labels and counters, through the decoder of the tables", async () => {
+  test("G-19 a verdict with its policies and reason; by surface, labels and counters, through the decoder of the tables", async () => {
     desk.write(
       "policies/more.cedar",
       '@id("labelled")\n@reason("too much was seen")\nforbid(principal, action == Action::"tool:look", resource) when { context.labels.contains("secret") && context.calls.look.turn >= 2 };\n',
@@ -118,7 +118,7 @@ describe("eval and explain", () => {
     expect(await desk.json("policy", "eval", "--user", "ana", "--action", "approve")).toMatchObject({ verdict: { kind: "allow" } });
   });
 
-  test("G38 what cannot be asked is one clear line", async () => {
+  test("G-19 what cannot be asked is one clear line", async () => {
     const e = ["policy", "eval"];
     await expectRefusals(desk, [
       [[...e, "--agent", "desk"], 2, "--action is missing"],
@@ -131,7 +131,7 @@ describe("eval and explain", () => {
     ]);
   });
 
-  test("G654 a tool that is not there, or arguments that do not fit, exit 2 with the nearest name: that is no denial", async () => {
+  test("G-19 a tool that is not there, or arguments that do not fit, exit 2 with the nearest name: that is no denial", async () => {
     const e = ["policy", "eval", "--agent", "desk", "--action"];
     await expectRefusals(desk, [
       [[...e, "tool:lok", "--args", "{}"], 2, "did you mean `look`?"],
@@ -141,7 +141,7 @@ describe("eval and explain", () => {
     expect(await desk.json(...e, "tool:peek", "--effects", "read")).toMatchObject({ verdict: { kind: "allow", because: ["desk/tools"] } });
   });
 
-  test("G38 the slice, what it read, which decided, and why the others did not", async () => {
+  test("G-19 the slice, what it read, which decided, and why the others did not", async () => {
     const explained = (await desk.json(
       "policy",
       "explain",
@@ -189,7 +189,7 @@ describe("eval and explain", () => {
     rmSync(join(desk.root, "policies/err.cedar"));
   });
 
-  test("G345 a permit that matched and lost is told as such, with what overrode it; what was not evaluated is not called false", async () => {
+  test("G-19 a permit that matched and lost is told as such, with what overrode it; what was not evaluated is not called false", async () => {
     const asking = ["policy", "explain", "--agent", "desk", "--action", "tool:look"];
     desk.write("policies/stop.cedar", '@id("stop")\nforbid(principal, action in Action::"read", resource);\n');
     type Told = { considered: { id: string; part: string; why: string }[] };
@@ -217,7 +217,7 @@ describe("eval and explain", () => {
     rmSync(join(desk.root, "policies/err.cedar"));
   });
 
-  test("G38 a recorded decision is explained with the labels and counters of then", async () => {
+  test("G-19 a recorded decision is explained with the labels and counters of then", async () => {
     const { session } = (await desk.json("run", "desk", "--input", "look")) as { session: string };
     const told = await desk.json("policy", "explain", "--session", session, "--call", "1.0");
     expect(told).toMatchObject({
@@ -233,7 +233,7 @@ describe("eval and explain", () => {
   });
 });
 
-test("G656 a call that was approved is explained by what was decided then, with the question and the person", async () => {
+test("G-20 a call that was approved is explained by what was decided then, with the question and the person", async () => {
   const desk = newDesk();
   desk.write("policies/desk.cedar", POLICIES.replace('@id("tools")', '@id("tools")\n@ask("sure?")'));
   await desk.json("keys", "create", "ana");
@@ -251,7 +251,7 @@ test("G656 a call that was approved is explained by what was decided then, with 
   expect(await desk.json(...explained)).toMatchObject({ approved: { approval: question?.approval, by: ["user:ana"] } });
 });
 
-test("G652 what `policy check` warns of is told on stderr by `run` and by `up --check` too", async () => {
+test("G-18 what `policy check` warns of is told on stderr by `run` and by `up --check` too", async () => {
   const desk = newDesk();
   desk.write("policies/weather.cedar.txt", "forbid(principal, action, resource);\n");
   const { code, stdout, stderr } = await desk.orgate("run", "desk", "--input", "hello");
@@ -264,7 +264,7 @@ test("G652 what `policy check` warns of is told on stderr by `run` and by `up --
 });
 
 describe("apply", () => {
-  test("G655 nothing is applied without a reason; a dry run needs none", async () => {
+  test("G-16 nothing is applied without a reason; a dry run needs none", async () => {
     const desk = newDesk();
     desk.write("next/desk.cedar", POLICIES.replace("nothing leaves", "nothing goes"));
     expectRefusal(await desk.orgate("policy", "apply", "next"), 2, "--reason is missing");
@@ -278,7 +278,7 @@ describe("apply", () => {
       readdirSync(join(desk.root, "policies")).map((name) => [name, readFileSync(join(desk.root, "policies", name), "utf8")]),
     );
 
-  test("G40 S209 a folder replaces the policies as a whole: shown, journalled with who and what changed, and in force at the next run; constraints are for what agents author", async () => {
+  test("G-16 S-9 a folder replaces the policies as a whole: shown, journalled with who and what changed, and in force at the next run; constraints are for what agents author", async () => {
     const desk = newDesk();
     desk.write(".orgate/constraints.toml", "[cedar]\nforbid_wildcard_principal = true\n"); // `more`, below, is one
     desk.write("policies/README.md", "how they read");
@@ -309,7 +309,7 @@ describe("apply", () => {
     expect((await desk.orgate("policy", "apply", "next", "--reason", "a drill")).stdout).toBe("nothing to change\n");
   });
 
-  test("G40 a candidate that does not load, or that the person may not apply, changes nothing and is journalled as refused", async () => {
+  test("G-16 a candidate that does not load, or that the person may not apply, changes nothing and is journalled as refused", async () => {
     const desk = newDesk();
     await desk.json("keys", "create", "ana");
     const before = files(desk);
@@ -338,7 +338,7 @@ describe("apply", () => {
     expectRefusal(await desk.orgate("policy", "apply", "none", "--reason", "a drill"), 1, "there is no policy in `none`");
   });
 
-  test("G40 a candidate is read once: what is checked is what is put in place, although the folder changes meanwhile", async () => {
+  test("G-16 a candidate is read once: what is checked is what is put in place, although the folder changes meanwhile", async () => {
     const desk = newDesk();
     await desk.json("keys", "create", "ana");
     const before = files(desk);
@@ -363,7 +363,7 @@ syncBuiltinESMExports();
     expect(files(desk)).toEqual(before);
   });
 
-  test("G40 who may edit is decided for each surface that changes, by the policies in force and not by the candidate's", async () => {
+  test("G-16 who may edit is decided for each surface that changes, by the policies in force and not by the candidate's", async () => {
     const desk = newDesk();
     await desk.json("keys", "create", "ana");
     const onlyApi = POLICIES.replace(
@@ -381,7 +381,7 @@ syncBuiltinESMExports();
     });
   });
 
-  test("G39 a change that was cut short between its steps is undone by the next, and one under way keeps others out", async () => {
+  test("G-16 a change that was cut short between its steps is undone by the next, and one under way keeps others out", async () => {
     const desk = newDesk();
     await desk.json("keys", "create", "ana");
     cpSync(join(desk.root, "policies"), join(desk.root, "next"), { recursive: true });
@@ -403,7 +403,7 @@ syncBuiltinESMExports();
   });
 });
 
-test("G32 `run --watch` takes up an edit while the session runs, tells of a broken one, and goes on with the set before it", async () => {
+test("G-9 `run --watch` takes up an edit while the session runs, tells of a broken one, and goes on with the set before it", async () => {
   const desk = newDesk();
   const run = desk.start(["run", "desk", "--input", "hold", "--watch", "--json"]);
   let stderr = "";

@@ -45,7 +45,7 @@ export const optionsFor = (config: Config, agents: readonly Agent[]): PolicyOpti
   surface: "cli",
 });
 
-/** G37 `check` tells everything that is wrong at once, with its place, and exits 0 only when the set would be in force. */
+/** G-18 `check` tells everything that is wrong at once, with its place, and exits 0 only when the set would be in force. */
 export const check: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const loading = tryLoadFolder(await optionsOf(config, given.env));
@@ -144,7 +144,7 @@ function reasons(verdict: Verdict): readonly string[] {
   }
 }
 
-/** G38 `explain` shows the slice, what it reads, which policies decided, and for each of the others why it did not. */
+/** G-19 `explain` shows the slice, what it reads, which policies decided, and for each of the others why it did not. */
 export const explainDecision: RunCommand = async (given, screen) => {
   const session = given.text("session");
   const question = session === null ? await asked(given, { strict: false }) : await recorded(given, session);
@@ -197,7 +197,7 @@ export const explainDecision: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-/** A383 what a rule said when it decided, whatever it says now. */
+/** G-20 what a rule said when it decided, whatever it says now. */
 function tellThen(screen: Screen, under: PastRules | null): void {
   if (under === null) return;
   screen.line(`${screen.paint("dim", "then")} set ${under.set.slice(0, 12)}: \`orgate policy show ${under.set.slice(0, 12)}\``);
@@ -207,7 +207,7 @@ function tellThen(screen: Screen, under: PastRules | null): void {
   }
 }
 
-/** G656 what was decided then comes first, with who approved it; what would be decided today is told as such. */
+/** G-20 what was decided then comes first, with who approved it; what would be decided today is told as such. */
 function tellPast(screen: Screen, { decision: then, under, approved }: Past, now: Decision, what: string): void {
   screen.line(`${paintVerdict(screen, then.verdict)} then: ${visible(what)}`);
   for (const line of reasons(then.verdict)) screen.line(`  ${visible(line)}`);

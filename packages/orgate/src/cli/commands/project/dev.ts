@@ -1,6 +1,6 @@
 /**
  * `orgate dev`: the server in a process of its own.
- * W87 it is started again when the project changes: orgate.toml, `.mcp.json`, `AGENTS.md`, agents, tools, skills, modules beside them. Policies are reloaded in
+ * W-33 it is started again when the project changes: orgate.toml, `.mcp.json`, `AGENTS.md`, agents, tools, skills, modules beside them. Policies are reloaded in
  *     place. What has changed is loaded first, in a process of its own: where that fails, what is wrong and where is said, and the server goes on as it was.
  *     Turns in progress finish or are parked, and go on in the new process, as at any restart.
  */

@@ -1,5 +1,5 @@
 /**
- * M56 what is usable here and why not: Node, project, its agents' models, providers, journal, whether a sandbox works. Nothing is written, no key is shown,
+ * M-20 what is usable here and why not: Node, project, its agents' models, providers, journal, whether a sandbox works. Nothing is written, no key is shown,
  *     and none is sent unless that is asked for (`--online`).
  */
 
@@ -40,11 +40,11 @@ type Report = Readonly<{
   /** `tried`: its answer was seen, or it needs none. A key that is only there may be wrong. */
   providers: readonly (Named & Readonly<{ variable: string | null; tried: boolean }>)[];
   journal: Found;
-  /** M704 schedules and webhooks that `orgate up` would refuse. */
+  /** M-20 schedules and webhooks that `orgate up` would refuse. */
   declared: readonly Named[];
-  /** T172 manifests that cannot be used, each with its place; their agents are not run, the others are. */
+  /** T-16 manifests that cannot be used, each with its place; their agents are not run, the others are. */
   tools: readonly Named[];
-  /** T100 whether programs of tools can be run here, and who holds their limits; no reason to fail, as only they need it. */
+  /** T-31 whether programs of tools can be run here, and who holds their limits; no reason to fail, as only they need it. */
   sandbox: Found & Readonly<{ hint: string | null }>;
 }>;
 
@@ -115,11 +115,11 @@ function providerRow({ name, ok, detail, tried }: Report["providers"][number], n
 const triedSign = (ok: boolean, tried: boolean): Cell =>
   !ok ? { text: "no", tone: "bad" } : tried ? { text: "ok", tone: "good" } : { text: "?", tone: "warn" };
 
-/** M704 a project that cannot be read is no project whose journal is well. */
+/** M-20 a project that cannot be read is no project whose journal is well. */
 const noJournal = (project: Found): Found =>
   project.ok ? { ok: true, detail: "no project here" } : { ok: false, detail: "not looked at: the project cannot be read" };
 
-/** M704 all that `orgate up` would refuse to begin with. */
+/** M-20 all that `orgate up` would refuse to begin with. */
 function badDeclarations(config: Config, { agents, sources }: ProjectAgents): readonly Named[] {
   const found: Named[] = [];
   const trouble = (error: FaultError): void => void found.push({ name: "orgate up", ok: false, detail: why(error) });
@@ -247,7 +247,7 @@ async function journalIn({ journal: { directory } }: Config): Promise<Found> {
   }
 }
 
-/** T100 by trying it: each limit is shown in force, as before the first program of a tool. */
+/** T-31 by trying it: each limit is shown in force, as before the first program of a tool. */
 async function sandboxFound(): Promise<Report["sandbox"]> {
   const standing = await hostRunning().standing();
   if (standing.kind === "unusable")

@@ -34,7 +34,7 @@ const ASKS: Readonly<Record<Kind, readonly [string, string, string, string]>> = 
 describe.each(KINDS)("a project of kind %s", (kind) => {
   const [reads, acts, tool, says] = ASKS[kind];
 
-  test("A25 is made without a question, and passes its check with every case at once", async () => {
+  test("A-14 is made without a question, and passes its check with every case at once", async () => {
     expect(await json(".", "init", kind, "--kind", kind, "--yes")).toMatchObject({ kind, name: kind });
     const checked = (await json(kind, "policy", "check")) as {
       ok: boolean;
@@ -47,7 +47,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     expect(readFileSync(join(folder, kind, ".gitignore"), "utf8").split("\n")).toContain(".orgate/");
   });
 
-  test("A23 A24 A25 its agents run at once, module and TOML alike, and nothing needs to be installed", async () => {
+  test("A-3 A-2 A-14 its agents run at once, module and TOML alike, and nothing needs to be installed", async () => {
     const run = await orgate(kind, "run", kind, "--input", reads, "--json");
     expect([run.code, JSON.parse(run.stdout)]).toMatchObject([0, { ending: "completed", calls: 1 }]);
     expect(run.stderr).not.toMatch(/warning/i);
@@ -58,7 +58,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     ]);
   });
 
-  test("Q21 what it asks about is listed, bound to its digest, and answered: approved it runs once, denied it does not", async () => {
+  test("Q-5 what it asks about is listed, bound to its digest, and answered: approved it runs once, denied it does not", async () => {
     const asked = (await json(kind, "run", kind, "--input", acts)) as { state: string; session: string };
     expect(asked.state).toBe("waiting");
     const before = kind === "secretary" ? 1 : 0; // it reads before it asks
@@ -83,7 +83,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     });
   });
 
-  test("Q20 Q21 somebody who is in no group that may approve answers nothing", async () => {
+  test("Q-7 Q-5 somebody who is in no group that may approve answers nothing", async () => {
     await json(kind, "run", kind, "--input", acts);
     await orgate(kind, "keys", "create", `eve-${kind}`);
     const [open] = (await json(kind, "approvals", "list")) as { approval: string; session: string }[];
@@ -96,7 +96,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no open question `a_nothing`")]);
   });
 
-  test("A25 nothing that is there is overwritten", async () => {
+  test("A-14 nothing that is there is overwritten", async () => {
     const before = readdirSync(join(folder, kind), { recursive: true }).sort();
     const again = await orgate(".", "init", kind, "--kind", kind, "--yes");
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("it is there already")]);
@@ -104,7 +104,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
   });
 });
 
-test("A25 a package's own files are kept; without a terminal and without --yes nothing is made; a kind must be known", async () => {
+test("A-14 a package's own files are kept; without a terminal and without --yes nothing is made; a kind must be known", async () => {
   mkdirSync(join(folder, "mine"));
   writeFileSync(join(folder, "mine", "package.json"), '{ "name": "mine", "type": "module" }');
   expect((await orgate("mine", "init")).stderr).toContain("there is no terminal to ask on");
@@ -117,7 +117,7 @@ test("A25 a package's own files are kept; without a terminal and without --yes n
   expect(readdirSync(join(folder, "other"))).toEqual(["policies"]);
 });
 
-test("A72 all is made or nothing: a file in the way is named; what was kept is told, and that the keys would be published", async () => {
+test("A-14 all is made or nothing: a file in the way is named; what was kept is told, and that the keys would be published", async () => {
   mkdirSync(join(folder, "blocked"));
   writeFileSync(join(folder, "blocked", "agents"), "a file");
   const blocked = await orgate(".", "init", "blocked", "--yes");
@@ -132,7 +132,7 @@ test("A72 all is made or nothing: a file in the way is named; what was kept is t
   expect(kept.stdout).toContain("cd 'it'\\''s mine' && orgate run");
 });
 
-test("S118 a new project has the shell's agent and its policies, which load; one that has none gets them, and nothing is overwritten", async () => {
+test("S-21 a new project has the shell's agent and its policies, which load; one that has none gets them, and nothing is overwritten", async () => {
   await json(".", "init", "fresh", "--profile", "minimal", "--yes");
   const shipped = ["agents/shell.symbi", "policies/shell/shell.cases.json", "policies/shell/shell.cedar"];
   for (const file of shipped) expect(readFileSync(join(folder, "fresh", file), "utf8").length).toBeGreaterThan(100);
@@ -146,7 +146,7 @@ test("S118 a new project has the shell's agent and its policies, which load; one
   expect(readFileSync(join(folder, "fresh/agents/shell.symbi"), "utf8")).toBe("// mine");
 });
 
-test("A707 no page and no file of a new project says that orgate is in a public registry", async () => {
+test("no page and no file of a new project says that orgate is in a public registry", async () => {
   await json(".", "init", "unpublished", "--yes");
   const repository = join(import.meta.dirname, "../../../../../..");
   const pages = ["README.md", "packages/orgate/README.md", "packages/core/README.md", "docs/guide/library.md"].map((page) =>
@@ -158,7 +158,7 @@ test("A707 no page and no file of a new project says that orgate is in a public 
     expect(text).not.toMatch(/npmjs\.com|npm (?:install|i)(?: -\S+| --\S+)* orgate\b/);
 });
 
-test("A707 the smallest program of the library's page is whole: it is the example that runs", () => {
+test("the smallest program of the library's page is whole: it is the example that runs", () => {
   const repository = join(import.meta.dirname, "../../../../../..");
   const page = readFileSync(join(repository, "docs/guide/library.md"), "utf8");
   const example = readFileSync(join(repository, "examples/src/01-minimal.ts"), "utf8");

@@ -16,7 +16,7 @@ import { projectOf } from "./looking.ts";
 import { notePrograms } from "./programs-note.ts";
 import { personOf } from "./project.ts";
 
-/** A25 nothing that is there is overwritten: one file in the way, and nothing is written. */
+/** A-14 nothing that is there is overwritten: one file in the way, and nothing is written. */
 export const init: RunCommand = async (given, screen) => {
   if (given.flag("shell")) return withShell(given, screen);
   const folder = resolve(given.cwd, given.args[0] ?? given.project ?? ".");
@@ -56,7 +56,7 @@ const isIgnored = (folder: string): boolean =>
     .split("\n")
     .some((line) => /^\/?\.orgate\/?\**$/.test(line.trim()));
 
-/** S118 a project that has none gets the shell's agent and its policies, from then on its own to edit. */
+/** S-21 a project that has none gets the shell's agent and its policies, from then on its own to edit. */
 function withShell(given: Given, screen: Screen): number {
   if (given.args.length > 0 || given.text("kind") !== null || given.text("profile") !== null)
     throw usage(
@@ -78,7 +78,7 @@ function withShell(given: Given, screen: Screen): number {
 
 type Chosen = Readonly<{ kind: string; agent: string; first: string; filesFor(name: string, user: string): readonly StarterFile[] }>;
 
-/** A54 by its profile, or by its kind. */
+/** A-14 by its profile, or by its kind. */
 function chosen(given: Given): Chosen {
   const profile = given.text("profile");
   if (profile === null) {
@@ -136,7 +136,7 @@ function refuseOverwriting(folder: string, files: readonly StarterFile[]): void 
 }
 const ELSEWHERE = "choose another folder, or move it away";
 
-/** A72 all of them or none: what was made is taken away again where the rest cannot be. Tells which were made. */
+/** A-14 all of them or none: what was made is taken away again where the rest cannot be. Tells which were made. */
 function writeAll(folder: string, files: readonly StarterFile[]): readonly string[] {
   const made: string[] = [];
   let at = folder;

@@ -15,7 +15,7 @@ afterAll(() => desk.remove());
 
 type Shown = Readonly<{ access?: string; means?: string; state: string; person?: string; agents?: string[] | null; until?: number | null }>;
 
-test("W117 an API key is shown once, listed with its limits, and revoked; the policies say who gives access to whom", async () => {
+test("W-10 an API key is shown once, listed with its limits, and revoked; the policies say who gives access to whom", async () => {
   const made = (await desk.json(
     "keys",
     "create",
@@ -55,7 +55,7 @@ test("W117 an API key is shown once, listed with its limits, and revoked; the po
   expect(all.find(({ access }) => access === made.access)?.state).toBe("revoked");
 }, 180_000);
 
-test("W117 what the policies do not let one give one does not take away either, unless it is one's own; with broken policies it is taken away all the same", async () => {
+test("W-10 what the policies do not let one give one does not take away either, unless it is one's own; with broken policies it is taken away all the same", async () => {
   await desk.json("keys", "create", "eve");
   const give = async () => ((await desk.json("keys", "create", "eve", "--api", "--as", "eve")) as Shown).access ?? "";
   const [one, two] = [await give(), await give()];
@@ -68,7 +68,7 @@ test("W117 what the policies do not let one give one does not take away either, 
   expect([code, stderr]).toEqual([0, expect.stringContaining("nothing was decided")]);
 }, 180_000);
 
-test("W117 a link leads to the server, its secret behind `#`", async () => {
+test("W-10 a link leads to the server, its secret behind `#`", async () => {
   const { stdout } = await desk.orgate("keys", "create", "ana", "--link", "--url", "https://desk.example/x", "--as", "ana");
   const [, address, token = ""] = /^(.*)#(.*)\n$/.exec(stdout) ?? [];
   expect([address, readToken(token)?.means]).toEqual(["https://desk.example/sign-in", "link"]);

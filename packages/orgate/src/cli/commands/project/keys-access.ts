@@ -1,7 +1,7 @@
 /**
  * API keys and links to sign in with: what stands for a person where there is no key pair to sign with.
  *
- * W117 an API key or a link is given by whoever the policies let `give-access` to that person; it expires unless told otherwise, its secret is shown
+ * W-10 an API key or a link is given by whoever the policies let `give-access` to that person; it expires unless told otherwise, its secret is shown
  *      once, and it is listed and revoked under its id. What is one's own one may always revoke; where the project's policies or agents do not load,
  *      whoever is certified may revoke, and is told that nothing was decided.
  */

@@ -101,7 +101,7 @@ function ownKeys(given: Given): readonly string[] {
   });
 }
 
-/** A667 With a person's key goes all that stands for that person: what the server holds for them first, so that a cut leaves nobody let in. */
+/** A-11 With a person's key goes all that stands for that person: what the server holds for them first, so that a cut leaves nobody let in. */
 export const withdrawKey: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [key = ""] = given.args;

@@ -1,4 +1,4 @@
-/** What commands need that only look: the project, its journal, the session that was meant. What drives one is in `project.ts`, which is far more to load (R16). */
+/** What commands need that only look: the project, its journal, the session that was meant. What drives one is in `project.ts`, which is far more to load (R-8). */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Journal, SessionSummary } from "@orgate/core/journal";
@@ -43,7 +43,7 @@ export function tell(given: Given, screen: Screen, text: string): void {
 const PAGE = 500;
 const SHORTEST = 4;
 
-/** A15 an id may be shortened to its beginning or its end, as long as it means one session; one's own id is written whole. */
+/** A-9 an id may be shortened to its beginning or its end, as long as it means one session; one's own id is written whole. */
 export async function sessionOf(journal: Pick<Journal, "session" | "find" | "sessions">, text: string): Promise<SessionSummary> {
   const exact = isSessionId(text) ? await journal.session(text) : await journal.find(text);
   if (exact !== null) return exact;

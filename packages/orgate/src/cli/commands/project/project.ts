@@ -51,7 +51,7 @@ export type CommandProject = Readonly<{
 
 /**
  * Everything that can be wrong with a project is found here, before anything is opened for writing. `running`: the one agent that is to be run; then the files of others, its delegates'
- * aside, are read and compiled, but not checked a second time by Cedar (Y62).
+ * aside, are read and compiled, but not checked a second time by Cedar (Y-15).
  */
 export async function deskOf(config: Config, env: Env, running: string | null = null): Promise<CommandProject> {
   const memory = projectMemory(config, env);
@@ -91,7 +91,7 @@ export function policiesFor(
   }
 }
 
-/** A16 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */
+/** A-6 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */
 export function personOf(given: Given, screen: Screen): Person {
   const persons = personsOf(given.env);
   const named = given.text("as") ?? (given.env.ORGATE_USER || null);
@@ -132,7 +132,7 @@ function machineUser(): string {
   return isPersonName(name) ? name : "operator";
 }
 
-/** A665 Who runs the command, whom the policies let do this; throws otherwise, before anything is written. */
+/** A-10 Who runs the command, whom the policies let do this; throws otherwise, before anything is written. */
 export async function permittedPerson(given: Given, screen: Screen, config: Config, act: UserAct, what: string): Promise<Person> {
   const gate = ON_PROJECT.has(act.kind) ? openPeopleGate(config) : (await deskOf(config, given.env)).gate;
   const person = personOf(given, screen);

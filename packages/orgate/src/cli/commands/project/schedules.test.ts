@@ -37,7 +37,7 @@ type View = Readonly<{
 }>;
 
 test(
-  "Z14 Z16 schedules are listed, added, paused, resumed, fired and removed by whom the policies let, and their past is told",
+  "Z-8 schedules are listed, added, paused, resumed, fired and removed by whom the policies let, and their past is told",
   PATIENCE,
   async () => {
     const desk = await newDesk(
@@ -50,7 +50,7 @@ test(
     expect((await desk.orgate("schedules", "list", "--as", "ana")).stdout).toMatch(
       /nightly +active +0 2 \* \* \* Europe\/Berlin +desk +ana/,
     );
-    expect(((await as("ana", "next", "nightly", "--most", "3")) as { next: string[] }).next).toHaveLength(3);
+    expect(((await as("ana", "next", "nightly", "--limit", "3")) as { next: string[] }).next).toHaveLength(3);
     expect(await as("ana", "add", "hourly", "--agent", "desk", "--cron", "0 * * * *", "--input", "look")).toMatchObject({
       schedule: "hourly",
       from: null,
@@ -81,7 +81,7 @@ test(
 );
 
 test(
-  "Z29 Z30 who may not is refused before anything is on record; whose it is does not change with who looks or acts; all tell the same times",
+  "Z-4 Z-7 who may not is refused before anything is on record; whose it is does not change with who looks or acts; all tell the same times",
   PATIENCE,
   async () => {
     const desk = await newDesk(
@@ -97,7 +97,7 @@ test(
     const past = (await as("ana", "history", "free")) as { event: { kind: string } }[];
     expect(past.filter(({ event }) => event.kind === "schedule.declared")).toHaveLength(1);
     const listed = (await as("ana", "list")) as View[];
-    const { next } = (await as("ana", "next", "free", "--most", "1")) as { next: string[] };
+    const { next } = (await as("ana", "next", "free", "--limit", "1")) as { next: string[] };
     expect(next.map(Date.parse)).toEqual([listed[0]?.nextAt]);
     expect(listed[1]).toMatchObject({ schedule: "past", state: "done", nextAt: null });
     await expectRefusals(desk, [
@@ -107,7 +107,7 @@ test(
   },
 );
 
-test("Z1 A4 what is wrong with a declaration is told with its place, before anything is opened", PATIENCE, async () => {
+test("Z-1 A-4 what is wrong with a declaration is told with its place, before anything is opened", PATIENCE, async () => {
   const desk = await newDesk();
   for (const [text, message] of [
     ['[schedules.x]\nagent = "desk"\ncron = "0 0 30 2 *"\n', "`schedules.x`: `0 0 30 2 *` never comes"],
@@ -130,7 +130,7 @@ test("Z1 A4 what is wrong with a declaration is told with its place, before anyt
 });
 
 test(
-  "Z37 in orgate.toml, beside an agent in TOML and in TypeScript, and in a .symbi file a schedule means the same, said or left out",
+  "Z-2 in orgate.toml, beside an agent in TOML and in TypeScript, and in a .symbi file a schedule means the same, said or left out",
   PATIENCE,
   async () => {
     const said = {
@@ -181,7 +181,7 @@ test(
   },
 );
 
-test("A621 a turn that another process drives is waited for, and its ending is the command's", { timeout: 60_000 }, async () => {
+test("A-7 a turn that another process drives is waited for, and its ending is the command's", { timeout: 60_000 }, async () => {
   const desk = makeDesk();
   try {
     const driving = desk.start(["run", "desk", "--input", "hold"]);

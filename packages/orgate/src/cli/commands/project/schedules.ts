@@ -21,6 +21,7 @@ import type { Runtime } from "../../../runtime/api.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { delegatesOf } from "../../../runtime/ports/delegates.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
+import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
@@ -113,7 +114,7 @@ async function one(given: Given, screen: Screen): Promise<StandingSchedule> {
 const MOST_NEXT = 1_000;
 export const next: RunCommand = async (given, screen) => {
   const found = await one(given, screen);
-  const most = Math.min(MOST_NEXT, positive(given.text("most") ?? "5", "--most"));
+  const most = Math.min(MOST_NEXT, positive(given.text("limit") ?? "5", "--limit"));
   const calendar = openCalendar();
   const now = NODE.clock.now();
   const { schedule, state } = scheduleView(found, calendar, now);
@@ -127,7 +128,7 @@ export const next: RunCommand = async (given, screen) => {
 export const scheduleHistory: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   await one(given, screen);
-  const most = Math.min(MOST_NEXT, positive(given.text("most") ?? "20", "--most"));
+  const most = Math.min(MOST_NEXT, positive(given.text("limit") ?? "20", "--limit"));
   const entries = await lookingIfAny(
     given,
     async ({ journal }) => {
@@ -176,7 +177,7 @@ const historyOf = (
 
 /**
  * With what the project declares on record, and the person known.
- * Z29 nothing is put on record for somebody who may not do what they came for, and what no file says whose it is stays whose it has been.
+ * Z-4 nothing is put on record for somebody who may not do what they came for, and what no file says whose it is stays whose it has been.
  */
 async function acting<T>(
   given: Given,
@@ -261,7 +262,7 @@ function shown(given: Given, screen: Screen, view: ScheduleView, text: string): 
 
 export const runSchedule: RunCommand = (given, screen) => fired(given, screen, (desk, name, person) => desk.run(name, person));
 
-/** Z31. */
+/** Z-6. */
 export const retry: RunCommand = (given, screen) => {
   const due = given.text("due");
   const at = due === null ? null : Date.parse(due);
@@ -293,6 +294,7 @@ async function fired(
     env: given.env,
     folder: at.config.root,
     project: at.config.name,
+    ...(await loadProjectPorts(at.config, given.env)),
   });
   try {
     const result = await resultOf((text) => tell(given, screen, text), runtime, session);
@@ -309,7 +311,7 @@ async function fired(
 }
 
 const LOOK_EVERY_MS = 50;
-/** A621 a server may have taken it up first: then its turn is waited for, and the exit code tells how that one ended. */
+/** A-7 a server may have taken it up first: then its turn is waited for, and the exit code tells how that one ended. */
 export async function resultOf(say: (text: string) => void, runtime: Runtime, session: SessionId): Promise<RunResult> {
   for (let isTold = false; ; isTold = true) {
     try {

@@ -95,7 +95,7 @@ const began = async (at: Project): Promise<void> => {
   while (!at.effects().includes("began")) await new Promise((resolve) => setTimeout(resolve, 10));
 };
 
-test("W86 SIGTERM with a turn running: it is finished, answered, and the process ends by itself with 0", async () => {
+test("W-29 SIGTERM with a turn running: it is finished, answered, and the process ends by itself with 0", async () => {
   const at = project();
   const server = await up(at);
   const answer = post(server, "/agents/clerk/execute", { input: "pay" });
@@ -107,7 +107,7 @@ test("W86 SIGTERM with a turn running: it is finished, answered, and the process
   expect(at.effects()).toEqual(["began", "ended"]);
 }, 60_000);
 
-test("W706 a link to sign in leads to the server that runs; where none does, it is said that --url names another", async () => {
+test("W-34 a link to sign in leads to the server that runs; where none does, it is said that --url names another", async () => {
   const at = project();
   const server = await up(at);
   const keys = ["keys", "create", "guest", "--link"];
@@ -121,7 +121,7 @@ test("W706 a link to sign in leads to the server that runs; where none does, it 
   expect(existsSync(join(at.root, ".orgate", "server.json"))).toBe(false);
 }, 60_000);
 
-test("T580 a server whose machine has no sandbox says so in its health, with what to do, where a tool needs one; it is well all the same", async () => {
+test("T-31 a server whose machine has no sandbox says so in its health, with what to do, where a tool needs one; it is well all the same", async () => {
   const plain = project();
   const bare = (at: Project): Project => ({ ...at, env: { ...at.env, PATH: "/nowhere" } });
   const healthOf = async (at: Project) => {
@@ -144,7 +144,7 @@ test("T580 a server whose machine has no sandbox says so in its health, with wha
   expect(await healthOf(withPrograms)).toMatchObject([200, { status: "ok", warnings: [warning] }]);
 }, 60_000);
 
-test("W86 kill -9 with a turn running: the next start takes it up by itself, and nothing is run twice", async () => {
+test("W-29 kill -9 with a turn running: the next start takes it up by itself, and nothing is run twice", async () => {
   const at = project();
   const first = await up(at);
   const opened = (await (await post(first, "/sessions", { agent: "clerk", id: "one" })).json()) as { session: string };
@@ -173,7 +173,7 @@ test("W86 kill -9 with a turn running: the next start takes it up by itself, and
   expect(verified.verified).toBe(true);
 }, 60_000);
 
-test("W76 a port that is in use is one line and what to do, as data with --json, and exits 2", async () => {
+test("W-33 a port that is in use is one line and what to do, as data with --json, and exits 2", async () => {
   const at = project();
   const other = createServer();
   const port = await new Promise<number>((resolve) => {
@@ -194,7 +194,7 @@ test("W76 a port that is in use is one line and what to do, as data with --json,
   other.close();
 }, 60_000);
 
-test("W431 keys in the address of /ws/chat: on another address than this machine's own the server does not start, in one line", async () => {
+test("W-15 keys in the address of /ws/chat: on another address than this machine's own the server does not start, in one line", async () => {
   const desk = makeDesk();
   folders.push(dirname(desk.root));
   const settings = join(desk.root, "orgate.toml");
@@ -205,7 +205,7 @@ test("W431 keys in the address of /ws/chat: on another address than this machine
     expect(JSON.parse((await desk.orgate("up", "--check", "--json", "--host", host)).stdout)).toMatchObject({ loads: true });
 });
 
-test("W431 a server that takes keys in addresses says so when it starts", async () => {
+test("W-15 a server that takes keys in addresses says so when it starts", async () => {
   const at = project();
   writeFileSync(join(at.root, "orgate.toml"), '[project]\nname = "up"\n[server]\nchat_keys_in_url = true\n');
   const running = await up(at, "--log", "info");
@@ -214,7 +214,7 @@ test("W431 a server that takes keys in addresses says so when it starts", async 
   expect(await running.ended).toBe(0);
 }, 60_000);
 
-test("W171 --check loads what the server would, names what is wrong with its place, and opens nothing", async () => {
+test("W-33 --check loads what the server would, names what is wrong with its place, and opens nothing", async () => {
   const desk = makeDesk();
   folders.push(dirname(desk.root));
   expect(JSON.parse((await desk.orgate("up", "--check", "--json")).stdout)).toMatchObject({ loads: true, agents: 1 });
@@ -228,7 +228,7 @@ test("W171 --check loads what the server would, names what is wrong with its pla
   expect(desk.has(".orgate")).toBe(false);
 });
 
-test("W87 a changed project starts the server again; what does not load is said with its place, and the server goes on as it was", async () => {
+test("W-33 a changed project starts the server again; what does not load is said with its place, and the server goes on as it was", async () => {
   const at = project();
   const [agent, settings] = [join(at.root, "agents/clerk.ts"), join(at.root, "orgate.toml")];
   const [goodAgent, goodSettings] = [readFileSync(agent, "utf8"), readFileSync(settings, "utf8")];
@@ -279,7 +279,7 @@ test("W87 a changed project starts the server again; what does not load is said 
   expect(await ended).toBe(0);
 }, 60_000);
 
-test("G650 `policy apply` of another process decides the server's next call, without --watch, and its list of policies names the set", async () => {
+test("G-15 `policy apply` of another process decides the server's next call, without --watch, and its list of policies names the set", async () => {
   const at = project();
   at.release();
   const server = await up(at);

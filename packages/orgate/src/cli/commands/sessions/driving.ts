@@ -13,6 +13,7 @@ import { mustHaveSkills } from "../../../project/agent-settings.ts";
 import type { Run, RunOptions, Runtime } from "../../../runtime/api.ts";
 import { type Notify, webhook } from "../../../runtime/notice-webhook.ts";
 import type { Notice } from "../../../runtime/notices.ts";
+import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
 import { EXIT, type Given } from "../../../terminal/command.ts";
 import { hintAsTyped, nextCommand } from "../../../terminal/next-command.ts";
@@ -36,7 +37,19 @@ export async function withRuntime<T>(
   const { embedding } = config.knowledge;
   const keys = { env: given.env, folder: config.root, ...(embedding === null ? {} : { embedding }) };
   const own = model === null ? {} : { model };
-  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told, ...own });
+  const ports = await loadProjectPorts(config, given.env);
+  const runtime = await createRuntime({
+    directory,
+    agents,
+    gate,
+    principal: by,
+    surface: "cli",
+    synchronous,
+    ...keys,
+    ...told,
+    ...ports,
+    ...own,
+  });
   tellWarnings(given, screen, gate);
   const untold = gate.onTakenUp(tellReload(given, screen));
   try {
@@ -48,7 +61,7 @@ export async function withRuntime<T>(
   }
 }
 
-/** Q45 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
+/** Q-26 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
 export function notifyOf(given: Given, screen: Screen, { notify }: CommandProject["config"]): Notify | null {
   if (notify === null) return null;
   const secret = given.env[notify.secretEnv] ?? "";
@@ -61,7 +74,7 @@ export function notifyOf(given: Given, screen: Screen, { notify }: CommandProjec
   return webhook({ url: notify.webhook, secret, onLost });
 }
 
-/** G652 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
+/** G-18 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
 export function tellWarnings(given: Given, screen: Screen, gate: Policies): void {
   for (const warning of gate.current().warnings)
     tell(given, screen, `policies: ${problemLine(warning)}${warning.hint === "" ? "" : ` (${warning.hint})`}`);
@@ -108,7 +121,7 @@ export async function driven(
   }
 }
 
-/** A14 the first Ctrl-C cancels the turn, which the journal keeps; the second leaves at once. */
+/** A-13 the first Ctrl-C cancels the turn, which the journal keeps; the second leaves at once. */
 function cancelledByHand(given: Given, screen: Screen): { readonly signal: AbortSignal; done(): void } {
   const stop = new AbortController();
   const onSignal = (): void => {
@@ -127,7 +140,7 @@ export type LivePrinter = Readonly<{
   end(): void;
 }>;
 
-/** V6 words are shown as they come, once; lines never break into them. What was withheld while it came is shown only when it is delivered. */
+/** V-3 words are shown as they come, once; lines never break into them. What was withheld while it came is shown only when it is delivered. */
 export function livePrinter(screen: Screen): LivePrinter {
   const { paint } = screen;
   const tellOf = narrator();
@@ -238,5 +251,5 @@ export function knownAgent(
       ...(session === undefined ? {} : { session }),
     });
   mustHaveSkills(found);
-  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M53
+  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }

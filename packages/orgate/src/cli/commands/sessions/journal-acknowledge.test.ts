@@ -18,7 +18,7 @@ afterAll(() => {
 });
 const ana = { kind: "user", id: "ana" } as const;
 
-test("J300 J303 at the command line: a forged lifting of a halt lifts nothing; the project is read-only until it is mended and acknowledged", async () => {
+test("J-18 J-20 at the command line: a forged lifting of a halt lifts nothing; the project is read-only until it is mended and acknowledged", async () => {
   const desk = await newDesk();
   expect((await desk.orgate("halt", "--reason", "stop it", "--as", "ana")).code).toBe(0);
   const run = () => desk.orgate("run", "clerk", "--input", "hello", "--as", "eve");
@@ -60,7 +60,7 @@ test("J300 J303 at the command line: a forged lifting of a halt lifts nothing; t
   );
 });
 
-test("J303 acknowledged as it is, a forged answer stays refused, in its session alone, and raises no second alarm", async () => {
+test("J-20 acknowledged as it is, a forged answer stays refused, in its session alone, and raises no second alarm", async () => {
   const desk = await newDesk();
   const asked = await parked(desk, "pay");
   const { approval, digest, session } = asked as unknown as { approval: never; digest: never; session: never };

@@ -1,4 +1,4 @@
-/** J303 an operator who has looked lets work go on; what is still bad stays refused. */
+/** J-20 an operator who has looked lets work go on; what is still bad stays refused. */
 import { FaultError } from "@orgate/core";
 import { MOST_PROBLEMS, type Problem, parseRanges, problemName, type Records, verify } from "@orgate/core/journal";
 import { NODE } from "../../../runtime/ports/outside.ts";

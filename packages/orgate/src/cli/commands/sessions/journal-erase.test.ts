@@ -8,7 +8,7 @@ import { expectRefusal, makeDesk } from "../fixtures/desk.ts";
 const desk = makeDesk();
 afterAll(() => desk.remove());
 
-test("A386 `journal erase` exits 1 while a reader keeps old pages in the file, and 0 once they are gone", async () => {
+test("J-8 `journal erase` exits 1 while a reader keeps old pages in the file, and 0 once they are gone", async () => {
   const { session } = (await desk.json("run", "desk", "--input", "please look")) as { session: string };
   const [file = ""] = globSync("**/*.{db,sqlite}", { cwd: join(desk.root, ".orgate") });
   const reader = new DatabaseSync(join(desk.root, ".orgate", file), { readOnly: true });
@@ -25,7 +25,7 @@ test("A386 `journal erase` exits 1 while a reader keeps old pages in the file, a
   expect([again.code, again.stdout]).toEqual([0, expect.not.stringContaining("a reader was in the way")]);
 });
 
-test("A386 `knowledge forget --erase` exits 1 while a reader keeps old pages in the file, and the command that it names exits 0 once they are gone", async () => {
+test("J-8 `knowledge forget --erase` exits 1 while a reader keeps old pages in the file, and the command that it names exits 0 once they are gone", async () => {
   desk.write("notes.md", "# notes\n\nthe key lies under the mat\n");
   await desk.json("knowledge", "add", "notes.md");
   const reader = new DatabaseSync(join(desk.root, ".orgate", "knowledge.db"), { readOnly: true });
@@ -43,7 +43,7 @@ test("A386 `knowledge forget --erase` exits 1 while a reader keeps old pages in 
   expect([sure.code, sure.stdout]).toEqual([0, expect.not.stringContaining("a reader was in the way")]);
 });
 
-test("J686 a session with an open approval request is erased only with --anyway, and is closed then: nothing waits in it any more", async () => {
+test("J-9 a session with an open approval request is erased only with --anyway, and is closed then: nothing waits in it any more", async () => {
   const asking = askingDesk();
   try {
     await withPeople(asking, "ana", "eve");

@@ -1,4 +1,4 @@
-/** A12 an erasure is journalled before anything is gone; a session that another process drives is not touched. */
+/** J-9 an erasure is journalled before anything is gone; a session that another process drives is not touched. */
 import { FaultError, type Seq, seq } from "@orgate/core";
 import { eraseEntries } from "../../../runtime/people/erase.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";

@@ -37,7 +37,7 @@ const ofProject = async (given: Given, screen: Screen): Promise<number> =>
     },
   );
 
-/** A682 Nothing was verified, so nothing is called verified: a project that never ran, or one whose whole `.orgate` is gone. Nobody can tell the two apart here. */
+/** J-28 Nothing was verified, so nothing is called verified: a project that never ran, or one whose whole `.orgate` is gone. Nobody can tell the two apart here. */
 const noJournal = (given: Given): FaultError =>
   headGiven(given) === null
     ? new FaultError({
@@ -109,7 +109,7 @@ async function verifiedIn(look: ReadOnlyStore, config: Config, given: Given, scr
 
 const MOST_NAMED = 3;
 
-/** J381 not bad, and not passed over either. */
+/** J-27 not bad, and not passed over either. */
 function tellTextless(screen: Screen, textless: readonly Textless[]): void {
   if (textless.length === 0) return;
   const named = textless.slice(0, MOST_NAMED).map(({ digest, stream, seq }) => `${digest.slice(0, 12)} (entry ${seq} of ${stream})`);
@@ -121,7 +121,7 @@ function tellTextless(screen: Screen, textless: readonly Textless[]): void {
 type Bad = Readonly<{ name: string; reason: string }>;
 const TORN = "not verified: the end of the file is missing; what is there is as it was written";
 
-/** A681 The last line tells the outcome: `verified` stands there only when the exit code is 0. */
+/** J-13 The last line tells the outcome: `verified` stands there only when the exit code is 0. */
 function printVerdict(screen: Screen, firstBad: Bad | null, { problems, torn }: Readonly<{ problems: number; torn: boolean }>): void {
   if (firstBad === null) screen.line(torn ? screen.paint("bad", TORN) : screen.paint("good", "verified: everything is as it was written"));
   else

@@ -10,7 +10,7 @@ afterEach(() => {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-test("N73 a document's folder is one that can be asked for and exported, or none; links lead nowhere", () => {
+test("N-7 a document's folder is one that can be asked for and exported, or none; links lead nowhere", () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "orgate-files-")));
   made.push(root);
   for (const folder of ["cafe\u0301", "back\\slash", "plain"]) {

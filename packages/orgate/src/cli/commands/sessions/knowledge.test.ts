@@ -28,7 +28,7 @@ const PATIENCE = { timeout: 120_000 };
 type Hit = Readonly<{ id: string; relevance: number; labels: readonly string[]; body: { kind: string; title?: string } }>;
 const hits = async (...args: readonly string[]) => ((await desk.json("knowledge", "search", ...args)) as { hits: Hit[] }).hits;
 
-test("A385 `knowledge add` exits 1 when a file that was named is passed over, or nothing of a folder is read", PATIENCE, async () => {
+test("A-7 `knowledge add` exits 1 when a file that was named is passed over, or nothing of a folder is read", PATIENCE, async () => {
   const other = makeDesk();
   try {
     other.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\nops = ["ana"]\n');
@@ -56,7 +56,7 @@ test("A385 `knowledge add` exits 1 when a file that was named is passed over, or
 });
 
 test(
-  "N35 N78 knowledge at the command line: added, found, shown, forgotten, exported, imported, counted, by whom the policies let",
+  "N-16 knowledge at the command line: added, found, shown, forgotten, exported, imported, counted, by whom the policies let",
   PATIENCE,
   async () => {
     desk.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\nops = ["ana"]\n');

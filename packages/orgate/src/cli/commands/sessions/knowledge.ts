@@ -43,7 +43,7 @@ import { documentsAt } from "./knowledge-files.ts";
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 
-/** Reads, and closes whatever happens; null where nothing was ever stored. A store that is gone is no empty one (A625). */
+/** Reads, and closes whatever happens; null where nothing was ever stored. A store that is gone is no empty one. */
 async function reading<T>(given: Given, config: Config, work: (store: KnowledgeStore) => T): Promise<T | null> {
   const { directory } = config.journal;
   if (!hasKnowledge(directory)) {

@@ -24,7 +24,7 @@ async function ran(...args: readonly string[]): Promise<Readonly<{ code: number;
 }
 
 describe("orgate chain, parallel, race, debate", { timeout: 60_000 }, () => {
-  test("S149 a chain in a new project: who worked, in order, and the last one's answer", async () => {
+  test("S-17 a chain in a new project: who worked, in order, and the last one's answer", async () => {
     const { code, result } = await ran("chain", "researcher", "writer", "--input", "what is on today?");
     expect(code).toBe(0);
     expect(result).toMatchObject({
@@ -37,7 +37,7 @@ describe("orgate chain, parallel, race, debate", { timeout: 60_000 }, () => {
     expect(result.output).toContain("What `researcher` came to, one step before you:\n\nIt says: Call Ana about the contract.");
   });
 
-  test("S149 a parallel of which one runs out of its part: its answer is there, the other is named, and the exit code is 1", async () => {
+  test("S-17 a parallel of which one runs out of its part: its answer is there, the other is named, and the exit code is 1", async () => {
     const { code, result } = await ran("parallel", "researcher", "writer", "--input", "what is on today?", "--budget", "iterations=2");
     expect([code, result.ending]).toEqual([1, "completed"]);
     expect(result.members.map(({ ending }) => ending)).toEqual(["out-of-iterations", "completed"]);
@@ -47,7 +47,7 @@ describe("orgate chain, parallel, race, debate", { timeout: 60_000 }, () => {
     expect(said.stdout).toMatch(/together/);
   });
 
-  test("S149 S208 a parallel of which one may not be had work: it is among the members, denied, and the exit code is 1", async () => {
+  test("S-17 a parallel of which one may not be had work: it is among the members, denied, and the exit code is 1", async () => {
     const policy = join(folder, "team", "policies", "not-the-lead.cedar");
     writeFileSync(
       policy,
@@ -61,13 +61,13 @@ describe("orgate chain, parallel, race, debate", { timeout: 60_000 }, () => {
     ]);
   });
 
-  test("S149 a debate of one round", async () => {
+  test("S-17 a debate of one round", async () => {
     const { code, result } = await ran("debate", "researcher", "writer", "--rounds", "1", "--input", "tea or coffee?");
     expect([code, result.members.map(({ agent }) => agent)]).toEqual([0, ["researcher", "writer"]]);
     expect(result.output).toContain("round 1 of 1. You are `writer`.");
   });
 
-  test("S147 the conductor may have any other agent work, but not the coordinator nor itself", async () => {
+  test("S-18 the conductor may have any other agent work, but not the coordinator nor itself", async () => {
     const refused = await team("chain", "researcher", "coordinator", "--input", "x");
     expect([refused.code, refused.stderr]).toEqual([
       2,
@@ -80,7 +80,7 @@ describe("orgate chain, parallel, race, debate", { timeout: 60_000 }, () => {
     [["race", "researcher", "writer"], "--input is missing"],
     [["debate", "researcher", "writer", "--rounds", "many", "--input", "x"], "a debate has 1 to 10 rounds, not NaN"],
     [["race", "researcher", "writer", "--budget", "lots", "--input", "x"], "`lots` is no budget"],
-  ] as const)("S149 what cannot be is refused before anything runs: %j", async (args, said) => {
+  ] as const)("S-17 what cannot be is refused before anything runs: %j", async (args, said) => {
     const { code, stderr } = await team(...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   });

@@ -1,6 +1,6 @@
 /**
  * Several agents at one task, from the command line: the plan is said to the conductor, whose delegations are decided, reserved and journalled like any.
- * S149 it exits 0 when the whole completed; 1 also where a member of a parallel did not, or was not let.
+ * S-17 it exits 0 when the whole completed; 1 also where a member of a parallel did not, or was not let.
  */
 import {
   type Agent,

@@ -13,7 +13,7 @@ const LIST = JSON.stringify([
   { role: "assistant", text: "in Graz" },
 ]);
 
-test("H500 an exported session is imported into another project: what was said comes along with its labels, and a turn goes on in it", async () => {
+test("H-7 an exported session is imported into another project: what was said comes along with its labels, and a turn goes on in it", async () => {
   const { session } = (await elsewhere.json("run", "desk", "--input", "please look")) as { session: string };
   await elsewhere.orgate("journal", "export", "--session", session, "--out", "case.jsonl");
   desk.write("case.jsonl", elsewhere.read("case.jsonl"));
@@ -39,7 +39,7 @@ test("H500 an exported session is imported into another project: what was said c
   expect(conversation[0]?.text).toBe("please look");
 });
 
-test("H500 a JSON list of messages is imported, and the next command is said", async () => {
+test("H-7 a JSON list of messages is imported, and the next command is said", async () => {
   desk.write("chat.json", LIST);
   const { code, stdout } = await desk.orgate("sessions", "import", "chat.json", "--agent", "desk");
   expect([code, stdout]).toEqual([
@@ -50,7 +50,7 @@ test("H500 a JSON list of messages is imported, and the next command is said", a
   expect(await desk.json("sessions", "import", "more.json", "--agent", "desk")).toMatchObject({ messages: 2, labels: ["secret"] });
 });
 
-test("H500 what cannot be imported is refused with its place and the next step, and no session is opened", async () => {
+test("H-7 what cannot be imported is refused with its place and the next step, and no session is opened", async () => {
   const { session } = (await elsewhere.json("run", "desk", "--input", "please look")) as { session: string };
   await elsewhere.orgate("journal", "export", "--session", session, "--out", "whole.jsonl");
   await elsewhere.orgate("journal", "export", "--out", "all.jsonl");
@@ -85,7 +85,7 @@ test("H500 what cannot be imported is refused with its place and the next step, 
   expect(((await desk.json("sessions", "list")) as readonly unknown[]).length).toBe(before.length);
 });
 
-test("A623 to fork, to import and to close a session is decided by the policies, as at the server", async () => {
+test("A-10 to fork, to import and to close a session is decided by the policies, as at the server", async () => {
   const guarded = makeDesk();
   try {
     const { session } = (await guarded.json("run", "desk", "--input", "hello")) as { session: string };

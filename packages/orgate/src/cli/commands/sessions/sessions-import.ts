@@ -1,4 +1,4 @@
-/** `orgate sessions import`: a conversation from a file, as a session of its own. The library checks it, cleans it and labels it (H41, G103). */
+/** `orgate sessions import`: a conversation from a file, as a session of its own. The library checks it, cleans it and labels it (H-7, G-35). */
 
 import { resolve } from "node:path";
 import { type Entry, FaultError, fold, historyOf, isFault } from "@orgate/core";

@@ -42,7 +42,7 @@ export const listSessions: RunCommand = async (given, screen) => {
 const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';
 
 async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promise<number> {
-  const most = positive(given.text("most") ?? "50", "--most");
+  const most = positive(given.text("limit") ?? "50", "--limit");
   const wanted = given.text("state");
   const page = { state: stateOf(wanted), agent: given.text("agent"), before: null, most };
   const halts = await standingHalts(look.journal);
@@ -90,7 +90,7 @@ async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promis
 }
 
 type Page = Parameters<ReadOnlyStore["journal"]["sessions"]>[0];
-/** A709 the journal does not know who drives: what it calls running is asked for piece by piece until enough of it are in the wanted state. */
+/** The journal does not know who drives: what it calls running is asked for piece by piece until enough of it are in the wanted state. */
 async function foundIn(look: ReadOnlyStore, halts: HaltNeeds["halts"], page: Page, only: "interrupted" | "halted" | null) {
   const found: Awaited<ReturnType<typeof shownIn>>[] = [];
   for (let { before } = page; ; ) {
@@ -110,7 +110,7 @@ export async function shownIn(look: ReadOnlyStore, s: SessionSummary, halts: Hal
   return { ...s, holder, halted, shown: await shownState(look, s, halted) };
 }
 
-/** A624 a name that is typed wrong must not read as an agent that has done nothing. */
+/** A-9 a name that is typed wrong must not read as an agent that has done nothing. */
 async function mustHaveSessions({ journal }: ReadOnlyStore, agent: string): Promise<void> {
   if ((await journal.sessions({ state: null, agent, before: null, most: 1 })).length > 0) return;
   throw new FaultError({

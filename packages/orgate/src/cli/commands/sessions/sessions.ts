@@ -149,7 +149,7 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
   }
 }
 
-// another from it, and its end: decided as at the server (A623)
+// another from it, and its end: decided as at the server
 
 export const fork: RunCommand = async (given, screen) => {
   const config = projectOf(given);

@@ -1,5 +1,5 @@
 /**
- * J680 An entry that no longer fits its own hash, its chain or the end of its stream raises an alarm, like one without a genuine seal: both mean that
+ * J-19 An entry that no longer fits its own hash, its chain or the end of its stream raises an alarm, like one without a genuine seal: both mean that
  *      somebody wrote into the database. Two cases do not: an entry that was erased while it was read, and one that a newer program has sealed.
  */
 import { EMPTY_STREAM, entryHash, isReadableKind, type StoredEntry, type UnsealPorts, unsealOne } from "@orgate/core/journal";

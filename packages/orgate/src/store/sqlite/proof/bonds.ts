@@ -1,6 +1,6 @@
 /**
  * What this writer says of the others in its seals, and whether what they have said is still there.
- * J311 nothing is written onto a journal in which a commit or an entry is missing that somebody's seal names: found when it is opened, and, of what a
+ * J-22 nothing is written onto a journal in which a commit or an entry is missing that somebody's seal names: found when it is opened, and, of what a
  *      living process has seen itself, when it goes back.
  */
 import type { DatabaseSync } from "node:sqlite";
@@ -96,7 +96,7 @@ const STREAMS_BACK = COMMITS_BACK;
 
 /**
  * The newest word of every writer on each of the others: of as many commits as may pass until everything is named once more. And what the newest commits
- * cover is there, in sessions too (J541). Looks at one commit after the other and keeps none: opening takes the same memory whatever is parked (Q2).
+ * cover is there, in sessions too (J-22). Looks at one commit after the other and keeps none: opening takes the same memory whatever is parked (Q-2).
  */
 function checkBonds(needs: Needs): void {
   const { db, trust, alarms } = needs;

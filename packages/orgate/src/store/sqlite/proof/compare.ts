@@ -1,6 +1,6 @@
 /**
  * Tables beside the entries, made again and compared: for whoever looks at everything anyway.
- * J315 `verify` names the row of a list that is not what the entries make of it, is missing, or that no entry makes.
+ * J-23 `verify` names the row of a list that is not what the entries make of it, is missing, or that no entry makes.
  */
 import type { DatabaseSync } from "node:sqlite";
 import {

@@ -1,6 +1,6 @@
 /**
  * Whether counters over hours and days are those that this project has written.
- * J640 rows lie in slots. Each slot has a keyed sum over its rows, and each commit carries its writer's part of a keyed sum over all slots, masked, so that
+ * J-24 rows lie in slots. Each slot has a keyed sum over its rows, and each commit carries its writer's part of a keyed sum over all slots, masked, so that
  *      nothing of the sums can be told without the key, which lies outside the database. The writer moves sums by what it changes and never makes them
  *      again from what it finds: a row that somebody else changed stays found. A read checks one slot; opening checks the slots, whatever they hold.
  */

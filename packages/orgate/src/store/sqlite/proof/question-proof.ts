@@ -1,6 +1,6 @@
 /**
  * Whether the rows of approval requests are those that this project has written.
- * J600 each row carries a keyed hash of all that it shows, and each writer seals the sum of the hashes that it has put and taken away. The key lies outside
+ * J-24 each row carries a keyed hash of all that it shows, and each writer seals the sum of the hashes that it has put and taken away. The key lies outside
  *      the database. A row that was altered or put there is found whenever it is read; one that is missing, or was put back, whenever the list is read to
  *      its end. Reading a page costs the same whatever waits.
  */

@@ -1,6 +1,6 @@
 /**
  * Seals checked when an entry is read for use, in the process that uses it.
- * J300 an entry counts only when the commit that covers it is sealed by a writer key that the project's root key certified; the root key lies outside the
+ * J-18 an entry counts only when the commit that covers it is sealed by a writer key that the project's root key certified; the root key lies outside the
  *      database. One proved entry proves all before it in its stream, because each hash covers the one before: a read costs one signature at most.
  */
 import type { DatabaseSync } from "node:sqlite";

@@ -1,6 +1,6 @@
 /**
  * Whether a table beside the entries is the one that the writers have sealed.
- * J316 a row of an open unknown that was deleted or changed is noticed before a decision rests on the table: each writer seals a keyed sum over the rows that
+ * J-24 a row of an open unknown that was deleted or changed is noticed before a decision rests on the table: each writer seals a keyed sum over the rows that
  *      it has put and taken away, and all sums together must be that of the rows there are. The key lies outside the database.
  */
 import { createHmac } from "node:crypto";
@@ -145,7 +145,7 @@ export function openSums({ db, owner, key, sealed, sumOfQuestions, alarms }: Nee
       const isFull = isFirst || number % FULL_EVERY === 0;
       const due = MOVED.filter((table) => isFull || moves[table] !== 0n);
       const said = due.map((name): Seen => ({ kind: "sum", name, number: 0, hash: toHash(before[name] + moves[name]) }));
-      return isFull ? [...said, { kind: "sum", name: "counts", number: 0, hash: ZERO }] : said; // that its commits carry their part (J640)
+      return isFull ? [...said, { kind: "sum", name: "counts", number: 0, hash: ZERO }] : said; // that its commits carry their part (J-24)
     },
     said(moves) {
       const before = ownNow();
