@@ -68,3 +68,13 @@ test("files and folders that ARCHITECTURE names in its table exist", () => {
   expect(named.length).toBeGreaterThan(100);
   expect(named.filter((path) => !existsSync(join(root, toPath(path))))).toEqual([]);
 });
+
+test("files and functions that docs/walks.md names exist", () => {
+  const steps = [...readFileSync(join(root, "docs/walks.md"), "utf8").matchAll(/`((?:core|orgate|console)\/[\w./-]+\.tsx?):(\w+)`/g)];
+  expect(steps.length).toBeGreaterThan(40);
+  const missing = steps.filter(([, path = "", name = ""]) => {
+    const file = join(root, path.replace(/^(core|orgate|console)\//, "packages/$1/src/"));
+    return !existsSync(file) || !new RegExp(`\\b${name}\\b`).test(readFileSync(file, "utf8"));
+  });
+  expect(missing.map(([step]) => step)).toEqual([]);
+});

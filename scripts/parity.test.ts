@@ -50,7 +50,7 @@ test.each([
     /Calls can be left out, or their arguments rewritten, by id; never added/,
     /\baddCalls\b/,
   ],
-  ["A41", "packages/orgate/src/runtime/runtime.ts", /export type RuntimeOptions/, /^ {2}(?:journal|store)\??: /m],
+  ["A41", "packages/orgate/src/runtime/api.ts", /export type RuntimeOptions/, /^ {2}(?:journal|store)\??: /m],
   [
     "K17",
     "packages/core/src/knowledge/block.ts",

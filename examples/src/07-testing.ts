@@ -1,4 +1,4 @@
-/** Testing an agent without a model or a disk: a strict script, a memory journal, and a crash wherever one likes. */
+/** Testing an agent without a model or a disk: a strict script, a memory journal, and a crash at any point. */
 
 import { reply, scriptedModel, world } from "@orgate/core/testing";
 import { defineTool, sha256 } from "orgate";

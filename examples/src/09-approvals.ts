@@ -48,7 +48,7 @@ const runtime = await createRuntime({
   principal: { kind: "user", id: "ada" },
 });
 
-// Whoever answers has a key of their own, which the project knows.
+// A person who answers has their own key, which the project certifies.
 const ben = createPerson(join(folder, "home"), "ben", ed25519);
 await runtime.place.keyring.certifyPerson(ben.name, ben.key.publicKey);
 

@@ -1,4 +1,4 @@
-/** Sessions as a whole: opened under an id of one's own, with a history from elsewhere; followed; forked; closed. */
+/** Sessions as a whole: opened under your own id, with a history from elsewhere; followed; forked; closed. */
 import { createRuntime, defineAgent, sha256, tableGate } from "orgate";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -10,7 +10,7 @@ const lookUp = defineTool({
   input: z.strictObject({ name: z.string() }),
   repeat: "read",
   effects: ["read"],
-  labels: ["untrusted"], // it comes back to whoever delegated, with the answer
+  labels: ["untrusted"], // the parent gets this label too, with the answer
   run: ({ name }) => `${name} delivers on Mondays`,
 });
 
@@ -68,7 +68,7 @@ const [question] = first.questions; // the reader's, among those of the desk
 if (question === undefined) throw new Error("nothing waits");
 console.log(first.state, question.agent, "asks:", question.asks[0]?.question);
 
-// Whoever answers drives the reader on, and then the desk.
+// The process that answers drives the reader on, and then the desk.
 const { approval, digest } = question;
 await runtime.approvals.answer({ approval, digest, answer: { kind: "approve" } }, ben);
 

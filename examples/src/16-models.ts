@@ -1,4 +1,4 @@
-/** A model of one's own in the AI SDK's interface, and a tool in the AI SDK's form: both under the same gate, in the same journal. */
+/** Your own model in the AI SDK's interface, and a tool in the AI SDK's form: both under the same gate, in the same journal. */
 import { type AnyLanguageModel, createRuntime, defineAgent, languageModel, sha256, tableGate } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";

@@ -1,4 +1,4 @@
-/** A model without tool calls of its own: it is told of the tools in words, and calls them in words. The gate and the journal see calls like any others. */
+/** A model without native tool calls: the prompt describes the tools, and the model writes its calls as text. The gate and the journal see calls like any others. */
 import { createRuntime, defineAgent, defineTool, type Model, promptedCalls, sha256, tableGate } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -17,7 +17,7 @@ const keeper = defineAgent({
   instructions: "Say how many there are.",
   model: "cellar/old-model",
   tools: [stock],
-  modelOptions: { tools: "prompted" }, // what `ollama/…` and the others need to hear; a model of one's own is wrapped below
+  modelOptions: { tools: "prompted" }, // for `ollama/…` and the like; your own model is wrapped below
 });
 
 // it knows nothing of tools: it reads the form in its instructions, and writes text

@@ -1,4 +1,4 @@
-/** Who is at the door of a server, and what they may do: an API key for one agent, decided by the policies each time, and revoked. */
+/** Access to a server: an API key for one agent, decided by the policies each time, and revoked. */
 import { join } from "node:path";
 import { createRuntime, defineAgent, millis, sha256, tableGate } from "orgate";
 import { act, openIdentity } from "orgate/server";

@@ -1,4 +1,4 @@
-/** A server around a runtime of one's own: the API, the probes and the sockets, with callers that your own code knows. */
+/** A server around your own runtime: the API, the probes and the sockets, with callers that your own code knows. */
 import { join } from "node:path";
 import { createPerson, createRuntime, defineAgent, ed25519, openRequestKeys, sha256, tableGate } from "orgate";
 import { type Access, openCoordinator, socketsOf } from "orgate/server";

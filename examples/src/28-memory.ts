@@ -22,7 +22,7 @@ permit(principal, action == Action::"remember", resource == Scope::"agent");
 `,
 );
 
-// stands in for a provider: remembers what it is told to, and answers from what was recalled
+// plays a provider: remembers on request, and answers from recalled items
 const model: Model = {
   id: "cellar/clerk",
   ask: async ({ messages, context }) => {

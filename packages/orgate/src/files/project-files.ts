@@ -63,34 +63,15 @@ type Folder = Readonly<{
 export function projectFiles({ root: given, reading, writing }: ProjectFilesOptions): ProjectFiles {
   const root = realpathSync(given);
 
+  const located = (path: string, judge: Judge): LocatedPath => locateIn(root, path, judge);
   const locate = (path: string, to: "read" | "write"): LocatedPath => located(path, (to === "read" ? reading : writing).judge);
 
-  function located(path: string, judge: Judge): LocatedPath {
-    const judged = judge(path);
-    if (judged.kind === "protected") return { kind: "refused", why: `\`${path}\` is protected (${judged.what})` };
-    const found = relative(root, judged.real);
-    if (found.split(sep).some((step) => VARIABLES.test(step)))
-      return { kind: "refused", why: `\`${path}\` is protected (it holds variables)` };
-    if (found.split(sep).some(isOfAnother))
-      return { kind: "refused", why: `\`${path}\` is protected (it belongs to another project's records)` };
-    const isOut = found === ".." || found.startsWith(`..${sep}`) || found.startsWith(sep);
-    return isOut
-      ? { kind: "refused", why: `\`${path}\` leads out of the project` }
-      : { kind: "at", path: found.split(sep).join("/") || "." };
-  }
-
   const must = (path: string, to: "read" | "write"): readonly string[] => still(path, locate(path, to));
-
-  function still(path: string, at: LocatedPath): readonly string[] {
-    if (at.kind === "refused") throw new Error(at.why);
-    if (at.path !== path) throw new Error(`\`${path}\` leads somewhere else by now`);
-    return path === "." ? [] : path.split("/");
-  }
 
   const read = (path: string, maxBytes: number): FileContent => contentAt(path, must(path, "read"), maxBytes);
 
   function contentAt(path: string, parts: readonly string[], maxBytes: number): FileContent {
-    return within(parts.slice(0, -1), false, (folder) => {
+    return withFolder(root, parts.slice(0, -1), false, (folder) => {
       const content = contentOf(folder, parts.at(-1) ?? ".", maxBytes);
       if (content === null) throw new Error(`there is no file \`${path}\``);
       return content;
@@ -101,7 +82,7 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
     const parts = must(path, "write");
     const name = parts.at(-1);
     if (name === undefined) throw new Error("the project's folder is no file");
-    within(parts.slice(0, -1), true, (folder) => {
+    withFolder(root, parts.slice(0, -1), true, (folder) => {
       const judged = writing.judge(join(folder.path, name)); // again, by where the open folder lies
       if (judged.kind === "protected") throw new Error(`\`${path}\` is protected (${judged.what})`);
       const was = statOf(folder.at(name));
@@ -125,7 +106,7 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
 
   function* walk(path: string, skip: (name: string) => boolean, judge: Judge): Generator<ListedFile> {
     const parts = still(path, located(path, judge));
-    const entries = within(parts, false, (folder) => readdirSync(folder.at("."), { withFileTypes: true }));
+    const entries = withFolder(root, parts, false, (folder) => readdirSync(folder.at("."), { withFileTypes: true }));
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const inside = [...parts, entry.name].join("/");
       if (skip(entry.name) || entry.isSymbolicLink() || located(inside, judge).kind === "refused") continue;
@@ -135,24 +116,43 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
     }
   }
 
-  /** Opens one folder after the other, through no link. */
-  function within<T>(parts: readonly string[], make: boolean, use: (folder: Folder) => T): T {
-    let folder = folderOf(root, root);
-    try {
-      for (const part of parts) {
-        const next = folder.at(part);
-        if (make && statOf(next) === null) mkdirSync(next);
-        const inner = folderOf(next, join(folder.path, part));
-        close(folder);
-        folder = inner;
-      }
-      return use(folder);
-    } finally {
-      close(folder);
-    }
-  }
-
   return { locate, read, replace, below };
+}
+
+function locateIn(root: string, path: string, judge: Judge): LocatedPath {
+  const judged = judge(path);
+  if (judged.kind === "protected") return { kind: "refused", why: `\`${path}\` is protected (${judged.what})` };
+  const found = relative(root, judged.real);
+  if (found.split(sep).some((step) => VARIABLES.test(step)))
+    return { kind: "refused", why: `\`${path}\` is protected (it holds variables)` };
+  if (found.split(sep).some(isOfAnother))
+    return { kind: "refused", why: `\`${path}\` is protected (it belongs to another project's records)` };
+  const isOut = found === ".." || found.startsWith(`..${sep}`) || found.startsWith(sep);
+  return isOut ? { kind: "refused", why: `\`${path}\` leads out of the project` } : { kind: "at", path: found.split(sep).join("/") || "." };
+}
+
+/** Throws unless the path leads where it says. */
+function still(path: string, at: LocatedPath): readonly string[] {
+  if (at.kind === "refused") throw new Error(at.why);
+  if (at.path !== path) throw new Error(`\`${path}\` leads somewhere else by now`);
+  return path === "." ? [] : path.split("/");
+}
+
+/** Opens one folder after the other, through no link. */
+function withFolder<T>(root: string, parts: readonly string[], make: boolean, use: (folder: Folder) => T): T {
+  let folder = folderOf(root, root);
+  try {
+    for (const part of parts) {
+      const next = folder.at(part);
+      if (make && statOf(next) === null) mkdirSync(next);
+      const inner = folderOf(next, join(folder.path, part));
+      close(folder);
+      folder = inner;
+    }
+    return use(folder);
+  } finally {
+    close(folder);
+  }
 }
 
 /** `name`: how it is opened; `path`: where it must lie. */

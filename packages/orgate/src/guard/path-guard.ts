@@ -84,38 +84,8 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
     };
   }
 
-  /** By name and by what lies there: each place is looked at once, each path then by what it is called and is. */
-  function surveyed(): (real: string) => string | null {
-    const places = placesNow();
-    const patterns = own === null ? namePatterns(root) : [];
-    const [byKey, byFile] = [new Map<string, string>(), new Map<string, string>()];
-    for (const place of guarded(places)) {
-      const [key, stat] = [keyOf(place), statOf(place)];
-      if (!byKey.has(key)) byKey.set(key, place);
-      if (stat !== null && !byFile.has(fileOf(stat))) byFile.set(fileOf(stat), place);
-    }
-    let others: ReadonlyMap<string, string> | null = null;
-    const otherNames = (): ReadonlyMap<string, string> => {
-      others ??= new Map(places.flatMap(everyFileUnder).flatMap((file) => withStat(file, (stat) => fileOf(stat))));
-      return others;
-    };
-    return (real) => {
-      for (const path of ancestors(real)) {
-        const stat = statOf(path);
-        const place = byKey.get(keyOf(path)) ?? (stat === null ? undefined : byFile.get(fileOf(stat)));
-        if (place !== undefined) return label(place);
-        const name = keyOf(basename(path));
-        if (own === null && PROTECTED_NAMES.has(name)) return label(path);
-        if (keyOf(dirname(path)) === keyOf(root) && matchesName(patterns, name)) return `${label(path)}, by orgate.toml`;
-      }
-      const stat = statOf(real);
-      if (stat === null || !stat.isFile() || stat.nlink < 2) return null;
-      const other = otherNames().get(fileOf(stat));
-      return other === undefined ? null : `another name of ${label(other)}`;
-    };
-  }
-
-  const label = (place: string): string => (place === root ? "." : place.startsWith(root + sep) ? place.slice(root.length + 1) : place);
+  const label = (place: string): string => labelIn(root, place);
+  const surveyed = (): ((real: string) => string | null) => surveyPlaces({ root, places: placesNow(), isUsual: own === null });
 
   function free(path: string): string {
     const judged = judge(path);
@@ -153,17 +123,11 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
     }
   }
 
-  function alias(): string | null {
-    const looked = placesNow().filter(isWalked).flatMap(listFilesUnder);
-    const twice = looked.find((file) => (statOf(file)?.nlink ?? 0) > 1);
-    return twice === undefined ? null : `\`${label(twice)}\` has another name (a hard link) that could be written`;
-  }
-
   return {
     judge,
     survey,
     places: () => guarded(placesNow()),
-    alias,
+    alias: () => findAlias(root, placesNow()),
     write: (path, content) => put(path, content, "replace"),
     append: (path, content) => put(path, content, "append"),
     makeFolder: (path) => void mkdirSync(free(path), { recursive: true }),
@@ -172,6 +136,49 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
       const own = movable(path);
       rmSync(own, { recursive: false });
     },
+  };
+}
+
+const labelIn = (root: string, place: string): string =>
+  place === root ? "." : place.startsWith(root + sep) ? place.slice(root.length + 1) : place;
+
+function findAlias(root: string, places: readonly string[]): string | null {
+  const looked = places.filter(isWalked).flatMap(listFilesUnder);
+  const twice = looked.find((file) => (statOf(file)?.nlink ?? 0) > 1);
+  return twice === undefined ? null : `\`${labelIn(root, twice)}\` has another name (a hard link) that could be written`;
+}
+
+/** `isUsual`: the project's usual protected places, with the names and patterns that belong to them. */
+type Surveying = Readonly<{ root: string; places: readonly string[]; isUsual: boolean }>;
+
+/** By name and by what lies there: each place is looked at once, each path then by what it is called and is. */
+function surveyPlaces({ root, places, isUsual }: Surveying): (real: string) => string | null {
+  const patterns = isUsual ? namePatterns(root) : [];
+  const label = (place: string): string => labelIn(root, place);
+  const [byKey, byFile] = [new Map<string, string>(), new Map<string, string>()];
+  for (const place of guarded(places)) {
+    const [key, stat] = [keyOf(place), statOf(place)];
+    if (!byKey.has(key)) byKey.set(key, place);
+    if (stat !== null && !byFile.has(fileOf(stat))) byFile.set(fileOf(stat), place);
+  }
+  let others: ReadonlyMap<string, string> | null = null;
+  const otherNames = (): ReadonlyMap<string, string> => {
+    others ??= new Map(places.flatMap(everyFileUnder).flatMap((file) => withStat(file, (stat) => fileOf(stat))));
+    return others;
+  };
+  return (real) => {
+    for (const path of ancestors(real)) {
+      const stat = statOf(path);
+      const place = byKey.get(keyOf(path)) ?? (stat === null ? undefined : byFile.get(fileOf(stat)));
+      if (place !== undefined) return label(place);
+      const name = keyOf(basename(path));
+      if (isUsual && PROTECTED_NAMES.has(name)) return label(path);
+      if (keyOf(dirname(path)) === keyOf(root) && matchesName(patterns, name)) return `${label(path)}, by orgate.toml`;
+    }
+    const stat = statOf(real);
+    if (stat === null || !stat.isFile() || stat.nlink < 2) return null;
+    const other = otherNames().get(fileOf(stat));
+    return other === undefined ? null : `another name of ${label(other)}`;
   };
 }
 

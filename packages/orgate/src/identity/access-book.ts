@@ -10,7 +10,6 @@ import {
   type AccessMeans,
   accessId,
   FaultError,
-  isFault,
   type Journal,
   type Millis,
   type Principal,
@@ -19,6 +18,7 @@ import {
   seq,
 } from "@orgate/core";
 import { type Access, foldAccess, isPersonName, lapsed, USED_LINK } from "@orgate/core/journal";
+import { appendPlanned } from "../store/stream-end.ts";
 
 export type SecretPort = Readonly<{ newSecret(): string; newName(): string; hashSecret(secret: string): Promise<string> }>;
 
@@ -90,21 +90,16 @@ export function openAccessBook({ journal, secrets, now }: AccessPorts): AccessBo
     }
   }
 
-  /** Appends what `plan` wants as things stand; whoever else was first changes that, and the plan is made again. */
+  /** Appends the events that `plan` wants. False if it wants none. */
   async function change(plan: () => readonly SystemEvent[]): Promise<boolean> {
-    for (;;) {
+    const read = async () => {
       await refresh();
-      const after = through;
-      const events = plan().map((event) => ({ at: now(), event }));
-      if (events.length === 0) return false;
-      try {
-        await journal.append({ stream: ACCESS, after, hold: null, events, consumes: [], unlessHalted: [] });
-        await refresh();
-        return true;
-      } catch (error) {
-        if (!isFault(error, "append-conflict")) throw error;
-      }
-    }
+      return { after: through, events: plan() };
+    };
+    const first = await appendPlanned({ journal, stream: ACCESS, now, plan: read });
+    if (first === null) return false;
+    await refresh();
+    return true;
   }
 
   async function prepare(giving: NewAccess, from: AccessId | null) {

@@ -1,6 +1,6 @@
 /**
- * Vectors, by the extension sqlite-vec: loaded when the first one is needed, and not before. N-3 one model and one length: whatever is of another is told,
- * and the words alone are searched. Each realm is a partition of its own.
+ * Vectors in the extension sqlite-vec, which is loaded when the first vector is needed. N-3 one model and one length: a vector of another is reported,
+ * and the search goes by words alone. Each realm is a partition of its own.
  */
 
 import type { DatabaseSync } from "node:sqlite";
@@ -24,30 +24,11 @@ export type Vectors = Readonly<{
 const MOST_DIMENSIONS = 8_192;
 
 export function openVectors(db: DatabaseSync): Vectors {
-  let ready: "no" | "yes" | Readonly<{ why: string }> = "no";
-  /** Null: it can be used. */
-  function load(): string | null {
-    if (ready === "no") {
-      try {
-        db.loadExtension(getLoadablePath());
-        ready = "yes";
-      } catch (error) {
-        ready = { why: `sqlite-vec cannot be loaded here: ${errorMessage(error)}` };
-      }
-    }
-    return ready === "yes" ? null : ready.why;
-  }
+  const load = extensionLoader(db);
   function about(): Embedding | null {
     const row = db.prepare("SELECT model, dimension FROM embedding").get();
     return row === undefined ? null : { model: String(row.model), dimension: Number(row.dimension) };
   }
-  /** Of length one, so that the plain distance, which the extension computes fastest, tells the cosine. Null: it points nowhere. */
-  function unit(values: Float32Array): Float32Array | null {
-    const length = Math.hypot(...values);
-    return length > 0 && Number.isFinite(length) ? values.map((x) => x / length) : null;
-  }
-  const bytes = (values: Float32Array): Uint8Array => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-
   function begin(model: string, dimension: number): void {
     db.exec(`CREATE VIRTUAL TABLE item_vectors USING vec0(realm INTEGER PARTITION KEY, embedding float[${dimension}])`);
     db.prepare("INSERT INTO embedding VALUES (?, ?)").run(model, dimension);
@@ -116,3 +97,26 @@ export function openVectors(db: DatabaseSync): Vectors {
     count: () => Number(db.prepare("SELECT count(*) AS n FROM embedded").get()?.n ?? 0),
   };
 }
+
+/** Loads the extension at the first call. Null if it can be used, otherwise the reason why not. */
+function extensionLoader(db: DatabaseSync): () => string | null {
+  let ready: "no" | "yes" | Readonly<{ why: string }> = "no";
+  return () => {
+    if (ready === "no") {
+      try {
+        db.loadExtension(getLoadablePath());
+        ready = "yes";
+      } catch (error) {
+        ready = { why: `sqlite-vec cannot be loaded here: ${errorMessage(error)}` };
+      }
+    }
+    return ready === "yes" ? null : ready.why;
+  };
+}
+
+/** Of length one, so that the plain distance, which the extension computes fastest, tells the cosine. Null: it points nowhere. */
+function unit(values: Float32Array): Float32Array | null {
+  const length = Math.hypot(...values);
+  return length > 0 && Number.isFinite(length) ? values.map((x) => x / length) : null;
+}
+const bytes = (values: Float32Array): Uint8Array => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);

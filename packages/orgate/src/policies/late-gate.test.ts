@@ -84,7 +84,7 @@ describe("a gate that answers later", () => {
     expect([paid, reasonIn(verdicts[0])]).toEqual([[], "not on Mondays"]);
   });
 
-  test("denies when it throws", async () => {
+  test("G-38 denies when it throws", async () => {
     const { paid, verdicts } = await payUnder(() => Promise.reject(new Error("no connection")));
     expect([paid, reasonIn(verdicts[0])]).toEqual([[], "it failed: no connection"]);
   });
@@ -96,7 +96,7 @@ describe("a gate that answers later", () => {
     expect([paid, reasonIn(verdicts[0])]).toEqual([[], "it failed: at once"]);
   });
 
-  test("denies when it never answers", async () => {
+  test("G-38 denies when it never answers", async () => {
     const { paid, verdicts } = await payUnder(() => new Promise(() => {}), PERMISSIVE, 20);
     expect([paid, reasonIn(verdicts[0])]).toEqual([[], "no answer within 20 ms"]);
   });
@@ -115,7 +115,7 @@ describe("a gate that answers later", () => {
     expect([paid, verdicts[0]?.kind, ending]).toEqual([[], "ask", "waiting"]);
   });
 
-  test("is not asked about what the policies deny", async () => {
+  test("G-38 is not asked about what the policies deny", async () => {
     const gate = tableGate(
       [
         { id: "no", action: "tool:pay", verdict: "deny" },
@@ -127,7 +127,7 @@ describe("a gate that answers later", () => {
     expect([paid, asked]).toEqual([[], 0]);
   });
 
-  test("is asked again when the policies read something else by the time it answers", async () => {
+  test("G-38 is asked again when the policies read something else by the time it answers", async () => {
     let reading = 0;
     const changing: Gate = {
       ...PERMISSIVE,
@@ -140,7 +140,7 @@ describe("a gate that answers later", () => {
     expect([paid, asked]).toEqual([[], 2]);
   });
 
-  test("does not let a call run that was halted while it thought", async () => {
+  test("G-38 does not let a call run that was halted while it thought", async () => {
     const ann = createPerson(folder(), "ann", ed25519);
     const { paid, verdicts, ending } = await payUnder(async ({ agent }, _, runtime) => {
       await runtime.place.keyring.certifyPerson(ann.name, ann.key.publicKey);

@@ -1,8 +1,8 @@
 /**
- * The inbox as rows. A put of this process wakes its watchers at once; what other processes put is seen by asking SQLite every 50 ms
- * whether anybody wrote, and only while somebody watches: a parked session costs nothing.
+ * The inbox as rows. A put of this process wakes its watchers at once. Intents of other processes are noticed by asking SQLite every 50 ms
+ * whether anything was written, only while somebody watches: a parked session costs nothing.
  */
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type ReadIntent, readIntent } from "@orgate/core/inbox";
 import type { Ports } from "@orgate/core/loop";
 import { canonical, deepFreeze, type Intent, intentId, millis, readJson, type SessionId } from "@orgate/core/vocab";
@@ -30,48 +30,13 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
   const pendingOf = db.prepare("SELECT id, session, intent, arrived_at FROM inbox WHERE session = ? AND taken = 0 ORDER BY arrival");
   const waitingSessions = db.prepare("SELECT DISTINCT session FROM inbox WHERE taken = 0");
   const takenOf = db.prepare("SELECT taken FROM inbox WHERE id = ?");
-  const lastArrival = db.prepare("SELECT max(arrival) AS last FROM inbox");
-  const arrivedAfter = db.prepare("SELECT arrival, session FROM inbox WHERE arrival > ? ORDER BY arrival");
-  const dataVersion = db.prepare("PRAGMA data_version");
-
-  const watchers = new Map<SessionId, Set<() => void>>();
-  const anyChange = new Set<() => void>();
-  let timer: NodeJS.Timeout | null = null;
-  let seen = { version: 0, arrival: 0 };
-  const version = (): number => Number(dataVersion.get()?.data_version);
-
-  const wake = (session: SessionId): void => {
-    for (const arrived of [...(watchers.get(session) ?? [])]) arrived();
-  };
-  function look(): void {
-    try {
-      lookNow();
-    } catch {
-      // the file cannot be read just now: whoever reads or writes for a reason hears of it; a look is tried again
-    }
-  }
-  function lookNow(): void {
-    const now = version();
-    if (now === seen.version) return;
-    for (const changed of [...anyChange]) changed();
-    const rows = arrivedAfter.all(seen.arrival);
-    seen = { version: now, arrival: Number(rows.at(-1)?.arrival ?? seen.arrival) };
-    for (const session of new Set(rows.map((row) => row.session as SessionId))) wake(session);
-  }
-  function start(): void {
-    seen = { version: version(), arrival: Number(lastArrival.get()?.last ?? 0) };
-    timer = setInterval(look, LOOK_EVERY_MS).unref();
-  }
-  function stop(): void {
-    if (timer !== null) clearInterval(timer);
-    timer = null;
-  }
+  const watch = new InboxWatch(db);
 
   return {
     async put(intent) {
       check();
       const outcome = await writer.put(intent.id, intent.session, canonical(intent));
-      if (outcome === "new") wake(intent.session);
+      if (outcome === "new") watch.wake(intent.session);
       return outcome;
     },
     pending: async (session) =>
@@ -81,33 +46,94 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
       return row === undefined ? "absent" : row.taken === 1 ? "taken" : "pending";
     },
     waiting: async () => reading(file, () => waitingSessions.all()).map((row) => String(row.session) as SessionId),
-    watch(session, arrived) {
-      if (timer === null) start();
-      const mine = (): void => arrived(); // the same function may watch twice
-      const all = watchers.get(session) ?? new Set();
-      watchers.set(session, all.add(mine));
-      return () => {
-        all.delete(mine);
-        if (all.size === 0 && watchers.get(session) === all) watchers.delete(session);
-        if (watchers.size === 0 && anyChange.size === 0) stop();
-      };
-    },
-    watchChanges(changed) {
-      if (timer === null) start();
-      const mine = (): void => changed();
-      anyChange.add(mine);
-      return () => {
-        anyChange.delete(mine);
-        if (watchers.size === 0 && anyChange.size === 0) stop();
-      };
-    },
-    wake,
-    close() {
-      watchers.clear();
-      anyChange.clear();
-      stop();
-    },
+    watch: (session, arrived) => watch.session(session, arrived),
+    watchChanges: (changed) => watch.anything(changed),
+    wake: (session) => watch.wake(session),
+    close: () => watch.close(),
   };
+}
+
+/** Asks the database for changes, only while somebody watches. */
+class InboxWatch {
+  readonly #lastArrival: StatementSync;
+  readonly #arrivedAfter: StatementSync;
+  readonly #dataVersion: StatementSync;
+  readonly #watchers = new Map<SessionId, Set<() => void>>();
+  readonly #anyChange = new Set<() => void>();
+  #timer: NodeJS.Timeout | null = null;
+  #seen = { version: 0, arrival: 0 };
+
+  constructor(db: DatabaseSync) {
+    this.#lastArrival = db.prepare("SELECT max(arrival) AS last FROM inbox");
+    this.#arrivedAfter = db.prepare("SELECT arrival, session FROM inbox WHERE arrival > ? ORDER BY arrival");
+    this.#dataVersion = db.prepare("PRAGMA data_version");
+  }
+
+  wake(session: SessionId): void {
+    for (const arrived of [...(this.#watchers.get(session) ?? [])]) arrived();
+  }
+
+  /** The result stops watching. */
+  session(session: SessionId, arrived: () => void): () => void {
+    this.#start();
+    const mine = (): void => arrived(); // the same function may watch twice
+    const all = this.#watchers.get(session) ?? new Set();
+    this.#watchers.set(session, all.add(mine));
+    return () => {
+      all.delete(mine);
+      if (all.size === 0 && this.#watchers.get(session) === all) this.#watchers.delete(session);
+      this.#stopUnlessWatched();
+    };
+  }
+
+  anything(changed: () => void): () => void {
+    this.#start();
+    const mine = (): void => changed();
+    this.#anyChange.add(mine);
+    return () => {
+      this.#anyChange.delete(mine);
+      this.#stopUnlessWatched();
+    };
+  }
+
+  close(): void {
+    this.#watchers.clear();
+    this.#anyChange.clear();
+    this.#stopUnlessWatched();
+  }
+
+  #start(): void {
+    if (this.#timer !== null) return;
+    this.#seen = { version: this.#version(), arrival: Number(this.#lastArrival.get()?.last ?? 0) };
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  #stopUnlessWatched(): void {
+    if (this.#watchers.size > 0 || this.#anyChange.size > 0) return;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #version(): number {
+    return Number(this.#dataVersion.get()?.data_version);
+  }
+
+  #look(): void {
+    try {
+      this.#lookNow();
+    } catch {
+      // the file cannot be read just now: a read or write reports that; the look is tried again
+    }
+  }
+
+  #lookNow(): void {
+    const now = this.#version();
+    if (now === this.#seen.version) return;
+    for (const changed of [...this.#anyChange]) changed();
+    const rows = this.#arrivedAfter.all(this.#seen.arrival);
+    this.#seen = { version: now, arrival: Number(rows.at(-1)?.arrival ?? this.#seen.arrival) };
+    for (const session of new Set(rows.map((row) => row.session as SessionId))) this.wake(session);
+  }
 }
 
 /** A row that cannot be read is still one: it is handed over as such, refused, and blocks nothing. */

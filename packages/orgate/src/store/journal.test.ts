@@ -34,11 +34,13 @@ import {
   ZERO,
 } from "@orgate/core/vocab";
 import { afterEach, expect, test } from "vitest";
+import { sha256 } from "../node/crypto.ts";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
 import { openReadStore, type ReadStore, type Store } from "./journal.ts";
 import { DEAD_LETTERS_SQL } from "./sqlite/dead-letters.ts";
 import { QUESTIONS_SQL } from "./sqlite/questions.ts";
-import { HELD_SQL, STREAMS_SQL, sessionsSql, sha256 } from "./sqlite/reader.ts";
+import { sessionsSql } from "./sqlite/reader.ts";
+import { HELD_SQL, STREAMS_SQL } from "./sqlite/rows.ts";
 import { UNKNOWNS_SQL } from "./sqlite/unknowns.ts";
 
 const folders: string[] = [];

@@ -38,7 +38,6 @@ import {
   FaultError,
   type Intent,
   intentText,
-  isFault,
   KEYS,
   type KeyHolder,
   type KeyId,
@@ -48,6 +47,7 @@ import {
   type WriterId,
 } from "@orgate/core/vocab";
 import { assertArguments, need, PERSON, text } from "../node/argument-checks.ts";
+import { appendPlanned } from "./stream-end.ts";
 
 /** Makes and reads private keys; `ed25519` of `crypto.ts` is one. */
 export type KeyMaker = Readonly<{ create(): { readonly key: SigningKey; readonly text: string }; read(text: string): SigningKey | null }>;
@@ -170,7 +170,6 @@ export type OpenKeyring = Readonly<{
   signAsWriter: Ports["signAsWriter"];
 }>;
 
-const TRIES = 100;
 const PAGE = 500;
 
 export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenKeyring {
@@ -186,68 +185,24 @@ export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenK
     }
   }
 
-  /** Appends what `plan` wants of the present ring; whoever else was first changes the ring, and the plan is made again. */
+  /** Appends the events that `plan` wants of the present ring. */
   async function change(plan: (ring: Keyring) => readonly SystemEvent[]): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
+    const read = async () => {
       const { through } = await refresh();
-      const events = plan(ring);
-      if (events.length === 0) return;
-      try {
-        await journal.append({
-          stream: KEYS,
-          after: through,
-          hold: null,
-          events: events.map((event) => ({ at: now(), event })),
-          consumes: [],
-          unlessHalted: [],
-        });
-        await refresh();
-        return;
-      } catch (error) {
-        if (!isFault(error, "append-conflict") || tries === TRIES) throw error;
-      }
-    }
-  }
-
-  /** The root key on disk, if it is the one of the journal. A rotation that was cut short after its entry is finished here. */
-  function presentRoot(at: Keyring): SigningKey {
-    const wanted = at.roots.at(-1);
-    const root = keys.root();
-    if (wanted === undefined || wanted === root.id) return root;
-    if (keys.waiting("root")?.id === wanted) {
-      keys.adopt("root");
-      return keys.root();
-    }
-    throw keyBad(
-      join(keys.dir, "root.key"),
-      `it is not the root key of this journal, which is \`${wanted}\``,
-      "restore the file that belongs to this journal",
-    );
-  }
-
-  /** What is still missing before `subject` counts as the key of `of`. */
-  function certificates(at: Keyring, of: KeyHolder, subject: Pick<SigningKey, "id" | "publicKey">): readonly SystemEvent[] {
-    const known = at.keys.get(subject.id);
-    if (known !== undefined) {
-      if (known.withdrawn !== null) throw keyBad(subject.id, "it was withdrawn", "make a new key");
-      if (holderName(known.of) !== holderName(of))
-        throw keyBad(subject.id, `it belongs to ${holderName(known.of)}`, "make a key of its own");
-      return [];
-    }
-    const root = presentRoot(at);
-    const first = at.roots.length === 0 ? [certify({ kind: "root" }, root, root)] : [];
-    return [...first, certify(of, subject, root)];
+      return { after: through, events: plan(ring) };
+    };
+    if ((await appendPlanned({ journal, stream: KEYS, now, plan: read })) !== null) await refresh();
   }
 
   const ownKey = (): SigningKey => keys.writer(writer);
   return {
     ring: () => ring,
     refresh,
-    enrol: () => change((at) => certificates(at, { kind: "writer", writer }, ownKey())),
+    enrol: () => change((at) => missingCertificates(keys, at, { kind: "writer", writer }, ownKey())),
     async certifyPerson(name, publicKey) {
       if (!isPersonName(name)) throw keyBad(name, "this cannot name a person", "use at most 32 of a-z, 0-9, `_` and `-`, a letter first");
       const id = checks.nameKey(publicKey);
-      await change((at) => certificates(at, { kind: "person", name }, { id, publicKey }));
+      await change((at) => missingCertificates(keys, at, { kind: "person", name }, { id, publicKey }));
       return id;
     },
     async withdraw(key, by, reason) {
@@ -259,7 +214,7 @@ export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenK
       });
     },
     async rotateRoot() {
-      const from = presentRoot(await refresh());
+      const from = presentRoot(keys, await refresh());
       const to = keys.successor("root");
       await change((at) => {
         if (at.roots.at(-1) === to.id) return [];
@@ -274,7 +229,7 @@ export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenK
       const name = writerFile(writer);
       const from = ownKey();
       const to = keys.successor(name);
-      await change((at) => certificates(at, { kind: "writer", writer }, to));
+      await change((at) => missingCertificates(keys, at, { kind: "writer", writer }, to));
       keys.adopt(name);
       return { from: from.id, to: to.id };
     },
@@ -285,6 +240,40 @@ export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenK
       return { ...open, signature: key.sign(intentText(open)) };
     },
   };
+}
+
+/** The root key on disk, if it is the one of the journal. A rotation that was cut short after its entry is finished here. */
+function presentRoot(keys: ProjectKeys, at: Keyring): SigningKey {
+  const wanted = at.roots.at(-1);
+  const root = keys.root();
+  if (wanted === undefined || wanted === root.id) return root;
+  if (keys.waiting("root")?.id === wanted) {
+    keys.adopt("root");
+    return keys.root();
+  }
+  throw keyBad(
+    join(keys.dir, "root.key"),
+    `it is not the root key of this journal, which is \`${wanted}\``,
+    "restore the file that belongs to this journal",
+  );
+}
+
+/** Events that are still missing before `subject` counts as the key of `of`. */
+function missingCertificates(
+  keys: ProjectKeys,
+  at: Keyring,
+  of: KeyHolder,
+  subject: Pick<SigningKey, "id" | "publicKey">,
+): readonly SystemEvent[] {
+  const known = at.keys.get(subject.id);
+  if (known !== undefined) {
+    if (known.withdrawn !== null) throw keyBad(subject.id, "it was withdrawn", "make a new key");
+    if (holderName(known.of) !== holderName(of)) throw keyBad(subject.id, `it belongs to ${holderName(known.of)}`, "make a key of its own");
+    return [];
+  }
+  const root = presentRoot(keys, at);
+  const first = at.roots.length === 0 ? [certify({ kind: "root" }, root, root)] : [];
+  return [...first, certify(of, subject, root)];
 }
 
 /** An inbox whose wishes are judged by the keys of now: a person certified a moment ago, by any process, is known. */

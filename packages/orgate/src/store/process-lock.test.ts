@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { commitHash, parseRanges } from "@orgate/core/journal";
 import { isFault, type SessionId, seq, sessionId, streamId, type WriterId, writerId } from "@orgate/core/vocab";
 import { afterEach, expect, test } from "vitest";
+import { sha256 } from "../node/crypto.ts";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
 import { openReadStore, type ReadStore, type Store } from "./journal.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
-import { sha256 } from "./sqlite/reader.ts";
 
 const folders: string[] = [];
 const children: ChildProcess[] = [];

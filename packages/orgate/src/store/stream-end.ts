@@ -1,4 +1,4 @@
-/** N-15 where a stream ends, without reading it: what is appended to one again and again costs the same each time. */
+/** Appending to streams that nobody holds. N-15 the end of a stream is found without reading it, so each append costs the same. */
 import { isFault, type JournalEvent, type Millis, type Seq, type StreamId, seq } from "@orgate/core";
 import type { Journal } from "@orgate/core/journal";
 
@@ -10,18 +10,35 @@ export async function findStreamEnd(journal: Pick<Journal, "streams">, stream: S
 
 const TRIES = 100;
 
-/** Behind whatever is there, whoever else appends to it meanwhile. For streams that nobody holds, and whose entries do not hang on one another. */
-export async function appendAtEnd(
-  journal: Pick<Journal, "streams" | "append">,
-  stream: StreamId,
-  given: Readonly<{ at: Millis; event: JournalEvent }>,
-): Promise<Seq> {
+type Planned = Readonly<{ after: Seq; events: readonly JournalEvent[] }>;
+type PlannedAppend = Readonly<{
+  journal: Pick<Journal, "append">;
+  stream: StreamId;
+  now: () => Millis;
+  /** Asked again when somebody else has appended meanwhile; no events: nothing is appended. */
+  plan: () => Promise<Planned>;
+}>;
+
+/** Optimistic append to a stream that nobody holds. Returns the first place, or null if the plan wanted nothing. */
+export async function appendPlanned({ journal, stream, now, plan }: PlannedAppend): Promise<Seq | null> {
   for (let tries = 1; ; tries += 1) {
-    const after = await findStreamEnd(journal, stream);
+    const { after, events } = await plan();
+    if (events.length === 0) return null;
     try {
-      return await journal.append({ stream, after, hold: null, events: [given], consumes: [], unlessHalted: [] });
+      const stamped = events.map((event) => ({ at: now(), event }));
+      return await journal.append({ stream, after, hold: null, events: stamped, consumes: [], unlessHalted: [] });
     } catch (error) {
       if (!isFault(error, "append-conflict") || tries === TRIES) throw error;
     }
   }
+}
+
+/** Appends at the end of a stream that nobody holds, whose entries do not depend on one another. */
+export async function appendAtEnd(
+  journal: Pick<Journal, "streams" | "append">,
+  stream: StreamId,
+  { at, event }: Readonly<{ at: Millis; event: JournalEvent }>,
+): Promise<Seq> {
+  const plan = async (): Promise<Planned> => ({ after: await findStreamEnd(journal, stream), events: [event] });
+  return (await appendPlanned({ journal, stream, now: () => at, plan })) ?? seq(0);
 }

@@ -5,7 +5,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { claimsOfOpening, type Records } from "@orgate/core/journal";
 import { type Fault, GRANTS, type GrantId, type SessionId, type Stamped, sessionId } from "@orgate/core/vocab";
-import { decodeEvents } from "./unknowns.ts";
+import { decodeEvents, eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
 
 export const CLAIMS_SCHEMA = `
 CREATE TABLE externals (external TEXT PRIMARY KEY, session TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -52,31 +52,28 @@ export function externalReader(db: DatabaseSync, safely: <T>(read: () => T) => T
   };
 }
 
-/** Makes the tables where there are none. A session that was opened before there were ids of one's own has none. */
+/** Makes the tables where there are none. A session from before external ids has none. */
 export function rebuildClaims(db: DatabaseSync, records: () => Records): void {
-  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'externals'").get() !== undefined;
-  if (isThere()) return;
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    if (!isThere()) {
+  makeOnce(
+    db,
+    () => hasTable(db, "externals"),
+    () => {
       db.exec(CLAIMS_SCHEMA);
       db.exec(
         "INSERT INTO externals SELECT json_extract(summary, '$.external'), session FROM sessions WHERE json_extract(summary, '$.external') IS NOT NULL",
       );
-      const claims = claimWriter(db);
+      const claim = claimWriter(db);
       const all = records();
       // a due time and a delivery stay fired and known
       const byItself = db.prepare("SELECT session FROM sessions WHERE json_extract(summary, '$.surface') IN ('schedule', 'webhook')").all();
-      for (const { session } of byItself)
-        for (const { at, kind, payload } of all.entries(sessionId(String(session)))) {
-          claims(String(session), collectClaims(decodeEvents(kind, payload, all).map((event) => ({ at, event }))));
+      for (const row of byItself) {
+        const session = sessionId(String(row.session));
+        for (const { at, kind, payload } of all.entries(session)) {
+          claim(session, collectClaims(decodeEvents(kind, payload, all).map((event) => ({ at, event }))));
           break; // it is opened by its first entry
         }
-      for (const { at, kind, payload } of all.entries(GRANTS))
-        claims("", { ...collectClaims(decodeEvents(kind, payload, all).map((event) => ({ at, event }))), uses: [] });
-    }
-    db.exec("COMMIT");
-  } finally {
-    if (db.isTransaction) db.exec("ROLLBACK");
-  }
+      }
+      for (const one of eventsOfStream(GRANTS, all)) claim("", { ...collectClaims([one]), uses: [] });
+    },
+  );
 }

@@ -11,10 +11,10 @@ import {
   type Records,
   spanOf,
 } from "@orgate/core/journal";
-import { type Fault, FaultError, isSessionStream, type Lately, type SessionId, type Stamped, streamId } from "@orgate/core/vocab";
+import { type Fault, FaultError, isSessionStream, type Lately, type SessionId, streamId } from "@orgate/core/vocab";
 import type { Alarms } from "./proof/alarms.ts";
 import { type CountKeys, type CountLedger, type CountProof, KEPT_SLOT, slotOf } from "./proof/count-proof.ts";
-import { decodeEvents } from "./unknowns.ts";
+import { eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
 
 const TABLES = {
   kept_counts: "(name TEXT PRIMARY KEY, since INTEGER NOT NULL DEFAULT 0)",
@@ -170,34 +170,23 @@ const sessionsSince = (db: DatabaseSync, bucket: number): readonly SessionId[] =
 /** Sessions in which something was written since; what cannot be read is named when its session is taken up. */
 function* ofLastDay(db: DatabaseSync, records: Records, now: number): Iterable<Count> {
   const { day } = spanOf(now);
-  for (const session of sessionsSince(db, day)) yield* countsIn(stamped(records, session), day);
-}
-
-function* stamped(records: Records, stream: Parameters<Records["entries"]>[0]): Iterable<Stamped> {
-  for (const { at, kind, payload } of records.entries(stream))
-    for (const event of decodeEvents(kind, payload, records)) yield { at, event };
+  for (const session of sessionsSince(db, day)) yield* countsIn(eventsOfStream(session, records), day);
 }
 
 /** A table that is missing is made, empty: it fills when something is kept, unless a commit says that it was not empty (`count-proof.ts`). */
 export function rebuildCounts(db: DatabaseSync): void {
-  const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
   for (const [name, columns] of Object.entries(TABLES))
-    if (isThere.get(name) === undefined) db.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns} STRICT, WITHOUT ROWID`);
+    if (!hasTable(db, name)) db.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns} STRICT, WITHOUT ROWID`);
 }
 
 /** Counters from before there were sums over them are not believed: they are made from the entries when they are next read. */
 export function upgradeCounts(db: DatabaseSync): void {
-  const isOld = (): boolean =>
-    db.prepare("SELECT 1 FROM pragma_table_info('counts')").get() !== undefined &&
-    db.prepare("SELECT 1 FROM pragma_table_info('counts') WHERE name = 'slot'").get() === undefined;
-  if (!isOld()) return;
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    if (isOld()) db.exec(`DROP TABLE counts; DROP TABLE IF EXISTS kept_counts; DROP TABLE IF EXISTS count_slots; ${COUNTS_SCHEMA}`);
-    db.exec("COMMIT");
-  } finally {
-    if (db.isTransaction) db.exec("ROLLBACK");
-  }
+  const hasSlots = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('counts') WHERE name = 'slot'").get() !== undefined;
+  makeOnce(
+    db,
+    () => !hasTable(db, "counts") || hasSlots(),
+    () => db.exec(`DROP TABLE counts; DROP TABLE IF EXISTS kept_counts; DROP TABLE IF EXISTS count_slots; ${COUNTS_SCHEMA}`),
+  );
 }
 
 /** Rows that are not what the entries of the last day count, by name. What was erased can be counted no more: then a row may hold more. */

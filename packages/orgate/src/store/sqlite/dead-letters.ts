@@ -10,7 +10,7 @@ import {
   type SessionSummary,
 } from "@orgate/core/journal";
 import type { SessionId } from "@orgate/core/vocab";
-import { decodeEvents } from "./unknowns.ts";
+import { eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
 
 /** Places are never given twice: whoever follows the list asks for what came after the last one seen. */
 export const DEAD_LETTERS_SCHEMA = `
@@ -49,13 +49,12 @@ export function deadLetterWriter(db: DatabaseSync): DeadLetterWriter {
   };
 }
 
-/** Makes the table where there is none, and fills it from the sessions in which something was done about a failure. */
+/** Makes the table where there is none, and fills it from the sessions in which a failure was recovered. */
 export function rebuildDeadLetters(db: DatabaseSync, records: () => Records): void {
-  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'dead_letters'").get() !== undefined;
-  if (isThere()) return;
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    if (!isThere()) {
+  makeOnce(
+    db,
+    () => hasTable(db, "dead_letters"),
+    () => {
       db.exec(DEAD_LETTERS_SCHEMA);
       const writer = deadLetterWriter(db);
       const sessions = db.prepare(
@@ -63,19 +62,11 @@ export function rebuildDeadLetters(db: DatabaseSync, records: () => Records): vo
       );
       for (const row of sessions.all()) {
         const { session, agent } = JSON.parse(String(row.summary)) as SessionSummary;
-        const entries = [...records().entries(session)].flatMap(({ at, kind, payload }) =>
-          decodeEvents(kind, payload, records()).map((event) => ({ at, event })),
-        );
-        writer.keep(
-          session,
-          deadLetterChanges(session, agent, entries, () => []),
-        );
+        const changes = deadLetterChanges(session, agent, [...eventsOfStream(session, records())], () => []);
+        writer.keep(session, changes);
       }
-    }
-    db.exec("COMMIT");
-  } finally {
-    if (db.isTransaction) db.exec("ROLLBACK");
-  }
+    },
+  );
 }
 
 const toListed = (row: Record<string, SQLOutputValue>): ListedDeadLetter => ({

@@ -3,6 +3,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { type ListedQuestion, NOTHING_WAITS, type QuestionPage, type Waiting } from "@orgate/core/journal";
 import { type ApprovalId, type SessionId, sessionId } from "@orgate/core/vocab";
 import { type QuestionMacs, type QuestionProof, type QuestionRow, type QuestionRows, questionIn } from "./proof/question-proof.ts";
+import { hasTable, makeOnce } from "./side-table.ts";
 
 /** Places are never given twice: whoever follows the list asks for what came after the last one seen. */
 const schemaWith = (mac: string): string => `
@@ -90,21 +91,16 @@ export function questionWriter(db: DatabaseSync): QuestionWriter {
  * session that cannot be read is named when it is taken up. Without the key no hash can be made: whoever has it does so.
  */
 export function rebuildQuestions(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => Waiting): void {
-  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'questions'").get() !== undefined;
   const hasMacs = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('questions') WHERE name = 'mac'").get() !== undefined;
-  const isWell = (): boolean => isThere() && (macs === null || hasMacs());
-  if (isWell()) return;
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    if (!isWell()) {
-      if (!isThere()) db.exec(macs === null ? schemaWith("") : QUESTIONS_SCHEMA);
+  makeOnce(
+    db,
+    () => hasTable(db, "questions") && (macs === null || hasMacs()),
+    () => {
+      if (!hasTable(db, "questions")) db.exec(macs === null ? schemaWith("") : QUESTIONS_SCHEMA);
       else db.exec("ALTER TABLE questions ADD COLUMN mac TEXT NOT NULL DEFAULT ''");
       refill(db, macs, waiting);
-    }
-    db.exec("COMMIT");
-  } finally {
-    if (db.isTransaction) db.exec("ROLLBACK");
-  }
+    },
+  );
 }
 
 /** Rows that are there keep their places; those that no session waits for go. */

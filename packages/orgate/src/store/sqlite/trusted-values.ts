@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { type KnownChange, type KnownPage, type KnownValue, knownChanges, type Records } from "@orgate/core/journal";
 import { type Entry, type JournalEvent, KNOWN, millis, type Seq, type StreamId, seq, streamId } from "@orgate/core/vocab";
 import type { Alarms } from "./proof/alarms.ts";
-import { decodeEvents } from "./unknowns.ts";
+import { decodeEvents, hasTable, makeOnce } from "./side-table.ts";
 
 export const TRUSTED_VALUES_SCHEMA = `
 CREATE TABLE known_values (
@@ -130,21 +130,17 @@ export function trustedValueWriter(db: DatabaseSync): TrustedValueWriter {
 }
 
 export function rebuildTrustedValues(db: DatabaseSync, records: () => Records): void {
-  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'known_values'").get() !== undefined;
-  if (isThere()) return;
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    if (!isThere()) {
+  makeOnce(
+    db,
+    () => hasTable(db, "known_values"),
+    () => {
       db.exec(TRUSTED_VALUES_SCHEMA);
       const writer = trustedValueWriter(db);
       for (const row of db.prepare(KNOWN_ENTRIES).all())
         for (const event of decodeEvents(String(row.kind), row.payload === null ? null : String(row.payload), records()))
           writer.keep(streamId(String(row.stream)), Number(row.at), knownChanges(event));
-    }
-    db.exec("COMMIT");
-  } finally {
-    if (db.isTransaction) db.exec("ROLLBACK");
-  }
+    },
+  );
 }
 
 /** Sets whose rows are not what the entries make of them. */

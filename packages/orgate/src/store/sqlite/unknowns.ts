@@ -1,7 +1,6 @@
 /** Open unknowns as rows: written with the events that leave and settle them, made again from the entries where the table is missing. */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
-  decodePayload,
   foldUnknowns,
   type Likeness,
   NOTHING_UNKNOWN,
@@ -10,7 +9,8 @@ import {
   type Records,
   type UnknownChanges,
 } from "@orgate/core/journal";
-import { callId, digest, type JournalEvent, millis, type SessionId, sessionId } from "@orgate/core/vocab";
+import { callId, digest, millis, type SessionId, sessionId } from "@orgate/core/vocab";
+import { eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
 
 export const UNKNOWNS_SCHEMA = `
 CREATE TABLE unknowns (
@@ -80,38 +80,21 @@ export function unknownWriter(db: DatabaseSync): UnknownWriter {
   };
 }
 
-/** Makes the table where there is none, and fills it from the sessions that have left something open. */
+/** Makes the table where there is none, and fills it from the sessions with open unknowns. */
 export function rebuildUnknowns(db: DatabaseSync, records: () => Records): void {
-  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'unknowns'").get() !== undefined;
-  if (isThere()) return;
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    if (!isThere()) {
+  makeOnce(
+    db,
+    () => hasTable(db, "unknowns"),
+    () => {
       db.exec(UNKNOWNS_SCHEMA);
       const writer = unknownWriter(db);
       for (const row of db.prepare("SELECT session FROM sessions WHERE json_extract(summary, '$.openUnknowns') > 0").all()) {
         const session = sessionId(String(row.session));
-        writer.keep(session, { gone: [], put: [...rebuilt(session, records()).values()] });
+        const open = foldUnknowns(NOTHING_UNKNOWN, session, [...eventsOfStream(session, records())], () => []);
+        writer.keep(session, { gone: [], put: [...open.values()] });
       }
-    }
-    db.exec("COMMIT");
-  } finally {
-    if (db.isTransaction) db.exec("ROLLBACK");
-  }
-}
-
-/** What cannot be read is named when its session is taken up. */
-function rebuilt(session: SessionId, records: Records): OpenUnknowns {
-  const entries = [...records.entries(session)].flatMap(({ at, kind, payload }) =>
-    decodeEvents(kind, payload, records).map((event) => ({ at, event })),
+    },
   );
-  return foldUnknowns(NOTHING_UNKNOWN, session, entries, () => []);
-}
-
-/** One, or none where it cannot be read. */
-export function decodeEvents(kind: string, payload: string | null, records: Pick<Records, "blob">): readonly JournalEvent[] {
-  const read = payload === null ? null : decodePayload(kind, payload, records.blob);
-  return read?.kind === "event" ? [read.event] : [];
 }
 
 const toUnknown = (row: Record<string, SQLOutputValue>): OpenUnknown => ({

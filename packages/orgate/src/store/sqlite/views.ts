@@ -46,48 +46,25 @@ export type Views = Readonly<{
 
 const PAGE = 500;
 
-/** `directory`: where the journal lies. What cannot be used any more is thrown away and made anew. */
+/** `directory`: where the journal lies. A file that cannot be used is removed and made again. */
 export function openViews(directory: string): Views {
-  const file = join(directory, "views.db");
-  const db = openedOrAnew(file);
-  const position = db.prepare("SELECT position FROM made");
-  const setPosition = db.prepare("UPDATE made SET position = ?");
-  const putFacet = db.prepare("INSERT OR IGNORE INTO facets VALUES (?, ?)");
-  const putAgent = db.prepare("INSERT INTO agents VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET agent = excluded.agent");
-  const isErased = db.prepare("SELECT 1 FROM erasures WHERE stream = ? AND first <= ? AND last >= ?");
-  const putErasure = db.prepare("INSERT OR IGNORE INTO erasures VALUES (?, ?, ?)");
-  const agentOf = db.prepare("SELECT agent FROM agents WHERE stream = ?");
-  const names = COUNTED.join(", ");
-  const putUsage = db.prepare(
-    `INSERT INTO usage (hour, agent, model, ${names}) VALUES (?, ?, ?, ${COUNTED.map(() => "?").join(", ")})
-     ON CONFLICT (hour, agent, model) DO UPDATE SET ${COUNTED.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`,
-  );
-  const usageRows = db.prepare(USAGE_SQL);
-  const last = (): number => Number(position.get()?.position ?? 0);
-
-  const agentIn = (stream: StreamId, event: JournalEvent): string | null => {
-    if (!isSessionStream(stream)) return null;
-    if (event.kind === "session.opened" || event.kind === "agent.changed") {
-      putAgent.run(stream, event.agent.name);
-      return event.agent.name;
-    }
-    const found = agentOf.get(stream)?.agent;
-    return typeof found === "string" ? found : null;
-  };
+  const db = openOrRemake(join(directory, "views.db"));
+  const sql = prepare(db);
+  const last = (): number => Number(sql.position.get()?.position ?? 0);
 
   /** True when it erases something that was not known to be erased. */
   function take(written: Written, asked: ReadonlyMap<number, Asked | null>): boolean {
-    if (written.kind !== "entry" || isErased.get(written.stream, written.seq, written.seq) !== undefined) return false;
+    if (written.kind !== "entry" || sql.isErased.get(written.stream, written.seq, written.seq) !== undefined) return false;
     const { entry, position: place } = written;
-    const agent = agentIn(entry.stream, entry.event);
-    for (const term of facetsOf(entry, agent)) putFacet.run(term, place);
+    const agent = agentIn(sql, entry.stream, entry.event);
+    for (const term of facetsOf(entry, agent)) sql.putFacet.run(term, place);
     const used = usageIn(entry, () => asked.get(place) ?? null);
     if (used !== null && agent !== null) {
       const counts = addCounts(NOTHING_COUNTED, used.counts);
-      putUsage.run(used.hour, agent, used.model, ...COUNTED.map((name) => counts[name]));
+      sql.putUsage.run(used.hour, agent, used.model, ...COUNTED.map((name) => counts[name]));
     }
     const { event: e } = entry;
-    return e.kind === "content.erased" && putErasure.run(e.stream, e.first, e.last).changes === 1;
+    return e.kind === "content.erased" && sql.putErasure.run(e.stream, e.first, e.last).changes === 1;
   }
 
   /** One page in one transaction, and nothing of it where another process was faster. */
@@ -97,7 +74,7 @@ export function openViews(directory: string): Views {
       if (last() === from) {
         const erases = page.filter((written) => take(written, asked)).length > 0;
         if (erases) db.exec("DELETE FROM facets; DELETE FROM usage; DELETE FROM agents"); // what is gone from the journal is gone here
-        setPosition.run(erases ? 0 : (page.at(-1)?.position ?? from));
+        sql.setPosition.run(erases ? 0 : (page.at(-1)?.position ?? from));
       }
       db.exec("COMMIT");
     } finally {
@@ -131,13 +108,41 @@ export function openViews(directory: string): Views {
     usage({ from, to, days }, most) {
       const sums = sumsBy(days);
       let read = 0;
-      for (const row of usageRows.iterate(from, to, most + 1)) {
+      for (const row of sql.usageRows.iterate(from, to, most + 1)) {
         read += 1;
         if (read <= most) sums.add({ ...row } as unknown as UsageRow); // STRICT rows are what the type says
       }
       return { rows: sums.rows(), cut: read > most };
     },
     close: () => db.close(),
+  };
+}
+
+function agentIn(sql: ReturnType<typeof prepare>, stream: StreamId, event: JournalEvent): string | null {
+  if (!isSessionStream(stream)) return null;
+  if (event.kind === "session.opened" || event.kind === "agent.changed") {
+    sql.putAgent.run(stream, event.agent.name);
+    return event.agent.name;
+  }
+  const found = sql.agentOf.get(stream)?.agent;
+  return typeof found === "string" ? found : null;
+}
+
+function prepare(db: DatabaseSync) {
+  const names = COUNTED.join(", ");
+  return {
+    position: db.prepare("SELECT position FROM made"),
+    setPosition: db.prepare("UPDATE made SET position = ?"),
+    putFacet: db.prepare("INSERT OR IGNORE INTO facets VALUES (?, ?)"),
+    putAgent: db.prepare("INSERT INTO agents VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET agent = excluded.agent"),
+    isErased: db.prepare("SELECT 1 FROM erasures WHERE stream = ? AND first <= ? AND last >= ?"),
+    putErasure: db.prepare("INSERT OR IGNORE INTO erasures VALUES (?, ?, ?)"),
+    agentOf: db.prepare("SELECT agent FROM agents WHERE stream = ?"),
+    putUsage: db.prepare(
+      `INSERT INTO usage (hour, agent, model, ${names}) VALUES (?, ?, ?, ${COUNTED.map(() => "?").join(", ")})
+     ON CONFLICT (hour, agent, model) DO UPDATE SET ${COUNTED.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`,
+    ),
+    usageRows: db.prepare(USAGE_SQL),
   };
 }
 
@@ -183,7 +188,7 @@ async function askedFor(journal: Pick<Journal, "read">, page: readonly Written[]
   return found;
 }
 
-function openedOrAnew(file: string): DatabaseSync {
+function openOrRemake(file: string): DatabaseSync {
   try {
     return opened(file);
   } catch {

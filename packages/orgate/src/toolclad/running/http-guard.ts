@@ -46,7 +46,7 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
     const progress: Progress = { sent: false };
     let stdout = "";
     try {
-      const response = await followed(first, read.scope, over.signal, progress);
+      const response = await followRedirects(first, read.scope, { resolve, ca, signal: over.signal, progress });
       if ("reason" in response)
         return progress.sent
           ? { kind: "stopped", by: "connection", detail: response.reason, stdout, stderr: "", durationMs: ms() }
@@ -69,55 +69,57 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
       over.abort("over"); // lets go of a connection that is still open
     }
   };
+}
 
-  async function followed(first: Hop, scope: AddressScope, signal: AbortSignal, progress: Progress): Promise<IncomingMessage | Objection> {
-    let hop = first;
-    for (let redirects = 0; ; redirects += 1) {
-      const port = Number(hop.url.port || (hop.url.protocol === "https:" ? 443 : 80));
-      const reached = await untilAborted(signal, () => resolveInScope(scope, hop.url.hostname, port, resolve));
-      if (reached.kind === "refused")
-        return {
-          reason: redirects === 0 ? reached.reason : `a redirect was not followed: ${reached.reason}`,
-          hint: "add it to the tool's scope, if it may be reached",
-        };
-      const response = await sent(hop, reached, signal, progress);
-      const { location } = response.headers;
-      if (!REDIRECTS.has(response.statusCode ?? 0) || location === undefined) return response;
-      response.destroy();
-      const next = redirected(hop, response.statusCode ?? 0, location);
-      if ("reason" in next) return next;
-      if (redirects === MAX_REDIRECTS) return { reason: `more than ${MAX_REDIRECTS} redirects`, hint: "name the address that they end at" };
-      hop = next;
-    }
+/** What every request of one call shares. */
+type Sending = Readonly<{ resolve: ResolveHost; ca: HttpGuardOptions["ca"]; signal: AbortSignal; progress: Progress }>;
+
+async function followRedirects(first: Hop, scope: AddressScope, sending: Sending): Promise<IncomingMessage | Objection> {
+  let hop = first;
+  for (let redirects = 0; ; redirects += 1) {
+    const port = Number(hop.url.port || (hop.url.protocol === "https:" ? 443 : 80));
+    const reached = await untilAborted(sending.signal, () => resolveInScope(scope, hop.url.hostname, port, sending.resolve));
+    if (reached.kind === "refused")
+      return {
+        reason: redirects === 0 ? reached.reason : `a redirect was not followed: ${reached.reason}`,
+        hint: "add it to the tool's scope, if it may be reached",
+      };
+    const response = await send(hop, reached, sending);
+    const { location } = response.headers;
+    if (!REDIRECTS.has(response.statusCode ?? 0) || location === undefined) return response;
+    response.destroy();
+    const next = redirected(hop, response.statusCode ?? 0, location);
+    if ("reason" in next) return next;
+    if (redirects === MAX_REDIRECTS) return { reason: `more than ${MAX_REDIRECTS} redirects`, hint: "name the address that they end at" };
+    hop = next;
   }
+}
 
-  function sent(
-    hop: Hop,
-    { addresses }: Extract<ResolvedHost, { kind: "reached" }>,
-    signal: AbortSignal,
-    progress: Progress,
-  ): Promise<IncomingMessage> {
-    const secure = hop.url.protocol === "https:";
-    const lookup = pinnedLookup(addresses);
-    const agent = secure ? new SecureAgent({ keepAlive: false }) : new PlainAgent({ keepAlive: false });
-    const headers = { "accept-encoding": "identity", ...hop.headers };
-    const options = { method: hop.method, headers, agent, lookup, signal, ...(secure && ca !== undefined ? { ca } : {}) };
-    return new Promise((done, failed) => {
-      const request = (secure ? secureRequest : plainRequest)(hop.url, options);
-      request.once("socket", (socket) => {
-        socket.once(secure ? "secureConnect" : "connect", () => {
-          progress.sent = true;
-        });
+function send(
+  hop: Hop,
+  { addresses }: Extract<ResolvedHost, { kind: "reached" }>,
+  { signal, ca, progress }: Sending,
+): Promise<IncomingMessage> {
+  const secure = hop.url.protocol === "https:";
+  const lookup = pinnedLookup(addresses);
+  const agent = secure ? new SecureAgent({ keepAlive: false }) : new PlainAgent({ keepAlive: false });
+  const headers = { "accept-encoding": "identity", ...hop.headers };
+  const options = { method: hop.method, headers, agent, lookup, signal, ...(secure && ca !== undefined ? { ca } : {}) };
+  return new Promise((done, failed) => {
+    const request = (secure ? secureRequest : plainRequest)(hop.url, options);
+    request.once("socket", (socket) => {
+      socket.once(secure ? "secureConnect" : "connect", () => {
+        progress.sent = true;
       });
-      request.once("response", done);
-      request.once("error", failed);
-      request.once("upgrade", (_response, socket) => {
-        socket.destroy();
-        failed(new Error("the host wants to talk something else than HTTP"));
-      });
-      request.end(hop.body ?? undefined);
     });
-  }
+    request.once("response", done);
+    request.once("error", failed);
+    request.once("upgrade", (_response, socket) => {
+      socket.destroy();
+      failed(new Error("the host wants to talk something else than HTTP"));
+    });
+    request.end(hop.body ?? undefined);
+  });
 }
 
 type Objection = Readonly<{ reason: string; hint: string }>;

@@ -18,7 +18,7 @@ import {
   withQuestions,
 } from "@orgate/core/journal";
 import { canonical, type Entry, HALT, isSessionStream, type Json, type SessionId, type StreamId } from "@orgate/core/vocab";
-import { decodeEvents } from "../unknowns.ts";
+import { decodeEvents } from "../side-table.ts";
 
 /** By table, the key of a row and what it holds. */
 type Rows = Map<string, string>;

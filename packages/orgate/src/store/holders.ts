@@ -1,0 +1,36 @@
+/** Which living process holds a session. J-4 a session is held by one process, for as long as that process lives; a new hold has a new epoch. */
+import type { SessionId, WriterId } from "@orgate/core/vocab";
+import { isSlotHeld } from "./process-lock.ts";
+import type { SqliteReader } from "./sqlite/reader.ts";
+import type { HoldRow } from "./sqlite/rows.ts";
+import type { Owner } from "./sqlite/writer.ts";
+
+export type Holder = Readonly<{ writer: WriterId; pid: number | null }>;
+
+/** `owner`: null for a process that only reads, and has no slot. */
+type HolderLookup = Readonly<{ owner: Owner | null; reader: SqliteReader; slots: string }>;
+
+export function findHolder(session: SessionId, at: HolderLookup): Holder | null {
+  const hold = at.reader.stream(session)?.hold;
+  return hold === undefined ? null : livingHolder(hold, at);
+}
+
+export function findHolders(sessions: readonly SessionId[], at: HolderLookup): ReadonlyMap<SessionId, Holder> {
+  const held = at.reader.held(sessions);
+  const living = sessions.flatMap((session): readonly (readonly [SessionId, Holder])[] => {
+    const hold = held.get(session);
+    const holder = hold === undefined ? null : livingHolder(hold, at);
+    return holder === null ? [] : [[session, holder]];
+  });
+  return new Map(living);
+}
+
+const livingHolder = (hold: HoldRow, at: HolderLookup): Holder | null =>
+  hold.holder !== null && isHolderAlive(hold, at) ? { writer: hold.holder, pid: hold.pid } : null;
+
+/** A hold is valid exactly while its slot is locked by the very process that took the hold. */
+export function isHolderAlive(hold: HoldRow, at: HolderLookup): boolean {
+  if (hold.holder === null) return false;
+  if (hold.holder === at.owner?.writer) return hold.incarnation === at.owner.incarnation;
+  return hold.incarnation === at.reader.incarnation(hold.holder) && isSlotHeld(at.slots, hold.holder);
+}

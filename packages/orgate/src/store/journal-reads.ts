@@ -1,0 +1,56 @@
+/** Reading a journal: asynchronous, in pieces, so that a long history does not block the event loop. */
+import type { Journal } from "@orgate/core/journal";
+import type { Entry } from "@orgate/core/vocab";
+import type { SqliteReader } from "./sqlite/reader.ts";
+
+/** What a journal offers without a slot. */
+export type JournalReads = Pick<
+  Journal,
+  | "read"
+  | "hashAt"
+  | "session"
+  | "find"
+  | "sessions"
+  | "questions"
+  | "question"
+  | "unknownsLike"
+  | "counted"
+  | "isKnown"
+  | "known"
+  | "deadLetters"
+  | "streams"
+  | "tail"
+  | "position"
+>;
+
+export function readingPart(reader: SqliteReader): JournalReads {
+  return {
+    async read(stream, after, most) {
+      const entries: Entry[] = [];
+      for (let from = after; entries.length < most; ) {
+        const chunk = reader.chunk(stream, from, most - entries.length);
+        for (const entry of chunk.entries) entries.push(entry);
+        if (chunk.end) break;
+        from = entries.at(-1)?.seq ?? from;
+        if (entries.length < most) await nextTurn(); // a long history does not keep others waiting
+      }
+      return entries;
+    },
+    hashAt: async (stream, at) => reader.hashAt(stream, at),
+    session: async (session) => reader.session(session),
+    find: async (external) => reader.find(external),
+    sessions: async (page) => reader.sessions(page),
+    questions: async (page) => reader.questions.page(page),
+    question: async (approval) => reader.questions.byId(approval),
+    unknownsLike: (sought) => reader.unknowns.like(sought),
+    counted: (sought) => reader.counted(sought),
+    isKnown: (set, values, cased) => reader.known.has(set, values, cased),
+    known: async (page) => reader.known.page(page),
+    deadLetters: async (page) => reader.deadLetters.page(page),
+    streams: async (prefix) => reader.streams(prefix),
+    tail: async (after, most) => reader.tail(after, most),
+    position: async () => reader.position(),
+  };
+}
+
+export const nextTurn = (): Promise<void> => new Promise((resume) => setImmediate(resume));
