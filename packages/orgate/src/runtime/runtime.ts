@@ -34,12 +34,11 @@ import type { Telemetry } from "./telemetry.ts";
 import { runTurn } from "./turn-runner.ts";
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { given, agentsByName, outside, place, deciding, policies, telemetry } = await openParts(options);
+  const { given, agentsByName, outside, place, deciding, policies, tracers } = await openParts(options);
   const { directory, gate, principal } = options;
   const { clock, ids, counters } = outside;
   const { journal, inbox } = place.store;
   const ear = openEar();
-  const tracer = safeTracer(options.tracer);
 
   const runner: SessionRunner = new SessionRunner({ place, outside, silence: ear.silence, agents: () => agents });
   const agents = new AgentAssembly({
@@ -51,8 +50,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     hear(live, agent) {
       ear.hear(live);
       if (live.kind !== "entry") return;
-      telemetry?.hear(live.entry, agent);
-      tracer?.hear(live.entry, agent);
+      for (const { hear } of tracers) hear(live.entry, agent);
     },
     parentOf: (session) => runner.parentOf(session),
     driveChild: (child, _, stop) => runner.driveChild(child, stop),
@@ -67,7 +65,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     surfaceOf,
     factsOf: (name, model) => agents.assemble(withChosenModel(agents.find(name), model), () => {}).facts,
   });
-  const turnParts = { place, agents, runner, sessions, principal, surfaceOf };
 
   function run<Value, const Out extends Schema | undefined = undefined>(
     ref: AgentRef<Value>,
@@ -77,7 +74,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const wrong = runFault([ref, input, given]);
     const plain = stream(wrong === null ? given.on : undefined, runner.track, async (watch, signal) => {
       if (wrong !== null) throw wrong;
-      return runTurn(turnParts, { ref, input, options: given }, watch, signal);
+      return runTurn({ place, agents, runner, sessions, principal, surfaceOf }, { ref, input, options: given }, watch, signal);
     });
     return plain as Run<ValueOf<Out, Value>>; // nothing is delivered that the schema has not let through (M-23)
   }
@@ -97,8 +94,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     policies?.stop();
     await runner.closeDoor();
     await options.notify?.close();
-    await telemetry?.close();
-    await tracer?.close();
+    for (const { close: closeTracer } of tracers) await closeTracer();
     await place.close();
   }
 
@@ -131,7 +127,8 @@ async function openParts(options: RuntimeOptions) {
   const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
   const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
   const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
-  return { given, agentsByName, outside, place, deciding, policies, telemetry };
+  const tracers = [telemetry, safeTracer(options.tracer)].filter((one) => one !== null);
+  return { given, agentsByName, outside, place, deciding, policies, tracers };
 }
 
 function portsOf(options: RuntimeOptions): Outside {
