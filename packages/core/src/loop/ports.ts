@@ -26,8 +26,8 @@ import type {
   Tools,
 } from "../vocab/index.ts";
 import type { BreakersPort } from "./calls/breakers.ts";
-import type { FoldCache } from "./fold-cache.ts";
 import type { CountsPort } from "./limits/rate-counters.ts";
+import type { FoldCache } from "./session/fold-cache.ts";
 
 export type Clock = Readonly<{
   /** The wall's time: it may jump. */

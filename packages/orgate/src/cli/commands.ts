@@ -17,6 +17,7 @@ import { knowledgeCommands } from "./table/knowledge.ts";
 import { AS } from "./table/options.ts";
 import { policyCommands } from "./table/policies.ts";
 import {
+  callCommands,
   completionCommands,
   demoCommands,
   devCommands,
@@ -57,6 +58,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...deadLettersCommands,
   ...upCommands,
   ...devCommands,
+  ...callCommands,
   ...shellCommands,
   ...demoCommands,
   ...completionCommands,

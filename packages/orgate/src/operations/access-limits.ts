@@ -2,7 +2,8 @@
  * From what somebody wants to what the policies are asked. Pure.
  * Rule: W-13.
  */
-import type { Looked, UserAct } from "@orgate/core";
+import type { Gate, Looked, UserAct } from "@orgate/core";
+import { refusalFor } from "@orgate/core/gate";
 import type { AccessScope, Act } from "./access.ts";
 
 /** Why its limits leave this out; null when they do not. */
@@ -103,4 +104,12 @@ function lookedAt({ on, agent, session, id, tool, requester }: Act): Looked | nu
     case "project":
       return { kind: "project" };
   }
+}
+
+/** Null if the policies allow the act, otherwise the reason for the refusal. A listing is allowed: its items are decided one by one. */
+export function policyRefusal(gate: Pick<Gate, "decideFor">, user: string, act: Act): string | null {
+  if (act.kind === "list" && act.on === "listing") return null;
+  const asked = userActFor(act);
+  if (asked === null) return `nobody can tell what it is to ${act.kind} this ${act.on}`;
+  return refusalFor(gate, user, asked);
 }

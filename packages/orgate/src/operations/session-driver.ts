@@ -10,6 +10,7 @@
  * Rule: W-16.
  */
 import {
+  callsIn,
   type Entry,
   type Fault,
   FaultError,
@@ -56,6 +57,8 @@ export type SessionDriver = Readonly<{
   wake(session: SessionId): void;
   /** Follows the turn that a wish began until it has ended or waits for a person; null when the time is up. */
   outcome(session: SessionId, intent: IntentId, waitMs: number, signal?: AbortSignal): Promise<Entry | "waiting" | null>;
+  /** Resolves when no session is driven here and none waits to be. */
+  settle(): Promise<void>;
   driving(): number;
   queued(): number;
   isLeaving(): boolean;
@@ -143,7 +146,7 @@ export function openSessionDriver({ runtime, atOnce, waitMs, told }: SessionDriv
   async function dueOf(session: SessionId): Promise<Millis | null> {
     const { turn } = await readTurn({ journal }, session);
     if (turn === null) return null;
-    const gated = [...turn.calling.map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
+    const gated = [...callsIn(turn).map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
     const dues = gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : []));
     return dues.length === 0 ? null : millis(Math.min(...dues));
   }
@@ -299,6 +302,10 @@ export function openSessionDriver({ runtime, atOnce, waitMs, told }: SessionDriv
     clearInterval(timer);
   }
 
+  async function settle(): Promise<void> {
+    while (driven.size > 0) await Promise.all(driven.values());
+  }
+
   async function leave(finishMs: number, landMs: number): Promise<boolean> {
     leaving = true;
     queue.clear();
@@ -309,7 +316,18 @@ export function openSessionDriver({ runtime, atOnce, waitMs, told }: SessionDriv
     return within(landMs, () => runtime.park());
   }
 
-  return { send, wake, outcome, driving: () => driven.size, queued: () => queue.size, isLeaving: () => leaving, sweep, stop, leave };
+  return {
+    send,
+    wake,
+    outcome,
+    settle,
+    driving: () => driven.size,
+    queued: () => queue.size,
+    isLeaving: () => leaving,
+    sweep,
+    stop,
+    leave,
+  };
 }
 
 /** Told entries in order: the one that ends the turn which this wish began. */

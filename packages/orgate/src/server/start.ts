@@ -1,37 +1,18 @@
-/** The coordinator put together: floor, probes, metrics, routes and sockets around one runtime, on one port. */
-import { dirname } from "node:path";
 import { type JsonObject, millis, type Principal } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import type { OperationContext } from "../operations/context.ts";
-import { openDeliveries } from "../operations/deliveries.ts";
 import type { OperationHandlers } from "../operations/execute.ts";
-import { agentHandlers } from "../operations/handlers/agents.ts";
-import { journalHandlers } from "../operations/handlers/journal.ts";
-import { knowledgeHandlers } from "../operations/handlers/knowledge.ts";
-import { peopleHandlers } from "../operations/handlers/people.ts";
-import { policyHandlers } from "../operations/handlers/policies.ts";
-import { scheduleHandlers } from "../operations/handlers/schedules.ts";
-import { serverHandlers } from "../operations/handlers/server.ts";
-import { sessionHandlers } from "../operations/handlers/sessions.ts";
-import { webhookHandlers } from "../operations/handlers/webhooks.ts";
-import { workHandlers } from "../operations/handlers/work.ts";
-import { openHealthChecks } from "../operations/health-checks.ts";
 import { type Keys, openIdempotency } from "../operations/idempotency.ts";
-import { openLanes } from "../operations/lanes.ts";
-import { errorText, type Log, NO_LOG } from "../operations/logs.ts";
-import { openMetrics } from "../operations/metrics.ts";
-import { cursors } from "../operations/paging.ts";
-import { openSessionDriver, type SessionDriver } from "../operations/session-driver.ts";
-import { openOwners } from "../operations/visibility.ts";
+import { type Log, NO_LOG } from "../operations/logs.ts";
+import { openOperations } from "../operations/open.ts";
+import type { SessionDriver } from "../operations/session-driver.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { mayNotRunOf } from "../runtime/people/may-run.ts";
 import { delegatesOf } from "../runtime/ports/delegates.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { Webhook } from "../schedules/declaring.ts";
-import { openSchedules } from "../schedules/index.ts";
 import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
-import { openViewsWorker } from "../store/views-worker.ts";
 import { openApiServer } from "./http/api.ts";
 import { BOUNDS, type ServerLimits } from "./http/limits.ts";
 import { type RunningServer, type ServedPage, type SocketTalks, startServer } from "./http/server.ts";
@@ -84,104 +65,37 @@ export type Coordinator = RunningServer &
   }>;
 
 export async function openCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
-  const {
+  const { runtime, access, keys, version, describe, config = null, names = [], proxies = [], pages = [], log = NO_LOG } = options;
+  const bounds: ServerLimits = { ...BOUNDS, ...options.bounds };
+  let server: RunningServer | null = null;
+  const operations = openOperations({
     runtime,
-    access,
-    keys,
-    host,
-    port,
     version,
     describe,
-    config = null,
-    names = [],
-    proxies = [],
-    pages = [],
-    log = NO_LOG,
-  } = options;
-  const bounds: ServerLimits = { ...BOUNDS, ...options.bounds };
-  const now = (): number => Date.now();
-  let server: RunningServer | null = null;
-  const floor = openSessionDriver({
-    runtime,
-    atOnce: options.atOnce ?? 256,
-    waitMs: options.waitMs ?? 10_000,
-    told: (drove) => {
-      if (drove.kind === "failed") log("error", "session.not-driven", { session: drove.session, error: errorText(drove.error) });
-    },
-  });
-  const metrics = openMetrics({
-    runtime,
+    config,
     log,
+    atOnce: options.atOnce,
+    waitMs: options.waitMs,
+    webhooks: options.declares?.webhooks,
     gauges: () => ({
       orgate_connections: [server?.connections() ?? 0, "Connections."],
       orgate_sockets: [server?.sockets() ?? 0, "WebSockets among them."],
-      orgate_sessions_driven: [floor.driving(), "Sessions that are driven here."],
-      orgate_sessions_queued: [floor.queued(), "Sessions that wait to be driven here."],
     }),
   });
-  const probes = openHealthChecks({ runtime, isLeaving: floor.isLeaving, log });
-  const views = openViewsWorker(dirname(runtime.place.keys.dir));
-  const gate = runtime.inspect.gate;
-  const beginning = delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate);
-  const schedules = openSchedules({
-    place: runtime.place,
-    gate,
-    beginning,
-    wake: floor.wake,
-    failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
-  });
-  const front: OperationContext = {
-    runtime,
-    floor,
-    schedules: schedules.desk,
-    deliveries: openDeliveries(options.declares?.webhooks ?? [], now),
-    probes,
-    metrics,
-    views,
-    lanes: openLanes(),
-    version,
-    startedAt: now(),
-    now,
-    describe,
-    config,
-    cursors: cursors(),
-    whose: openOwners(runtime.place.store.journal),
-  };
+  const { context: front, schedules } = operations;
+  const { floor, metrics, probes, now } = front;
   const more = options.more?.(front) ?? {};
-  const webhooks = webhookPages(front.deliveries, {
-    journal: runtime.place.store.journal,
-    secrets: options.declares?.secrets ?? new Map(),
-    beginning,
-    mayNotRun: mayNotRunOf(gate),
-    newSession: NODE.ids.session,
-    wake: floor.wake,
-    now: () => millis(now()),
-    bounds,
-    log,
-  });
-  const handlers: OperationHandlers = {
-    ...serverHandlers(front),
-    ...agentHandlers(front),
-    ...sessionHandlers(front),
-    ...peopleHandlers(front),
-    ...workHandlers(front),
-    ...scheduleHandlers(front),
-    ...webhookHandlers(front),
-    ...policyHandlers(front),
-    ...journalHandlers(front),
-    ...knowledgeHandlers(front),
-    ...more.handlers,
-  };
+  const webhooks = openWebhookPages(front, options, bounds);
+  const handlers: OperationHandlers = { ...operations.handlers, ...more.handlers };
   const api = openApiServer({ runtime, access, handlers, once: openIdempotency(keys, now), bounds });
   const closeAll = (): void => {
-    metrics.close();
-    void views.close();
+    operations.close();
     keys.close();
   };
   try {
     server = await startServer({
-      host,
-      port,
+      host: options.host,
+      port: options.port,
       names,
       proxies,
       access,
@@ -216,4 +130,23 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     return landed;
   }
   return { ...running, floor, front, leave };
+}
+
+function openWebhookPages(
+  { deliveries, runtime, floor, now }: OperationContext,
+  { declares, log = NO_LOG }: CoordinatorOptions,
+  bounds: ServerLimits,
+): ServedPage {
+  const { gate, agents } = runtime.inspect;
+  return webhookPages(deliveries, {
+    journal: runtime.place.store.journal,
+    secrets: declares?.secrets ?? new Map(),
+    beginning: delegatesOf(new Map(agents.map((agent) => [agent.name, agent])), gate),
+    mayNotRun: mayNotRunOf(gate),
+    newSession: NODE.ids.session,
+    wake: floor.wake,
+    now: () => millis(now()),
+    bounds,
+    log,
+  });
 }

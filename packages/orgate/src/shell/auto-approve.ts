@@ -8,7 +8,7 @@
 import type { CallItem } from "@orgate/core/journal/view";
 import type { Principal, SessionId } from "@orgate/core/vocab";
 import { visible } from "../terminal/visible.ts";
-import type { Shell } from "./shell.ts";
+import type { Shell } from "./contract.ts";
 
 /** S-12 conversations in which `--yes` was used up: one answer each, whichever server is in front, so that what was revoked stays so. */
 export type UsedConsents = Set<SessionId>;
@@ -54,17 +54,17 @@ export function openAutoApprove(
   /** Answered from here, and not yet gone. */
   const answered = new Set<string>();
 
-  function consent({ conversations: talks, openApprovals: questions, answer, say }: Desk, given: UsedConsents): void {
-    for (const asked of questions()) {
+  function consent(shell: Desk, given: UsedConsents): void {
+    for (const asked of shell.openApprovals()) {
       const { session, item } = asked;
-      if (given.has(session) || !coversConsent(asked, talks.find(session)?.view.principal ?? null, me())) continue;
+      if (given.has(session) || !coversConsent(asked, shell.conversations.find(session)?.view.principal ?? null, me())) continue;
       given.add(session);
       answered.add(item.approval);
-      void answer({ session, approval: item.approval, digest: item.digest }, { kind: "approve" }).then((given) => {
-        if (!given) {
-          answered.delete(item.approval); // then it is the person's
+      void shell.answer({ session, approval: item.approval, digest: item.digest }, { kind: "approve" }).then((isTaken) => {
+        if (!isTaken) {
+          answered.delete(item.approval); // then the operator answers it
           changed();
-        } else say("--yes: this save is approved; the next one in this conversation is asked about");
+        } else shell.say("--yes: this save is approved; the next one in this conversation is asked about");
       });
     }
   }

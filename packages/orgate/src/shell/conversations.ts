@@ -1,118 +1,137 @@
 /**
- * The conversations of a shell: each one a session that is followed, folded as everybody folds it.
- * S-19 what is shown of a session is a fold of the entries that were told, from the first; there is no state of the shell's own beside it.
+ * The conversations of a shell: sessions that are followed, folded like everywhere else.
+ * S-19 what is shown of a session is a fold of its entries from the first; the shell keeps no state beside it.
  */
 import { type SessionView, sessionFold } from "@orgate/core/journal/view";
 import type { JournalEvent, SessionId } from "@orgate/core/vocab";
-import type { Link, Problem } from "@orgate/core/wire";
+import type { Follower, Link, Problem } from "@orgate/core/wire";
 
 export type Conversation = Readonly<{
   session: SessionId;
   view: SessionView;
-  /** How many of its items stand in the scrollback. */
+  /** How many of its items were printed into the scrollback. */
   settled(): number;
   settle(upTo: number): void;
-  /** All that there was when it was begun to be followed has been told. */
+  /** All entries that existed when following began have arrived. */
   isCaughtUp(): boolean;
   ended(): Problem | "closed" | null;
-  /** Tokens of the last request and its reply: what the next one begins with. */
+  /** Tokens of the last request and its reply: the next request begins with them. */
   contextTokens(): number;
-  /** The model that somebody chose for the turns to come; null: the agent's own. */
+  /** The model chosen for later turns; null: the agent's own. */
   chosenModel(): string | null;
 }>;
 export type Conversations = Readonly<{
   all(): readonly Conversation[];
-  /** Those who work for them, while they do: what they ask is asked here; what they say is their session's. */
+  /** Running sub-agents: their approval requests are shown here, their text stays in their own session. */
   subAgents(): readonly Conversation[];
   find(session: SessionId): Conversation | null;
-  /** The same again is the same one. */
+  /** Following a session twice returns the same conversation. */
   follow(session: SessionId): Conversation;
-  drop(session: SessionId): void;
 }>;
 
 export function openConversations(link: Pick<Link, "follow">, changed: () => void): Conversations {
-  type Followed = Readonly<{ talk: Conversation; stop: () => void }>;
-  const talks = new Map<SessionId, Followed>();
-  const aside = new Map<SessionId, Followed>();
-
-  function leave(session: SessionId): void {
-    aside.get(session)?.stop();
-    aside.delete(session);
-  }
-
-  function begin(session: SessionId, into: Map<SessionId, Followed>): Conversation {
-    const working = new Set<SessionId>();
-    const see = (event: JournalEvent): void => {
-      if (event.kind === "child.opened") working.add(event.child);
-      if (event.kind !== "child.ended") return;
-      working.delete(event.child);
-      leave(event.child);
-    };
-    const lookAside = (): void => {
-      for (const child of working) if (!aside.has(child) && !talks.has(child)) begin(child, aside);
-    };
-    const fold = sessionFold(session);
-    let [settled, caughtUp, context] = [0, false, 0];
-    let chosen: string | null = null;
-    let ended: Problem | "closed" | null = null;
-    const stop = link.follow(
-      { kind: "session", session },
-      { after: 0 },
-      {
-        entries(items) {
-          for (const item of items) {
-            if (item.kind !== "entry")
-              fold.miss(item, item.kind === "erased" ? "an entry was erased on request" : `an entry cannot be read: ${item.detail}`);
-            else {
-              fold.add(item.entry);
-              see(item.entry.event);
-              const { event } = item.entry;
-              if (event.kind === "model.replied") context = event.usage.input + event.usage.output;
-              if (event.kind === "context.cleared") context = 0;
-              if (event.kind === "model.chosen") chosen = event.model;
-            }
-          }
-          if (caughtUp) lookAside();
-          changed();
-        },
-        preview({ iteration, attempt, preview }) {
-          fold.preview({ iteration, attempt, preview });
-          changed();
-        },
-        caughtUp() {
-          caughtUp = true;
-          lookAside();
-          changed();
-        },
-        ended(problem) {
-          [ended, caughtUp] = [problem ?? "closed", true];
-          changed();
-        },
-      },
-    );
-    const talk: Conversation = {
-      session,
-      view: fold.view,
-      settled: () => settled,
-      settle: (upTo) => {
-        settled = upTo;
-      },
-      isCaughtUp: () => caughtUp,
-      ended: () => ended,
-      contextTokens: () => context,
-      chosenModel: () => chosen,
-    };
-    into.set(session, { talk, stop });
-    return talk;
-  }
-  return {
-    all: () => [...talks.values()].map(({ talk }) => talk),
-    find: (session) => talks.get(session)?.talk ?? null,
-    subAgents: () => [...aside.values()].map(({ talk }) => talk),
-    follow: (session) => talks.get(session)?.talk ?? begin(session, talks),
-    drop(session) {
-      talks.get(session)?.stop();
-      talks.delete(session);
+  const conversations = new Map<SessionId, FollowedSession>();
+  const subAgents = new Map<SessionId, FollowedSession>();
+  const hooks: Hooks = {
+    changed,
+    childrenRunning(children) {
+      for (const child of children) if (!subAgents.has(child) && !conversations.has(child)) subAgents.set(child, begin(child));
+    },
+    childEnded(child) {
+      subAgents.get(child)?.stop();
+      subAgents.delete(child);
     },
   };
+  const begin = (session: SessionId): FollowedSession => new FollowedSession(session, link, hooks);
+  return {
+    all: () => [...conversations.values()],
+    find: (session) => conversations.get(session) ?? null,
+    subAgents: () => [...subAgents.values()],
+    follow(session) {
+      const found = conversations.get(session) ?? begin(session);
+      conversations.set(session, found);
+      return found;
+    },
+  };
+}
+
+type Hooks = Readonly<{ changed(): void; childrenRunning(children: Iterable<SessionId>): void; childEnded(child: SessionId): void }>;
+
+class FollowedSession implements Conversation {
+  readonly session: SessionId;
+  readonly view: SessionView;
+  readonly stop: () => void;
+  readonly #fold: ReturnType<typeof sessionFold>;
+  readonly #hooks: Hooks;
+  readonly #children = new Set<SessionId>();
+  #settled = 0;
+  #isCaughtUp = false;
+  #contextTokens = 0;
+  #chosenModel: string | null = null;
+  #ended: Problem | "closed" | null = null;
+
+  constructor(session: SessionId, link: Pick<Link, "follow">, hooks: Hooks) {
+    this.session = session;
+    this.#hooks = hooks;
+    this.#fold = sessionFold(session);
+    this.view = this.#fold.view;
+    this.stop = link.follow({ kind: "session", session }, { after: 0 }, this.#follower());
+  }
+
+  settled(): number {
+    return this.#settled;
+  }
+  settle(upTo: number): void {
+    this.#settled = upTo;
+  }
+  isCaughtUp(): boolean {
+    return this.#isCaughtUp;
+  }
+  ended(): Problem | "closed" | null {
+    return this.#ended;
+  }
+  contextTokens(): number {
+    return this.#contextTokens;
+  }
+  chosenModel(): string | null {
+    return this.#chosenModel;
+  }
+
+  #follower(): Follower {
+    return {
+      entries: (items) => {
+        for (const item of items)
+          if (item.kind === "entry") {
+            this.#fold.add(item.entry);
+            this.#note(item.entry.event);
+          } else
+            this.#fold.miss(item, item.kind === "erased" ? "an entry was erased on request" : `an entry cannot be read: ${item.detail}`);
+        if (this.#isCaughtUp) this.#hooks.childrenRunning(this.#children);
+        this.#hooks.changed();
+      },
+      preview: ({ iteration, attempt, preview }) => {
+        this.#fold.preview({ iteration, attempt, preview });
+        this.#hooks.changed();
+      },
+      caughtUp: () => {
+        this.#isCaughtUp = true;
+        this.#hooks.childrenRunning(this.#children);
+        this.#hooks.changed();
+      },
+      ended: (problem) => {
+        [this.#ended, this.#isCaughtUp] = [problem ?? "closed", true];
+        this.#hooks.changed();
+      },
+    };
+  }
+
+  #note(event: JournalEvent): void {
+    if (event.kind === "model.replied") this.#contextTokens = event.usage.input + event.usage.output;
+    if (event.kind === "context.cleared") this.#contextTokens = 0;
+    if (event.kind === "model.chosen") this.#chosenModel = event.model;
+    if (event.kind === "child.opened") this.#children.add(event.child);
+    if (event.kind !== "child.ended") return;
+    this.#children.delete(event.child);
+    this.#hooks.childEnded(event.child);
+  }
 }

@@ -5,8 +5,10 @@ import { latch } from "../server/fixtures/stand.ts";
 import { plain } from "../terminal/paint.ts";
 import { ORCHESTRATE_COMMANDS } from "./commands/orchestrate.ts";
 import { connectTo } from "./connection.ts";
-import { openShell, type Shell, type ShellUi } from "./shell.ts";
-import { complete } from "./ui/complete.ts";
+import type { Shell } from "./contract.ts";
+import { openShell } from "./shell.ts";
+import { complete } from "./ui/input/complete.ts";
+import type { ShellUi } from "./ui/ui.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,12 +1,8 @@
-/**
- * What there is around a shell's conversations, as the server tells it: agents, questions that wait, sessions and schedules that can be named. It is asked
- * for again when an entry says that it has changed.
- */
+/** What the server knows beside a shell's conversations: agents, waiting approval requests, halts, names to complete. Read again when an entry changes it. */
 import { haltText } from "@orgate/core/journal/view";
 import type { Called, Link, OperationOutput } from "@orgate/core/wire";
-import type { ArgumentKind } from "./commands/command.ts";
 import type { ServerConnection } from "./connection.ts";
-import type { Offer } from "./ui/complete.ts";
+import type { ArgumentKind, Offer } from "./ui/input/complete.ts";
 
 export type Agents = OperationOutput<"agents">["items"];
 export type WaitingApprovals = OperationOutput<"approvals">["items"];
@@ -17,127 +13,127 @@ type Halts = OperationOutput<"halts">["items"];
 export type ServerSnapshot = Readonly<{
   agents(): Agents;
   refreshAgents(): Promise<void>;
-  /** Questions, in all sessions that this person may see. */
+  /** Open approval requests in all sessions that this operator may see. */
   waiting(): WaitingApprovals;
   refreshWaiting(): Promise<void>;
-  /** Those in force that this person may see. */
+  /** Halts in force that this operator may see. */
   halts(): Halts;
   refreshHalts(): Promise<void>;
-  /** For completion: what is there to be named. */
+  /** Reads the names of sessions and schedules again, for completion. */
   refreshNames(): void;
-  /** As the server defines it; asked for once. */
+  /** The agent's definition, fetched once. */
   detail(agent: string): Promise<AgentDetail | null>;
-  /** Where it was asked for. */
+  /** The agent's definition if it was fetched already. */
   cachedDetail(agent: string | null): AgentDetail | null;
-  /** Words of that kind; null: the names of files. */
-  suggest(taken: Exclude<ArgumentKind, "command">, addressee: string | null): readonly Offer[] | null;
+  /** Completions for an argument; null: complete names of files. */
+  suggest(kind: Exclude<ArgumentKind, "command">, addressee: string | null): readonly Offer[] | null;
 }>;
 
 type Ports = Readonly<{
   link: Pick<Link, "follow">;
-  /** What was asked for, or null when it was refused, which has been said then. */
-  asked<T>(called: Promise<Called<T>>): Promise<T | null>;
+  /** The value of a call, or null after its problem was printed. */
+  unwrap<T>(called: Promise<Called<T>>): Promise<T | null>;
   changed(): void;
 }>;
+type Names = Readonly<{ agents: Agents; sessions: Sessions; waiting: WaitingApprovals; schedules: readonly Offer[] }>;
 
-export function openServerSnapshot({ client }: Pick<ServerConnection, "client">, { link, asked, changed }: Ports): ServerSnapshot {
-  let agents: Agents = [];
-  let waiting: WaitingApprovals = [];
+export function openServerSnapshot({ client }: Pick<ServerConnection, "client">, { link, unwrap, changed }: Ports): ServerSnapshot {
+  let names: Names = { agents: [], sessions: [], waiting: [], schedules: [] };
   let halts: Halts = [];
-  let recent: Sessions = [];
-  let schedules: readonly Offer[] = [];
   const details = new Map<string, AgentDetail>();
 
-  async function countWaiting(): Promise<void> {
+  async function refreshWaiting(): Promise<void> {
     const found = await client.call("approvals", { query: { limit: 500 } }).catch(() => null);
-    if (found?.kind === "ok") waiting = found.value.items;
+    if (found?.kind === "ok") names = { ...names, waiting: found.value.items };
     changed();
   }
-  async function countHalts(): Promise<void> {
+  async function refreshHalts(): Promise<void> {
     const found = await client.call("halts", { query: { limit: 500 } }).catch(() => null);
     if (found?.kind === "ok") halts = found.value.items;
     changed();
   }
-  async function lookAround(): Promise<void> {
-    const found = await client.call("sessions", { query: { limit: 100 } }).catch(() => null);
-    if (found?.kind === "ok") recent = found.value.items;
-    const planned = await client.call("schedules", { query: { limit: 100 } }).catch(() => null);
-    if (planned?.kind === "ok")
-      schedules = planned.value.items.map(({ schedule, state, spec }) => ({ word: schedule, about: `${spec.agent}, ${state}` }));
+  async function readNames(): Promise<void> {
+    const sessions = await client.call("sessions", { query: { limit: 100 } }).catch(() => null);
+    if (sessions?.kind === "ok") names = { ...names, sessions: sessions.value.items };
+    const schedules = await client.call("schedules", { query: { limit: 100 } }).catch(() => null);
+    if (schedules?.kind !== "ok") return;
+    const offers = schedules.value.items.map(({ schedule, state, spec }) => ({ word: schedule, about: `${spec.agent}, ${state}` }));
+    names = { ...names, schedules: offers };
   }
-  const [countAgain, haltsAgain, lookAgain] = [again(countWaiting), again(countHalts), again(lookAround)];
+  const [waitingAgain, haltsAgain, namesAgain] = [coalesced(refreshWaiting), coalesced(refreshHalts), coalesced(readNames)];
   link.follow({ kind: "all" }, "now", {
     entries(items) {
       const kinds = items.flatMap((item) => (item.kind === "entry" ? [item.entry.event.kind] : []));
-      if (kinds.some((kind) => kind.startsWith("approval."))) countAgain();
+      if (kinds.some((kind) => kind.startsWith("approval."))) waitingAgain();
       if (kinds.some((kind) => kind === "work.halted" || kind === "work.resumed")) haltsAgain();
-      if (kinds.some((kind) => kind === "session.opened" || kind.startsWith("schedule."))) lookAgain();
+      if (kinds.some((kind) => kind === "session.opened" || kind.startsWith("schedule."))) namesAgain();
     },
   });
-  const known = (agent: string | null): AgentDetail | null => (agent === null ? null : (details.get(agent) ?? null));
+  const cachedDetail = (agent: string | null): AgentDetail | null => (agent === null ? null : (details.get(agent) ?? null));
 
   return {
-    agents: () => agents,
+    agents: () => names.agents,
     async refreshAgents() {
-      agents = (await asked(client.call("agents", { query: { limit: 500 } })))?.items ?? agents;
+      const found = await unwrap(client.call("agents", { query: { limit: 500 } }));
+      if (found !== null) names = { ...names, agents: found.items };
     },
-    waiting: () => waiting,
-    refreshWaiting: countWaiting,
+    waiting: () => names.waiting,
+    refreshWaiting,
     halts: () => halts,
-    refreshHalts: countHalts,
-    refreshNames: lookAgain,
+    refreshHalts,
+    refreshNames: namesAgain,
     async detail(agent) {
-      const there = known(agent);
-      if (there !== null) return there;
+      const cached = cachedDetail(agent);
+      if (cached !== null) return cached;
       const found = await client.call("agent", { params: { agent } }).catch(() => null);
       if (found?.kind !== "ok") return null;
       details.set(agent, found.value);
       changed();
       return found.value;
     },
-    cachedDetail: known,
-    suggest(taken, addressee) {
-      if (typeof taken !== "string") return taken.map((word) => ({ word, about: "" }));
-      switch (taken) {
-        case "agent":
-          return agents.map(({ name, description }) => ({ word: name, about: description }));
-        case "session":
-          return recent.flatMap(({ session, agent, external, state }) => [
-            { word: session, about: `${agent}, ${state}` },
-            ...(external === null ? [] : [{ word: external, about: `${agent}, ${state}` }]),
-          ]);
-        case "approval":
-          return waiting.map(({ approval, agent, tool }) => ({ word: approval, about: `${agent}: ${tool}` }));
-        case "model": {
-          const found = known(addressee);
-          return found === null ? [] : [found.model, ...found.fallbacks].map((word) => ({ word, about: "" }));
-        }
-        case "schedule":
-          return schedules;
-        case "anything":
-          return [];
-        case "file":
-          return null;
-      }
-    },
+    cachedDetail,
+    suggest: (kind, addressee) => suggestFrom(names, kind, cachedDetail(addressee)),
   };
 }
 
-/** A halt in words, with how this shell lifts it. */
+function suggestFrom(names: Names, kind: Exclude<ArgumentKind, "command">, agent: AgentDetail | null): readonly Offer[] | null {
+  if (typeof kind !== "string") return kind.map((word) => ({ word, about: "" }));
+  switch (kind) {
+    case "agent":
+      return names.agents.map(({ name, description }) => ({ word: name, about: description }));
+    case "session":
+      return names.sessions.flatMap(({ session, agent: name, external, state }) => [
+        { word: session, about: `${name}, ${state}` },
+        ...(external === null ? [] : [{ word: external, about: `${name}, ${state}` }]),
+      ]);
+    case "approval":
+      return names.waiting.map(({ approval, agent: name, tool }) => ({ word: approval, about: `${name}: ${tool}` }));
+    case "model":
+      return agent === null ? [] : [agent.model, ...agent.fallbacks].map((word) => ({ word, about: "" }));
+    case "schedule":
+      return names.schedules;
+    case "anything":
+      return [];
+    case "file":
+      return null;
+  }
+}
+
+/** Describes a halt and how this shell lifts it. */
 export const describeHalt = (halt: Halts[number]): string =>
   `${haltText(halt)}; \`/resume-work ${halt.scope.replace(":", " ")} REASON\` lifts it`;
 
-/** One at a time, and once more where something came meanwhile. */
-function again(work: () => Promise<void>): () => void {
-  let [isOn, isDue] = [false, false];
+/** Runs `work` at most once at a time, and once more if it was requested meanwhile. */
+function coalesced(work: () => Promise<void>): () => void {
+  let [isRunning, isDue] = [false, false];
   const start = (): void => {
-    if (isOn) {
+    if (isRunning) {
       isDue = true;
       return;
     }
-    isOn = true;
+    isRunning = true;
     void work().finally(() => {
-      isOn = false;
+      isRunning = false;
       if (isDue) start();
       isDue = false;
     });

@@ -7,8 +7,8 @@ import { plain } from "../terminal/paint.ts";
 import { quietScreen } from "./fixtures/screen.ts";
 import { fromGivenText } from "./local-server/local-server-frames.ts";
 import { connectToServer, openServerSwitch } from "./server-switch.ts";
-import type { ShellUi } from "./shell.ts";
 import { openPlainUi } from "./ui/plain-ui.ts";
+import type { ShellUi } from "./ui/ui.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -86,7 +86,7 @@ test("S-2 what a server says in refusing is shown, and obeyed by no terminal", a
   closing.push(() => server.stop());
   const lines: string[] = [];
   const own = await server.give();
-  const { face } = openPlainUi(Readable.from([]), (line) => lines.push(line), {
+  const { ui: face } = openPlainUi(Readable.from([]), (line) => lines.push(line), {
     columns: 80,
     paint: plain,
     theme: "plain",

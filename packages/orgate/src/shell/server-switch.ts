@@ -1,8 +1,8 @@
 /**
- * Where a person sits: one face, and whichever server they are in front of.
- * S-14 to one's own anew is to the same project with what was saved in it: every conversation goes on.
- * S-20 `/attach URL` and `/detach` change the server under the same face: the new one is reached first, so that one that cannot be reached costs nothing.
- * Rule: S-2.
+ * Switches one user interface between servers.
+ * S-2 a key goes to another machine only over TLS; a server's refusal is shown like any untrusted text.
+ * S-14 restarting the local server loads the same project with the saved files; every conversation continues.
+ * S-20 `/attach URL` and `/detach` change the server under the same user interface: the new one is connected first, so an unreachable one costs nothing.
  */
 import { FaultError, describe as sentencesOf } from "@orgate/core/vocab";
 import type { AskHidden } from "../identity/secrets.ts";
@@ -12,7 +12,8 @@ import type { Screen } from "../terminal/screen.ts";
 import { visible } from "../terminal/visible.ts";
 import { carryOver, describeReload, NO_AUTHOR, type UsedConsents } from "./auto-approve.ts";
 import type { ServerConnection } from "./connection.ts";
-import type { Shell, ShellUi } from "./shell.ts";
+import type { Shell } from "./contract.ts";
+import type { ShellUi } from "./ui/ui.ts";
 
 export type ServerSwitch = Readonly<{
   /** Null before the first server was reached. */
@@ -24,20 +25,20 @@ export type ServerSwitch = Readonly<{
   close(): Promise<void>;
 }>;
 
-export function openServerSwitch(given: Given, screen: Screen, face: ShellUi, begin: (shell: Shell) => void): ServerSwitch {
+export function openServerSwitch(given: Given, screen: Screen, ui: ShellUi, begin: (shell: Shell) => void): ServerSwitch {
   const { promise: lost, resolve } = Promise.withResolvers<FaultError>();
   let current: Shell | null = null;
   const consented: UsedConsents | null = given.flag("yes") ? new Set() : null;
 
-  async function moveTo(url: string | null): Promise<Shell> {
-    const reach = await connectToServer(url, given, screen, face.askHidden);
+  async function switchTo(url: string | null): Promise<Shell> {
+    const connection = await connectToServer(url, given, screen, ui.askHidden);
     const { openShell } = await import("./shell.ts");
     const next = await openShell(
-      reach,
-      face,
+      connection,
+      ui,
       async (to) => {
         try {
-          await moveTo(to);
+          await switchTo(to);
         } catch (error) {
           if (!(error instanceof FaultError)) throw error;
           const { message, hint } = sentencesOf(error.fault);
@@ -46,20 +47,21 @@ export function openServerSwitch(given: Given, screen: Screen, face: ShellUi, be
       },
       { consented },
     );
-    void reach.lost?.then((fault) => {
+    void connection.lost?.then((fault) => {
       if (current === next) resolve(fault);
     });
     const before = current;
-    const own = before?.connection.isLocal === true && reach.isLocal ? before : null;
+    const own = before?.connection.isLocal === true && connection.isLocal ? before : null;
     if (own !== null) carryOver(own, next);
     current = next;
     begin(next);
     if (own !== null) next.say(describeReload(namesOf(own), namesOf(next)));
-    else if (reach.isLocal && !namesOf(next).includes(SHELL)) next.say(`${NO_AUTHOR} (it authors agents, policies and tools with you)`);
+    else if (connection.isLocal && !namesOf(next).includes(SHELL))
+      next.say(`${NO_AUTHOR} (it authors agents, policies and tools with you)`);
     await before?.close();
     return next;
   }
-  return { shell: () => current, switchTo: moveTo, lost, close: async () => current?.close() };
+  return { shell: () => current, switchTo, lost, close: async () => current?.close() };
 }
 
 /** By what it is called: a name that leads here today may lead elsewhere tomorrow. */
@@ -92,12 +94,12 @@ export async function connectToServer(url: string | null, given: Given, screen: 
       hint: "set it to an API key of that server: `orgate keys create NAME --api` makes one",
     });
   const { connectTo: reachAt } = await import("./connection.ts");
-  const reach = reachAt(address.href, token);
-  const me = await reach.client.call("whoami", {}).catch((error: unknown) => {
+  const connection = reachAt(address.href, token);
+  const me = await connection.client.call("whoami", {}).catch((error: unknown) => {
     const why = error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : String(error);
     throw new FaultError({ kind: "unreachable", what: address.host, detail: why, hint: "is it up? `orgate up` serves a project" }, error);
   });
   if (me.kind === "problem")
     throw new FaultError({ kind: "usage", detail: `${address.host}: ${me.problem.detail}`, hint: me.problem.hint });
-  return { ...reach, name: address.host, isLocal: false, lost: null, runCommand: null, close: async () => {} };
+  return { ...connection, name: address.host, isLocal: false, lost: null, runCommand: null, close: async () => {} };
 }

@@ -5,10 +5,11 @@ import { latch } from "../server/fixtures/stand.ts";
 import { plain } from "../terminal/paint.ts";
 import { resumeNamed } from "./commands/session.ts";
 import { connectTo, type ServerConnection } from "./connection.ts";
+import type { Shell } from "./contract.ts";
 import { withOwnKey } from "./local-server/local-server.ts";
-import { openShell, type Shell } from "./shell.ts";
-import { NO_HISTORY } from "./ui/history.ts";
-import { keyReader } from "./ui/keys.ts";
+import { openShell } from "./shell.ts";
+import { NO_HISTORY } from "./ui/input/history.ts";
+import { keyReader } from "./ui/input/keys.ts";
 import { QUIET_MS } from "./ui/panel.ts";
 import { openPlainUi } from "./ui/plain-ui.ts";
 import { queuedTexts } from "./ui/screen.ts";
@@ -80,7 +81,7 @@ function person() {
 }
 async function begun(reach: ServerConnection): Promise<ReturnType<typeof person> & { shell: Shell }> {
   const one = person();
-  const shell = await openShell(reach, one.terminal.face, async () => {});
+  const shell = await openShell(reach, one.terminal.ui, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   return { ...one, shell };
@@ -91,7 +92,7 @@ test("the prompt is there before anything else, and what was sent meanwhile is s
   await one.sees("› ");
   one.type("@clerk good morning\r");
   const { reach } = await served();
-  const shell = await openShell(reach, one.terminal.face, async () => {});
+  const shell = await openShell(reach, one.terminal.ui, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   await one.sees("You said: good morning");
@@ -102,7 +103,7 @@ test("what was said of a line that is kept goes when it is sent, and nobody is c
   one.type("@clerk good morning\r");
   await one.sees("it is sent as soon as everything is loaded");
   const { reach } = await served();
-  const shell = await openShell(reach, one.terminal.face, async () => {});
+  const shell = await openShell(reach, one.terminal.ui, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   const seen: string[] = [];
@@ -186,7 +187,7 @@ test("what was sent before there was anybody is done in its order", async () => 
   one.type("/agent use clerk\r");
   one.type("two\r");
   const { reach } = await served();
-  const shell = await openShell(reach, one.terminal.face, async () => {});
+  const shell = await openShell(reach, one.terminal.ui, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   await one.sees("You said: two");
@@ -254,17 +255,17 @@ test("S-4 a question that came while something else had the keys is answered by 
   const { at, reach } = await served();
   const { type, sees, later, terminal, shell } = await begun(reach);
   let isLeft = false;
-  terminal.face.show({
+  terminal.ui.show({
     rows: () => ["the fleet"],
     pressed: () => {
       isLeft = true;
-      terminal.face.show(null);
+      terminal.ui.show(null);
     },
   });
   await sees("the fleet");
   await shell.submit("@clerk pay");
   while (shell.openApprovals().length === 0) await new Promise((done) => setImmediate(done));
-  terminal.face.changed();
+  terminal.ui.changed();
   await new Promise((done) => setImmediate(done));
   later(QUIET_MS * 10); // it is long since it came, and nobody has seen it
   type("q");
@@ -393,7 +394,11 @@ test("S-19 another shell takes the session up and shows all of it, each line onc
 async function inLines(...given: readonly string[]) {
   const { reach } = await served();
   const lines: string[] = [];
-  const { face, begin, run } = openPlainUi(Readable.from(given.map((line) => `${line}\n`)), (line) => lines.push(line), {
+  const {
+    ui: face,
+    begin,
+    run,
+  } = openPlainUi(Readable.from(given.map((line) => `${line}\n`)), (line) => lines.push(line), {
     columns: 80,
     paint: plain,
     theme: "plain",
@@ -439,7 +444,7 @@ test("typed in lines, a prompt says whose turn it is and to whom one talks: afte
     }
   };
   const look = { columns: 80, paint: plain, theme: "plain", ask: null, cwd: ".", prompt: add } as const;
-  const { face, begin, run, interrupt } = openPlainUi(input, (line) => add(`${line}\n`), look);
+  const { ui: face, begin, run, interrupt } = openPlainUi(input, (line) => add(`${line}\n`), look);
   const shell = await openShell(reach, face, async () => {});
   closing.push(() => shell.close());
   begin(shell);

@@ -1,401 +1,348 @@
 /**
- * What a shell does, whatever it is shown on: conversations with agents over one link, commands, answers. It keeps what a person chose (whom they talk to)
- * and nothing that the journal knows.
+ * A shell: conversations with agents over one link, slash commands, answers to approval requests. It stores what the operator chose
+ * (the addressed agent) and nothing that the journal knows.
  *
- * `@agent message` goes to that agent's conversation of this shell, anything else to the one addressed; a session is opened with the first message.
- * What is cancelled is the turn that runs, really: the model call and its tools.
- * Rule: S-22.
+ * `@agent message` goes to that agent's conversation, anything else to the addressed agent; the first message opens the session.
+ * S-22 a message that could not be sent is reported with a remedy and goes back to the line: nothing is lost or sent twice.
+ * Cancelling stops the running turn itself: its model call and its tools.
  */
-import { approvalRow, type QuestionItem } from "@orgate/core/journal/view";
 import { type Answer, isRefusal, type SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem } from "@orgate/core/wire";
-import type { AskHidden } from "../identity/secrets.ts";
 import { visible } from "../terminal/visible.ts";
-import { openAutoApprove, type UsedConsents } from "./auto-approve.ts";
+import { type AutoApprove, openAutoApprove, type UsedConsents } from "./auto-approve.ts";
 import { parseLine, SHELL_COMMANDS } from "./commands/commands.ts";
 import type { ServerConnection } from "./connection.ts";
+import type { Shell } from "./contract.ts";
 import { type Conversation, type Conversations, openConversations } from "./conversations.ts";
-import { type AgentDetail, type Agents, describeHalt, openServerSnapshot, type WaitingApprovals } from "./server-state.ts";
-import type { Choices, Offer } from "./ui/complete.ts";
+import { type AgentDetail, type Agents, describeHalt, openServerSnapshot, type ServerSnapshot } from "./server-state.ts";
+import { shownApprovals } from "./shown-approvals.ts";
 import type { Footer } from "./ui/frame.ts";
-import type { Key } from "./ui/keys.ts";
+import type { Choices, Offer } from "./ui/input/complete.ts";
 import type { ApprovalRef, ShownApproval } from "./ui/panel.ts";
-import { type ScreenLook, wrapText } from "./ui/screen.ts";
-import { openScrollback } from "./ui/scrollback.ts";
-import type { Theme } from "./ui/themes.ts";
+import { wrapText } from "./ui/screen.ts";
+import { openScrollback, type Scrollback } from "./ui/scrollback.ts";
+import type { ShellUi } from "./ui/ui.ts";
 
-/** What a shell is shown on. */
-export type ShellUi = Readonly<{
-  look(): ScreenLook;
-  /** Into the scrollback, at once. */
-  print(lines: readonly string[]): void;
-  /** Something is to be drawn anew, soon. */
-  changed(): void;
-  leave(): void;
-  /** Where the shell was started. */
-  cwd: string;
-  /** Names of a folder below where the shell was started; a folder's end in a slash. */
-  files(folder: string): readonly string[];
-  /** Takes keys and rows until it is put away with null; false where nothing can be drawn. */
-  show(modal: Modal | null): boolean;
-  /** What is typed is neither shown nor kept; null: there is nobody to ask. */
-  askHidden: AskHidden;
-  setTheme(theme: Theme): void;
-}>;
-/** What takes the keys for a while. */
-export type Modal = Readonly<{ rows(look: ScreenLook, most: number): readonly string[]; pressed(key: Key): void }>;
-
-export type Shell = Readonly<{
-  connection: ServerConnection;
-  link: Link;
-  ui: ShellUi;
-  conversations: Conversations;
-  agents(): Agents;
-  refreshAgents(): Promise<void>;
-  addressee(): string | null;
-  address(agent: string | null): void;
-  /** The conversation with whom is addressed. */
-  current(): Conversation | null;
-  /** Goes on in it, and addresses its agent. */
-  continueIn(session: SessionId, agent: string): Conversation;
-  /** The next message to the addressed agent opens a session. */
-  startNew(): void;
-  /** True when it was taken: there is nothing to give back. */
-  submit(text: string): Promise<boolean>;
-  send(agent: string, text: string): Promise<boolean>;
-  /** In a session of its own, which is shown here and is nobody's conversation. */
-  runInNewSession(agent: string, text: string): Promise<SessionId | null>;
-  /** The session of the conversation with whom is addressed; opened where there is none. */
-  ensureConversation(): Promise<Conversation | null>;
-  /** As the server defines it; asked for once. */
-  agentDetail(agent: string): Promise<AgentDetail | null>;
-  /** Questions of other sessions are shown in the panel too, one after the other, until there is none. */
-  reviewApprovals(): Promise<number>;
-  /** Items before those that were printed, oldest first. */
-  earlierLines(most: number): readonly string[];
-  cancel(reason: string): Promise<boolean>;
-  answer(bound: ApprovalRef, answer: Answer): Promise<boolean>;
-  openApprovals(): readonly ShownApproval[];
-  takeSettledLines(): readonly string[];
-  /** Something is on its way that nobody has to be asked about: an answer that was given beforehand, a server that is begun anew. */
-  hasPendingWork(): boolean;
-  /** Whose shell it is, as principals are written; null where nobody has said. */
-  me(): string | null;
-  footer(): Footer;
-  choices(): Choices;
-  reportProblem(problem: Problem): void;
-  say(text: string): void;
-  /** What was asked for, or null when it was refused, which has been said then. */
-  unwrap<T>(called: Promise<Called<T>>): Promise<T | null>;
-  switchServer(to: string | null): Promise<void>;
-  /** What is said now is for the server that it moves to. */
-  isSwitchingServer(): boolean;
-  close(): Promise<void>;
-}>;
-
-/** S-13 a program that is run from here would pass by the gate and the journal. */
+/** S-13 a program started from here would bypass the gate and the journal. */
 const NO_COMMANDS =
   "`!` runs nothing here: a program would run outside the policies and the journal. Give an agent a tool for it (`/help tool`, or `orgate tools init`), or use another terminal; a message may begin with a space and then `!`";
 
-/** `move`: to another server, or to one's own (null); what cannot be done is said. `consented`: saving what is authored was consented to beforehand (`--yes`), and in which conversations that was used up. */
+/** `consented`: the conversations in which `--yes` was used up; null without `--yes`. */
+type Options = Readonly<{ consented: UsedConsents | null }>;
+
 export async function openShell(
-  reach: ServerConnection,
-  face: ShellUi,
-  move: Shell["switchServer"],
-  { consented }: Readonly<{ consented: UsedConsents | null }> = { consented: null },
+  connection: ServerConnection,
+  ui: ShellUi,
+  switchServer: Shell["switchServer"],
+  options: Options = { consented: null },
 ): Promise<Shell> {
-  let state: LinkState = { kind: "connecting", attempt: 1 };
-  let wasOpen = false;
-  let addressee: string | null = null;
-  let isReviewing = false;
-  let moves = 0; // on their way
-  /** Of this shell, by agent. */
-  const sessions = new Map<string, SessionId>();
+  const shell = new ShellSession(connection, ui, switchServer, options);
+  await shell.start();
+  return shell;
+}
 
-  const link = reach.open((now) => {
-    state = now;
-    wasOpen ||= now.kind === "open";
-    face.changed();
-  });
-  let opened: Shell | null = null;
-  let me: string | null = null;
-  const authors = openAutoApprove(() => opened, { consented, me: () => me, changed: face.changed });
-  const talks = openConversations(link, () => {
-    authors.look();
-    face.changed();
-  });
+class ShellSession implements Shell {
+  readonly connection: ServerConnection;
+  readonly ui: ShellUi;
+  readonly link: Link;
+  readonly conversations: Conversations;
+  readonly #switchTo: Shell["switchServer"];
+  readonly #server: ServerSnapshot;
+  readonly #autoApprove: AutoApprove;
+  readonly #scrollback: Scrollback;
+  /** The session of each agent's conversation. */
+  readonly #sessions = new Map<string, SessionId>();
+  #linkState: LinkState = { kind: "connecting", attempt: 1 };
+  #wasOpen = false;
+  #isStarted = false;
+  #addressee: string | null = null;
+  #me: string | null = null;
+  #isReviewing = false;
+  #switches = 0; // under way
 
-  const scrollback = openScrollback(talks);
-
-  const say = (text: string): void => face.print(wrapText(text, face.look()));
-  function problem({ detail, hint, title }: Problem): void {
-    const look = face.look();
-    face.print([
-      ...wrapText(visible(detail === "" ? title : detail), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
-      ...(hint === "" ? [] : wrapText(visible(hint), look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
-    ]);
+  constructor(connection: ServerConnection, ui: ShellUi, switchServer: Shell["switchServer"], { consented }: Options) {
+    this.connection = connection;
+    this.ui = ui;
+    this.#switchTo = switchServer;
+    this.link = connection.open((state) => {
+      this.#linkState = state;
+      this.#wasOpen ||= state.kind === "open";
+      ui.changed();
+    });
+    this.#autoApprove = openAutoApprove(() => (this.#isStarted ? this : null), { consented, me: () => this.#me, changed: ui.changed });
+    this.conversations = openConversations(this.link, () => {
+      this.#autoApprove.look();
+      ui.changed();
+    });
+    this.#scrollback = openScrollback(this.conversations);
+    this.#server = openServerSnapshot(connection, {
+      link: this.link,
+      unwrap: this.unwrap,
+      changed: () => {
+        if (this.#server.waiting().length === 0) this.#isReviewing = false;
+        ui.changed();
+      },
+    });
   }
-  async function asked<T>(called: Promise<Called<T>>): Promise<T | null> {
+
+  /** Reads who is at the keyboard, the agents and what waits, and addresses an agent. */
+  async start(): Promise<void> {
+    this.#me = (await this.unwrap(this.connection.client.call("whoami", {})))?.principal.id ?? null;
+    await Promise.all([this.#server.refreshAgents(), this.#server.refreshWaiting(), this.#server.refreshHalts()]);
+    this.#server.refreshNames();
+    const [only, ...others] = this.agents();
+    this.#addressee = this.agents().find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
+    this.#isStarted = true;
+    if (this.#addressee !== null) void this.agentDetail(this.#addressee);
+  }
+
+  async close(): Promise<void> {
+    this.link.close();
+    await this.connection.close();
+  }
+
+  // ── printing ── (arrow functions: commands take them apart)
+
+  readonly say = (text: string): void => this.ui.print(wrapText(text, this.ui.look()));
+
+  readonly unwrap = async <T>(called: Promise<Called<T>>): Promise<T | null> => {
     try {
       const found = await called;
       if (found.kind === "ok") return found.value;
-      problem(found.problem);
+      this.reportProblem(found.problem);
     } catch (error) {
-      const look = face.look();
       const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-      face.print(
-        wrapText(visible(`the server cannot be reached: ${why}`), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
-      );
+      this.#printError(`the server cannot be reached: ${why}`);
     }
     return null;
-  }
-
-  const around = openServerSnapshot(reach, {
-    link,
-    asked,
-    changed: () => {
-      if (around.waiting().length === 0) isReviewing = false;
-      face.changed();
-    },
-  });
-  const { agents, waiting, detail } = around;
-
-  const sessionOf = (agent: string | null): Conversation | null => {
-    const session = agent === null ? undefined : sessions.get(agent);
-    return session === undefined ? null : talks.find(session);
-  };
-  const isFollowed = (session: SessionId): boolean => [...talks.all(), ...talks.subAgents()].some((talk) => talk.session === session);
-  const current = (): Conversation | null => sessionOf(addressee);
-
-  function take(session: SessionId, agent: string): Conversation {
-    sessions.set(agent, session);
-    addressee = agent;
-    return talks.follow(session);
-  }
-
-  /** It is kept, and sent when there is somebody: but that is said, unless it has not even begun to be there. */
-  const ask: Link["ask"] = (frame) => {
-    if (state.kind !== "open" && (wasOpen || state.kind !== "connecting" || state.attempt > 1))
-      say(`${reach.name} is away: it is sent as soon as it is back`);
-    return link.ask(frame);
   };
 
-  async function tell(agent: string, text: string): Promise<boolean> {
-    const reply = await ask({ kind: "chat", agent, session: sessions.get(agent) ?? null, text });
+  reportProblem({ detail, hint, title }: Problem): void {
+    this.#printError(detail === "" ? title : detail);
+    if (hint !== "") this.ui.print(wrapText(visible(hint), this.ui.look(), { first: "  ", rest: "  ", indent: 2 }, "dim"));
+  }
+
+  #printError(text: string): void {
+    const look = this.ui.look();
+    this.ui.print(wrapText(visible(text), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }));
+  }
+
+  // ── agents and conversations ──
+
+  agents(): Agents {
+    return this.#server.agents();
+  }
+  refreshAgents(): Promise<void> {
+    return this.#server.refreshAgents();
+  }
+  agentDetail(agent: string): Promise<AgentDetail | null> {
+    return this.#server.detail(agent);
+  }
+  me(): string | null {
+    return this.#me === null ? null : `user:${this.#me}`;
+  }
+  addressee(): string | null {
+    return this.#addressee;
+  }
+  address(agent: string | null): void {
+    this.#addressee = agent;
+    if (agent !== null) void this.agentDetail(agent);
+    this.ui.changed();
+  }
+  current(): Conversation | null {
+    const session = this.#addressee === null ? undefined : this.#sessions.get(this.#addressee);
+    return session === undefined ? null : this.conversations.find(session);
+  }
+  continueIn(session: SessionId, agent: string): Conversation {
+    this.#sessions.set(agent, session);
+    this.#addressee = agent;
+    return this.conversations.follow(session);
+  }
+  startNew(): void {
+    if (this.#addressee !== null) this.#sessions.delete(this.#addressee);
+  }
+  async ensureConversation(): Promise<Conversation | null> {
+    const found = this.current();
+    if (found !== null || this.#addressee === null) return found;
+    const made = await this.unwrap(this.connection.client.call("openSession", { body: { agent: this.#addressee } }));
+    return made === null ? null : this.continueIn(made.session, made.agent);
+  }
+  /** A busy conversation, the current one first: cancelling stops what runs, also where the addressed agent is idle. */
+  #running(): Conversation | null {
+    return [this.current(), ...this.conversations.all()].find((one) => one !== null && isBusy(one)) ?? null;
+  }
+
+  // ── sending ──
+
+  async submit(text: string): Promise<boolean> {
+    const line = parseLine(text);
+    if (line.kind === "command") {
+      await line.command.run(line.rest, this);
+      return true;
+    }
+    if (line.kind === "unknown") return this.#refuse(line.said);
+    if (text.startsWith("!")) return this.#refuse(NO_COMMANDS);
+    const [, named, message] = /^@([\w.-]+)\s+([\s\S]+)$/.exec(text) ?? [];
+    const names = this.agents().map(({ name }) => name);
+    if (named !== undefined && message !== undefined && names.includes(named)) return this.send(named, message);
+    if (named !== undefined && message !== undefined && names.length > 0)
+      return this.#refuse(`there is no agent \`${visible(named)}\`; there are: ${names.map(visible).join(", ")}`);
+    if (this.#addressee !== null) return this.send(this.#addressee, text);
+    return this.#refuse(
+      `whom do you mean? \`@agent message\` tells one agent, \`/agent use NAME\` addresses it; there are: ${names.map(visible).join(", ")}`,
+    );
+  }
+  #refuse(why: string): false {
+    this.say(why);
+    return false;
+  }
+
+  async send(agent: string, text: string): Promise<boolean> {
+    const reply = await this.#ask({ kind: "chat", agent, session: this.#sessions.get(agent) ?? null, text });
     if (reply.kind === "error") {
-      problem(reply.problem);
+      this.reportProblem(reply.problem);
       return false;
     }
     if (reply.kind === "done") {
-      sessions.set(agent, reply.session);
-      const talk = talks.follow(reply.session);
-      if (reply.entry?.event.kind === "input.queued" && !isBusy(talk)) void tellHalt(agent);
+      this.#sessions.set(agent, reply.session);
+      const conversation = this.conversations.follow(reply.session);
+      if (reply.entry?.event.kind === "input.queued" && !isBusy(conversation)) void this.#explainHaltedAgent(agent);
     }
     return true;
   }
-  /** Q-17 what was approved under a halt waits, and whoever approved it is to know why. */
-  async function tellHeld(session: SessionId): Promise<void> {
-    const found = await reach.client.call("session", { params: { session } }).catch(() => null);
-    if (found?.kind === "ok" && found.value.halted !== null) say(`it has not run: ${visible(describeHalt(found.value.halted))}`);
+
+  async runInNewSession(agent: string, text: string): Promise<SessionId | null> {
+    const reply = await this.#ask({ kind: "chat", agent, session: null, text });
+    if (reply.kind === "error") this.reportProblem(reply.problem);
+    if (reply.kind !== "done") return null;
+    this.conversations.follow(reply.session);
+    return reply.session;
   }
-  /** What was said to an agent that is halted waits, and whoever said it is to know why. */
-  async function tellHalt(agent: string): Promise<void> {
-    await around.refreshHalts();
-    const halt = around.halts().find(({ scope }) => scope === "all" || scope === `agent:${agent}`);
+
+  async cancel(reason: string): Promise<boolean> {
+    const conversation = this.#running();
+    if (conversation === null) return false;
+    const reply = await this.#ask({ kind: "cancel", session: conversation.session, reason });
+    if (reply.kind === "error") this.reportProblem(reply.problem);
+    return reply.kind !== "error";
+  }
+
+  /** The link keeps a frame until it is connected. That is worth a word, except during the very first attempt. */
+  #ask(frame: Parameters<Link["ask"]>[0]): ReturnType<Link["ask"]> {
+    const state = this.#linkState;
+    if (state.kind !== "open" && (this.#wasOpen || state.kind !== "connecting" || state.attempt > 1))
+      this.say(`${this.connection.name} is away: it is sent as soon as it is back`);
+    return this.link.ask(frame);
+  }
+
+  /** A message to a halted agent waits; the operator learns why. */
+  async #explainHaltedAgent(agent: string): Promise<void> {
+    await this.#server.refreshHalts();
+    const halt = this.#server.halts().find(({ scope }) => scope === "all" || scope === `agent:${agent}`);
     if (halt === undefined) return;
     const what = halt.scope === "all" ? "all work" : visible(agent);
     const why = halt.reason === "" ? "" : ` (${visible(halt.reason)})`;
-    say(
+    this.say(
       `${what} is halted by ${visible(halt.by.id)}${why}: it hears this when it goes on, \`/resume-work ${halt.scope === "all" ? "all" : `agent ${visible(agent)}`} REASON\``,
     );
   }
 
-  async function submit(text: string): Promise<boolean> {
-    const command = parseLine(text);
-    if (command.kind === "command") {
-      await command.command.run(command.rest, shell);
-      return true;
-    }
-    if (command.kind === "unknown") {
-      say(command.said);
-      return false;
-    }
-    if (text.startsWith("!")) {
-      say(NO_COMMANDS);
-      return false;
-    }
-    const [, named, message] = /^@([\w.-]+)\s+([\s\S]+)$/.exec(text) ?? [];
-    if (named !== undefined && message !== undefined && agents().some(({ name }) => name === named)) return tell(named, message);
-    if (named !== undefined && agents().length > 0 && message !== undefined) {
-      say(
-        `there is no agent \`${visible(named)}\`; there are: ${agents()
-          .map(({ name }) => visible(name))
-          .join(", ")}`,
-      );
-      return false;
-    }
-    if (addressee !== null) return tell(addressee, text);
-    say(
-      `whom do you mean? \`@agent message\` tells one agent, \`/agent use NAME\` addresses it; there are: ${agents()
-        .map(({ name }) => visible(name))
-        .join(", ")}`,
-    );
-    return false;
+  // ── approvals ──
+
+  async answer({ session, approval, digest }: ApprovalRef, answer: Answer): Promise<boolean> {
+    const reply = await this.#ask({ kind: "answer", session, approval, digest, answer });
+    if (reply.kind === "error") this.reportProblem(reply.problem);
+    else if (!isRefusal(answer)) await this.#explainHaltedSession(session);
+    return reply.kind !== "error";
+  }
+  /** Q-17 a call approved under a halt waits; the approver learns why. */
+  async #explainHaltedSession(session: SessionId): Promise<void> {
+    const found = await this.connection.client.call("session", { params: { session } }).catch(() => null);
+    if (found?.kind === "ok" && found.value.halted !== null) this.say(`it has not run: ${visible(describeHalt(found.value.halted))}`);
+  }
+  openApprovals(): readonly ShownApproval[] {
+    return shownApprovals(this.conversations, this.#isReviewing ? this.#server.waiting() : []);
+  }
+  async reviewApprovals(): Promise<number> {
+    await this.#server.refreshWaiting();
+    const { length } = this.#server.waiting();
+    this.#isReviewing = length > 0;
+    this.ui.changed();
+    return length;
   }
 
-  /** Also where the one addressed is idle: what runs is what is to be cancelled. */
-  const running = (): Conversation | null => [current(), ...talks.all()].find((talk) => talk !== null && isBusy(talk)) ?? null;
+  // ── servers ──
 
-  const shell: Shell = {
-    connection: reach,
-    link,
-    ui: face,
-    conversations: talks,
-    agents,
-    refreshAgents: around.refreshAgents,
-    addressee: () => addressee,
-    address: (agent) => {
-      addressee = agent;
-      if (agent !== null) void detail(agent);
-      face.changed();
-    },
-    current,
-    continueIn: take,
-    startNew: () => {
-      if (addressee !== null) sessions.delete(addressee);
-    },
-    submit,
-    send: tell,
-    async cancel(reason) {
-      const talk = running();
-      if (talk === null) return false;
-      const reply = await ask({ kind: "cancel", session: talk.session, reason });
-      if (reply.kind === "error") problem(reply.problem);
-      return reply.kind !== "error";
-    },
-    async answer({ session, approval, digest }, answer) {
-      const reply = await ask({ kind: "answer", session, approval, digest, answer });
-      if (reply.kind === "error") problem(reply.problem);
-      else if (!isRefusal(answer)) await tellHeld(session);
-      return reply.kind !== "error";
-    },
-    openApprovals: () => [
-      ...[...talks.all(), ...talks.subAgents()].flatMap(({ session, view }) =>
-        view.openQuestions.length === 0 // an old session has many items, and nobody is asked most of the time
-          ? []
-          : view.items.flatMap((item) =>
-              item.kind === "question" && item.state === "open" ? [{ session, agent: view.agent, item, edit: editAsked(view, item) }] : [],
-            ),
-      ),
-      ...(isReviewing
-        ? waiting()
-            .filter(({ session }) => !isFollowed(session))
-            .map(askedIn)
-        : []),
-    ],
-    async reviewApprovals() {
-      await around.refreshWaiting();
-      isReviewing = waiting().length > 0;
-      face.changed();
-      return waiting().length;
-    },
-    async runInNewSession(agent, text) {
-      const reply = await ask({ kind: "chat", agent, session: null, text });
-      if (reply.kind === "error") problem(reply.problem);
-      if (reply.kind !== "done") return null;
-      talks.follow(reply.session);
-      return reply.session;
-    },
-    async ensureConversation() {
-      const here = current();
-      if (here !== null || addressee === null) return here;
-      const made = await asked(reach.client.call("openSession", { body: { agent: addressee } }));
-      return made === null ? null : take(made.session, made.agent);
-    },
-    agentDetail: detail,
-    earlierLines(most) {
-      const talk = current();
-      return talk === null ? [] : scrollback.earlier(talk, most, face.look());
-    },
-    hasPendingWork: authors.isSettling,
-    me: () => (me === null ? null : `user:${me}`),
-    takeSettledLines: () => scrollback.settled(face.look()),
-    footer() {
-      const talk = current();
-      const known = agents().find(({ name }) => name === addressee);
-      return {
-        where: reach.isLocal ? `${reach.name} · local` : reach.name,
-        state: state.kind === "open" ? "connected" : state.kind,
-        addressee,
-        model: talk?.chosenModel() ?? (talk?.view.model || known?.model || ""),
-        contextTokens: talk?.contextTokens() ?? 0,
-        contextLimit: limitIn(around.cachedDetail(addressee)),
-        phase: phaseOf(running()),
-        micros: talk?.view.totals.micros ?? null,
-        waiting: waiting().length,
-        halts: around.halts().map(({ scope }) => scope),
-        isRunning: running() !== null,
-      };
-    },
-    choices: () => ({
+  async switchServer(to: string | null): Promise<void> {
+    this.#switches += 1;
+    try {
+      await this.#switchTo(to);
+    } finally {
+      this.#switches -= 1;
+      this.ui.changed();
+    }
+  }
+  isSwitchingServer(): boolean {
+    return this.#switches > 0;
+  }
+  hasPendingWork(): boolean {
+    return this.#autoApprove.isSettling();
+  }
+
+  // ── what is drawn ──
+
+  takeSettledLines(): readonly string[] {
+    return this.#scrollback.settled(this.ui.look());
+  }
+  earlierLines(most: number): readonly string[] {
+    const conversation = this.current();
+    return conversation === null ? [] : this.#scrollback.earlier(conversation, most, this.ui.look());
+  }
+  footer(): Footer {
+    const conversation = this.current();
+    const agent = this.agents().find(({ name }) => name === this.#addressee);
+    const { name, isLocal } = this.connection;
+    const running = this.#running();
+    return {
+      where: isLocal ? `${name} · local` : name,
+      state: this.#linkState.kind === "open" ? "connected" : this.#linkState.kind,
+      addressee: this.#addressee,
+      model: conversation?.chosenModel() ?? (conversation?.view.model || agent?.model || ""),
+      contextTokens: conversation?.contextTokens() ?? 0,
+      contextLimit: contextLimit(this.#server.cachedDetail(this.#addressee)),
+      phase: phaseOf(running),
+      micros: conversation?.view.totals.micros ?? null,
+      waiting: this.#server.waiting().length,
+      halts: this.#server.halts().map(({ scope }) => scope),
+      isRunning: running !== null,
+    };
+  }
+  choices(): Choices {
+    return {
       commands: OFFERS,
-      agents: agents().map(({ name, description }) => ({ word: name, about: description })),
-      files: face.files,
+      agents: this.agents().map(({ name, description }) => ({ word: name, about: description })),
+      files: this.ui.files,
       argumentOffers: (command, at) => {
         const { takes = [] } = SHELL_COMMANDS.find(({ name }) => name === command) ?? {};
-        const taken = takes[Math.min(at, takes.length - 1)];
-        return taken === undefined ? null : taken === "command" ? OFFERS : around.suggest(taken, addressee);
+        const kind = takes[Math.min(at, takes.length - 1)];
+        return kind === undefined ? null : kind === "command" ? OFFERS : this.#server.suggest(kind, this.#addressee);
       },
-    }),
-    reportProblem: problem,
-    say,
-    unwrap: asked,
-    async switchServer(to) {
-      moves += 1;
-      try {
-        await move(to);
-      } finally {
-        moves -= 1;
-        face.changed();
-      }
-    },
-    isSwitchingServer: () => moves > 0,
-    async close() {
-      link.close();
-      await reach.close();
-    },
-  };
-  me = (await asked(reach.client.call("whoami", {})))?.principal.id ?? null;
-  await Promise.all([around.refreshAgents(), around.refreshWaiting(), around.refreshHalts()]);
-  around.refreshNames();
-  const [only, ...others] = agents();
-  addressee = agents().find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
-  opened = shell;
-  if (addressee !== null) void detail(addressee);
-  return shell;
+    };
+  }
 }
-
-/** What would change in a file, where that is what is asked about. */
-const editAsked = ({ items }: Conversation["view"], { call }: QuestionItem): ShownApproval["edit"] => {
-  const card = call === null ? undefined : items.findLast((item) => item.kind === "call" && item.call === call);
-  return card?.kind === "call" ? card.edit : null;
-};
 
 const OFFERS: readonly Offer[] = SHELL_COMMANDS.map(({ name, summary }) => ({ word: name, about: summary }));
-/** A question of a session that is not followed here. */
-function askedIn(question: WaitingApprovals[number]): ShownApproval {
-  const { approval, session, agent, tool, touches, digest, asks, quorum } = approvalRow(question);
-  return { session, agent, item: { approval, digest, tool, summary: touches ?? "", asks, quorum }, edit: null };
+
+/** The phase of a running turn, in a word. */
+function phaseOf(conversation: Conversation | null): Footer["phase"] {
+  if (conversation === null) return null;
+  const { state, running, streaming } = conversation.view;
+  if (state === "waiting") return "waits for you";
+  if (running.length > 0) return "acts";
+  return streaming === null ? "thinks" : "answers";
 }
-/** What the turn that runs is at, in a word. */
-function phaseOf(talk: Conversation | null): Footer["phase"] {
-  if (talk === null) return null;
-  if (talk.view.state === "waiting") return "waits for you";
-  if (talk.view.running.length > 0) return "acts";
-  return talk.view.streaming === null ? "thinks" : "answers";
-}
-function limitIn(found: AgentDetail | null): number | null {
-  const limit = found?.limits["contextTokens"];
+function contextLimit(agent: AgentDetail | null): number | null {
+  const limit = agent?.limits["contextTokens"];
   return typeof limit === "number" ? limit : null;
 }
 const isBusy = ({ view: { state } }: Conversation): boolean => state === "running" || state === "waiting";

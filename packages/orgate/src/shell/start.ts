@@ -6,10 +6,10 @@ import { FaultError, type SessionId } from "@orgate/core/vocab";
 import { EXIT, type Given, type RunCommand } from "../terminal/command.ts";
 import { plain } from "../terminal/paint.ts";
 import type { Screen } from "../terminal/screen.ts";
+import type { Shell } from "./contract.ts";
 import { withProfile } from "./profile.ts";
 import { connectToServer, openServerSwitch, type ServerSwitch } from "./server-switch.ts";
-import type { Shell } from "./shell.ts";
-import { historyPath, openHistory } from "./ui/history.ts";
+import { historyPath, openHistory } from "./ui/input/history.ts";
 import { openTerminal } from "./ui/terminal.ts";
 import { openTerminalUi } from "./ui/terminal-ui.ts";
 import { parseTheme, type Theme } from "./ui/themes.ts";
@@ -36,17 +36,17 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
     wait: (ms, run) => void setTimeout(run, ms).unref(),
   });
   // what is said beside goes into the scrollback: a line from elsewhere would tear the picture
-  const aside: Screen = { ...screen, aside: (text) => terminal.face.print(text.split("\n")) };
-  const seat = openServerSwitch(given, aside, terminal.face, terminal.begin);
+  const aside: Screen = { ...screen, aside: (text) => terminal.ui.print(text.split("\n")) };
+  const server = openServerSwitch(given, aside, terminal.ui, terminal.begin);
   try {
-    const leaving = Promise.race([terminal.left, seat.lost]);
-    const fault = await Promise.race([begun(given, seat).then(() => leaving), leaving]);
+    const leaving = Promise.race([terminal.left, server.lost]);
+    const fault = await Promise.race([begun(given, server).then(() => leaving), leaving]);
     if (fault !== undefined) throw fault;
     return EXIT.success;
   } finally {
-    const last = lastOf(seat.shell());
+    const last = lastOf(server.shell());
     terminal.close();
-    await seat.close();
+    await server.close();
     const columns = process.stdout.columns ?? screen.columns; // as wide as it is by now
     if (last !== null)
       for (const line of foldLines(`orgate shell --resume ${last} goes on here`, columns)) screen.line(screen.paint("dim", line));
@@ -57,27 +57,27 @@ const FRAME_MS = 16;
 const lastOf = (shell: Shell | null): SessionId | null => (shell?.current() ?? shell?.conversations.all().at(-1))?.session ?? null;
 
 async function inLines(given: Given, screen: Screen): Promise<number> {
-  const { openPlainUi: openPlainFace } = await import("./ui/plain-ui.ts");
+  const { openPlainUi } = await import("./ui/plain-ui.ts");
   const { hiddenPrompt } = await import("../terminal/hidden-prompt.ts");
   const isTyped = process.stdin.isTTY === true && process.stdout.isTTY === true;
   const prompt = isTyped ? screen.write : null;
   const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt(), cwd: given.cwd, prompt };
-  const { face, begin, run, interrupt } = openPlainFace(process.stdin, screen.line, how);
-  const seat = openServerSwitch(given, screen, face, begin);
+  const { ui, begin, run, interrupt } = openPlainUi(process.stdin, screen.line, how);
+  const server = openServerSwitch(given, screen, ui, begin);
   if (isTyped) process.on("SIGINT", interrupt);
   try {
-    await begun(given, seat);
-    const waits = await Promise.race([run(), seat.lost]);
+    await begun(given, server);
+    const waits = await Promise.race([run(), server.lost]);
     if (typeof waits !== "boolean") throw waits;
     return waits ? EXIT.waiting : EXIT.success;
   } finally {
     process.off("SIGINT", interrupt);
-    await seat.close();
+    await server.close();
   }
 }
 
-async function begun(given: Given, seat: ServerSwitch): Promise<void> {
-  const opened = await seat.switchTo(given.text("attach"));
+async function begun(given: Given, server: ServerSwitch): Promise<void> {
+  const opened = await server.switchTo(given.text("attach"));
   const resume = given.text("resume");
   if (resume === null) return;
   const { resumeNamed: takeNamed } = await import("./commands/session.ts");

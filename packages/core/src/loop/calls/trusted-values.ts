@@ -7,7 +7,7 @@ const MOST_NAMES = 500;
 const MAX_NAME = 200;
 
 /** In the commit of its ending. */
-export function learntFrom(tool: Tool, call: Call, outcome: Outcome): readonly JournalEvent[] {
+export function learnedEvents(tool: Tool, call: Call, outcome: Outcome): readonly JournalEvent[] {
   if (outcome.kind !== "done" || (tool.learns.length === 0 && tool.names === null)) return [];
   const { id } = call.proposed;
   const action = "decided" in call.run ? call.run.decided.action : null;

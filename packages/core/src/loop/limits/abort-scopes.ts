@@ -11,7 +11,7 @@ export type Stops = Readonly<{
   halt(isHalted: (tool: string) => boolean): void;
 }>;
 
-export function stops(): Stops {
+export function createStops(): Stops {
   let turn = new AbortController();
   const tools = new Map<string, AbortController>();
 

@@ -13,13 +13,13 @@ import {
   usageOf,
   valueCounter,
 } from "../../vocab/index.ts";
-import { callOf } from "../people/approval-state.ts";
+import { findCall } from "../people/approval-state.ts";
 import type { Ports } from "../ports.ts";
 import { modelNow, type State } from "../state.ts";
 import { roomForOutput } from "./budgets.ts";
 import type { Aside, Whose } from "./rate-counters.ts";
 
-export type SessionCounter = Readonly<{
+export type SessionCounters = Readonly<{
   /** An event was folded. */
   heard(event: JournalEvent): void;
   /** These are about to be appended. */
@@ -33,7 +33,7 @@ export type SessionCounter = Readonly<{
   leave(): void;
 }>;
 
-export function counter(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounter {
+export function createSessionCounters(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounters {
   const session = s.session;
   let counted: Count[] = [];
   let begun: readonly Whose[] = [];
@@ -93,7 +93,7 @@ function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: De
   const t = s.turn;
   if (t === null) return [];
   if (action.kind === "call") {
-    if ((callOf(t, id)?.starts ?? 1) > 0) return [];
+    if ((findCall(t, id)?.starts ?? 1) > 0) return [];
     const values = Object.entries(targetDigests(p.tools.find(action.tool), action.args, p.hash));
     const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: valueCounter(action.tool, arg), agent, value, by: 1 })));
     return [{ name: `calls:${action.tool}`, agent, value: "", by: 1 }, ...perValue];

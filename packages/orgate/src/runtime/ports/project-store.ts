@@ -3,10 +3,8 @@ import { uptime } from "node:os";
 import { join } from "node:path";
 import {
   type BoundedFolds,
-  breakersOf,
   type Clock,
   type CountsPort,
-  countsOf,
   type Embedder,
   type Intent,
   type Knowledge,
@@ -14,7 +12,9 @@ import {
   knowledgeOn,
   type OpenBreakers,
   type OpenOrders,
-  ordersOf,
+  openBreakers,
+  openCounts,
+  openOrders,
   type SessionId,
 } from "@orgate/core";
 import { trustIn } from "@orgate/core/journal";
@@ -84,14 +84,14 @@ export async function openPlace(options: PlaceOptions): Promise<OpenProjectStore
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const folds = sweptFolds(store.journal, clock.elapsed);
     const self = { kind: "system", id: store.slot.writer } as const;
-    const breakers = breakersOf(store.journal, { now: clock.now, hash: sha256, self });
+    const breakers = openBreakers(store.journal, { now: clock.now, hash: sha256, self });
     return {
       store,
       keys,
       keyring,
       orders: ordersFor(store, clock),
       breakers: withBreakerTable(breakers, options.breakers),
-      counts: countsOf(store.journal, clock.now, () => uptime() * 1_000),
+      counts: openCounts(store.journal, clock.now, () => uptime() * 1_000),
       folds,
       knowledge,
       knowledgeStore,
@@ -136,7 +136,7 @@ function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
 
 /** What another process orders is seen by the same look that sees its intents. */
 function ordersFor({ journal, inbox }: Store, clock: Clock): OpenOrders {
-  const orders = ordersOf(journal, clock.now);
+  const orders = openOrders(journal, clock.now);
   return {
     ...orders,
     watch(changed) {

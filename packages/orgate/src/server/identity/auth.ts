@@ -9,7 +9,6 @@
  * Rule: W-12.
  */
 import { type Gate, isFault, type Millis, millis, type Principal } from "@orgate/core";
-import { refusalFor } from "@orgate/core/gate";
 import type { Access as Given } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
 import {
@@ -23,7 +22,7 @@ import {
 } from "../../identity/access-book.ts";
 import { secretPort } from "../../identity/secret-hash.ts";
 import type { AccessScope, Act, Caller } from "../../operations/access.ts";
-import { agentResource, outOfScope, userActFor } from "../../operations/access-limits.ts";
+import { agentResource, outOfScope, policyRefusal } from "../../operations/access-limits.ts";
 import type { OpenProjectStore } from "../../runtime/ports/project-store.ts";
 import type { Person } from "../../store/keyring.ts";
 import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "../http/auth-site.ts";
@@ -258,10 +257,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   function mayDo(caller: Caller, act: Act): string | null {
     const why = counts(caller) ?? outOfScope(caller.scope, act) ?? throughDesk(caller.scope, act, options.desks);
     if (why !== null) return why;
-    if (act.kind === "list" && act.on === "listing") return null; // each item is looked at by itself
-    const asked = userActFor(act);
-    if (asked === null) return `nobody can tell what it is to ${act.kind} this ${act.on}`;
-    return refusalFor(gate, caller.person.name, asked);
+    return policyRefusal(gate, caller.person.name, act);
   }
 
   return {

@@ -4,7 +4,7 @@ import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 import { age } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
-import type { Shell } from "../shell.ts";
+import type { Shell } from "../contract.ts";
 import { fitTable } from "../ui/tables.ts";
 import type { ShellCommand } from "./command.ts";
 
@@ -13,14 +13,14 @@ type Unknowns = OperationOutput<"unknowns">["items"];
 const nameOf = ({ session, call }: Unknowns[number]): string => `${session.slice(-6)}:${call}`;
 
 /** Calls of which nobody can tell whether they took effect: they wait for a person as well. */
-async function unknowns({ unwrap: asked, connection: reach, ui: face }: Shell): Promise<void> {
-  const found = await asked(reach.client.call("unknowns", { query: { limit: 100 } }));
+async function unknowns({ unwrap, connection, ui }: Shell): Promise<void> {
+  const found = await unwrap(connection.client.call("unknowns", { query: { limit: 100 } }));
   if (found === null || found.items.length === 0) return;
   const now = Date.now();
   const rows = found.items.map((one) => [nameOf(one), one.tool, one.agent, one.cause, `${age(now - one.at)} ago`]);
-  face.print([
-    ...fitTable(["nobody knows", "tool", "agent", "why", "since"], rows, face.look()),
-    face.look().paint("dim", `\`/resolve CALL ${RESOLUTIONS.join("|")} [NOTE]\``),
+  ui.print([
+    ...fitTable(["nobody knows", "tool", "agent", "why", "since"], rows, ui.look()),
+    ui.look().paint("dim", `\`/resolve CALL ${RESOLUTIONS.join("|")} [NOTE]\``),
   ]);
 }
 const RESOLUTIONS = ["happened", "did-not-happen", "abandon", "reconcile"] as const;
@@ -41,8 +41,9 @@ async function list(_: string, shell: Shell): Promise<void> {
   await questions(shell);
   await unknowns(shell);
 }
-async function questions({ unwrap: asked, connection: reach, ui: face, reviewApprovals: review }: Shell): Promise<void> {
-  const found = await asked(reach.client.call("approvals", { query: { limit: 100 } }));
+async function questions(shell: Shell): Promise<void> {
+  const { unwrap, connection, ui } = shell;
+  const found = await unwrap(connection.client.call("approvals", { query: { limit: 100 } }));
   if (found === null) return;
   const now = Date.now();
   const rows = found.items
@@ -56,11 +57,11 @@ async function questions({ unwrap: asked, connection: reach, ui: face, reviewApp
       timeLeft(row.expiresAt, now) ?? "-",
       `${age(now - row.askedAt)} ago`,
     ]);
-  if (rows.length === 0) return face.print(["nothing waits for an answer"]);
-  await review();
-  face.print([
-    ...fitTable(["id", "agent", "wants", "question", "yes", "expires", "asked"], rows, face.look()),
-    face.look().paint("dim", "`/why ID` shows all of one; `/approve ID`, `/deny ID REASON`"),
+  if (rows.length === 0) return ui.print(["nothing waits for an answer"]);
+  await shell.reviewApprovals();
+  ui.print([
+    ...fitTable(["id", "agent", "wants", "question", "yes", "expires", "asked"], rows, ui.look()),
+    ui.look().paint("dim", "`/why ID` shows all of one; `/approve ID`, `/deny ID REASON`"),
   ]);
 }
 
@@ -159,14 +160,14 @@ export const APPROVAL_COMMANDS: readonly ShellCommand[] = [
     usage: "",
     summary: "remembered approvals in force",
     more: ["As `orgate approvals grants`; `/revoke ID REASON` takes one back."],
-    async run(_, { unwrap: asked, connection: reach, ui: face }) {
-      const found = await asked(reach.client.call("grants", { query: { limit: 100 } }));
+    async run(_, { unwrap, connection, ui }) {
+      const found = await unwrap(connection.client.call("grants", { query: { limit: 100 } }));
       if (found === null) return;
       const lines = found.items.flatMap((g) => [
         `${g.grant} · ${visible(g.agent)} · given by ${visible(g.by.id)}`,
         `  covers ${visible(g.says)}`,
       ]);
-      face.print(lines.length === 0 ? ["no answer is remembered"] : lines);
+      ui.print(lines.length === 0 ? ["no answer is remembered"] : lines);
     },
   },
   {
@@ -174,10 +175,10 @@ export const APPROVAL_COMMANDS: readonly ShellCommand[] = [
     usage: "ID REASON",
     summary: "take a remembered approval back",
     more: ["As `orgate approvals revoke`."],
-    async run(rest, { unwrap: asked, connection: reach, say }) {
+    async run(rest, { unwrap, connection, say }) {
       const [, id, reason] = /^(\S+)\s+([\s\S]+)$/.exec(rest) ?? [];
       if (id === undefined || reason === undefined) return say("`/revoke ID REASON`: the journal keeps why");
-      const done = await asked(reach.client.call("revoke", { params: { grant: grantId(id) }, body: { reason } }));
+      const done = await unwrap(connection.client.call("revoke", { params: { grant: grantId(id) }, body: { reason } }));
       if (done !== null) say(`revoked ${id}: ${visible(done.agent)} asks again`);
     },
   },

@@ -4,7 +4,7 @@
  */
 import { visible } from "../../terminal/visible.ts";
 import { NO_AUTHOR } from "../auto-approve.ts";
-import type { Shell } from "../shell.ts";
+import type { Shell } from "../contract.ts";
 import type { ShellCommand } from "./command.ts";
 import { startAgent } from "./conversation.ts";
 

@@ -1,17 +1,15 @@
-/** What a command of the shell is. */
-import type { Shell } from "../shell.ts";
+/** A slash command: its words, its help, what it does. */
+import type { Shell } from "../contract.ts";
+import type { ArgumentKind } from "../ui/input/complete.ts";
 
 export type ShellCommand = Readonly<{
   /** Without the slash. */
   name: string;
   usage: string;
   summary: string;
-  /** What help says beyond that. */
+  /** Further lines of its help. */
   more: readonly string[];
-  /** What its words are, for completion: the last one stands for those after it too. */
+  /** What its words complete to; the last kind also counts for the words after it. */
   takes?: readonly ArgumentKind[];
   run(rest: string, shell: Shell): Promise<void>;
 }>;
-
-/** Of what a word is: one of a list that the server knows, or one of these. */
-export type ArgumentKind = "agent" | "session" | "approval" | "model" | "schedule" | "command" | "file" | "anything" | readonly string[];

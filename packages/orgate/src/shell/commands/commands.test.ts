@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
 import { width } from "../../terminal/visible.ts";
-import type { Shell } from "../shell.ts";
+import type { Shell } from "../contract.ts";
 import { parseLine, SHELL_COMMANDS } from "./commands.ts";
 import { COMMAND_GROUPS } from "./groups.ts";
 

@@ -7,7 +7,8 @@
  */
 import { nearestWord } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
-import { type ScreenLook, wrapText } from "../ui/screen.ts";
+import type { ScreenLook } from "../ui/look.ts";
+import { wrapText } from "../ui/screen.ts";
 import { APPROVAL_COMMANDS } from "./approvals.ts";
 import { AUTHOR_COMMANDS } from "./authoring.ts";
 import type { ShellCommand } from "./command.ts";
@@ -24,16 +25,13 @@ const HELP: ShellCommand = {
   takes: ["command"],
   summary: "what there is, or one command in full",
   more: [`Groups: ${COMMAND_GROUPS.map(({ name }) => name).join(", ")}.`],
-  async run(rest, { ui: face, say }) {
+  async run(rest, { ui, say }) {
     const asked = rest.replace(/^\//, "").toLowerCase();
     const command = SHELL_COMMANDS.find(({ name }) => name === asked);
     const groups = asked === "all" ? COMMAND_GROUPS : COMMAND_GROUPS.filter(({ name }) => isMeant(name, asked));
-    if (asked === "") face.print(overview(face.look()));
+    if (asked === "") ui.print(overview(ui.look()));
     else if (command !== undefined || groups.length > 0)
-      face.print([
-        ...(command === undefined ? [] : helpOf(command, face.look())),
-        ...groups.flatMap((group) => helpOfGroup(group, face.look())),
-      ]);
+      ui.print([...(command === undefined ? [] : helpOf(command, ui.look())), ...groups.flatMap((group) => helpOfGroup(group, ui.look()))]);
     else say(`there is no command and no group \`${visible(rest)}\`: \`/help\` lists them`);
   },
 };

@@ -1,8 +1,8 @@
 /** Commands that talk to agents, and about what they are shown. */
 import { count } from "@orgate/core/journal/view";
 import { visible } from "../../terminal/visible.ts";
+import type { Shell } from "../contract.ts";
 import type { Conversation } from "../conversations.ts";
-import type { Shell } from "../shell.ts";
 import { formatThousands } from "../ui/frame.ts";
 import type { ShellCommand } from "./command.ts";
 

@@ -2,8 +2,8 @@
 import { narrator } from "@orgate/core/journal/view";
 import { age, count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
+import type { Shell } from "../contract.ts";
 import { describeHalt } from "../server-state.ts";
-import type { Shell } from "../shell.ts";
 import { monitor } from "../ui/monitor.ts";
 import { wrapText } from "../ui/screen.ts";
 import { fitTable } from "../ui/tables.ts";
@@ -159,12 +159,12 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     usage: "",
     summary: "whether the server can do its work",
     more: [],
-    async run(_, { unwrap: asked, connection: reach, ui: face }) {
-      const found = await asked(reach.client.call("health", {}));
+    async run(_, { unwrap, connection, ui }) {
+      const found = await unwrap(connection.client.call("health", {}));
       if (found === null) return;
-      const halts = (await asked(reach.client.call("halts", { query: { limit: 100 } })))?.items ?? [];
-      const { paint } = face.look();
-      face.print([
+      const halts = (await unwrap(connection.client.call("halts", { query: { limit: 100 } })))?.items ?? [];
+      const { paint } = ui.look();
+      ui.print([
         `${found.status === "ok" ? paint("good", "ok") : paint("bad", found.status)} · version ${found.version} · up for ${age(found.uptimeMs)}`,
         ...halts.map((halt) => `  ${paint("bad", "■")} ${visible(describeHalt(halt))}`),
         ...found.warnings.map((warning) => `  ${paint("warn", "!")} ${visible(warning)}`),

@@ -4,7 +4,7 @@
  */
 import { CONDUCTOR, type OrchestrationKind, orchestrationText, readOrchestration } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
-import type { Shell } from "../shell.ts";
+import type { Shell } from "../contract.ts";
 import type { ShellCommand } from "./command.ts";
 
 const orchestrate =

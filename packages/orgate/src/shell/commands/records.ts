@@ -7,7 +7,7 @@ import type { OperationOutput } from "@orgate/core/wire";
 import { errorMessage } from "../../node/error-message.ts";
 import { age, count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
-import type { Shell } from "../shell.ts";
+import type { Shell } from "../contract.ts";
 import { wrapText } from "../ui/screen.ts";
 import { fitTable } from "../ui/tables.ts";
 import type { ShellCommand } from "./command.ts";

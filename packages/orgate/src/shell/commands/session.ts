@@ -4,9 +4,9 @@ import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 import { age, type Cell } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
+import type { Shell } from "../contract.ts";
 import { describeHalt } from "../server-state.ts";
-import type { Shell } from "../shell.ts";
-import { formatMoney, type ScreenLook } from "../ui/screen.ts";
+import { formatMoney, type ScreenLook } from "../ui/look.ts";
 import { fitTable } from "../ui/tables.ts";
 import { parseTheme, THEMES } from "../ui/themes.ts";
 import type { ShellCommand } from "./command.ts";
@@ -18,14 +18,14 @@ const NOBODY = "nothing has been said in this conversation yet";
 const MOST_LOOKED = 10_000;
 /** A-9, over the API: the id, one's own name of it, or enough of its beginning or end. */
 async function sessionNamed(
-  { unwrap: asked, connection: reach, say }: Pick<Shell, "unwrap" | "connection" | "say">,
+  { unwrap, connection, say }: Pick<Shell, "unwrap" | "connection" | "say">,
   text: string,
 ): Promise<Summary | null> {
-  if (isSessionId(text)) return asked(reach.client.call("session", { params: { session: text } }));
+  if (isSessionId(text)) return unwrap(connection.client.call("session", { params: { session: text } }));
   const items: Summary[] = [];
   for (let cursor: string | null = ""; cursor !== null && items.length < MOST_LOOKED; ) {
     const query: { limit: number; cursor?: string } = { limit: 500, ...(cursor === "" ? {} : { cursor }) };
-    const page: OperationOutput<"sessions"> | null = await asked(reach.client.call("sessions", { query }));
+    const page: OperationOutput<"sessions"> | null = await unwrap(connection.client.call("sessions", { query }));
     if (page === null) return null;
     items.push(...page.items);
     cursor = page.next;
@@ -187,11 +187,11 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     takes: [["running", "waiting", "idle", "closed"]],
     summary: "sessions, newest first",
     more: ["As `orgate sessions list`."],
-    async run(rest, { unwrap: asked, connection: reach, ui: face, say }) {
+    async run(rest, { unwrap, connection, ui, say }) {
       const state = (["idle", "running", "waiting", "closed"] as const).find((one) => one === rest);
       if (rest !== "" && state === undefined) return say("`/sessions`, or with one of: idle, running, waiting, closed");
-      const found = await asked(reach.client.call("sessions", { query: { limit: 50, ...(state === undefined ? {} : { state }) } }));
-      if (found !== null) face.print(sessionTable(found.items, Date.now(), face.look()));
+      const found = await unwrap(connection.client.call("sessions", { query: { limit: 50, ...(state === undefined ? {} : { state }) } }));
+      if (found !== null) ui.print(sessionTable(found.items, Date.now(), ui.look()));
     },
   },
   {
@@ -269,10 +269,10 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     takes: [THEMES],
     summary: "other colours, or none",
     more: ["As `orgate shell --theme`."],
-    async run(rest, { ui: face, say }) {
+    async run(rest, { ui, say }) {
       const theme = parseTheme(rest);
       if (theme === null) return say(`there are: ${THEMES.join(", ")}`);
-      face.setTheme(theme);
+      ui.setTheme(theme);
       say(`the theme is ${theme}`);
     },
   },
@@ -281,8 +281,8 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     usage: "",
     summary: "leave; nothing is lost",
     more: ["A turn in progress is parked and goes on at the next start, or goes on at the server."],
-    async run(_, { ui: face }) {
-      face.leave();
+    async run(_, { ui }) {
+      ui.leave();
     },
   },
 ];

@@ -2,9 +2,9 @@ import { sessionFold, width } from "@orgate/core/journal/view";
 import { actionText, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
-import { complete } from "./complete.ts";
-import { newEditor, withLine } from "./editor.ts";
 import { drawFrame, type Footer, footerRow, lineRows, type Picture } from "./frame.ts";
+import { complete } from "./input/complete.ts";
+import { newEditor, withLine } from "./input/editor.ts";
 import { isRead, markDrawn, type Panel, press, resetPages } from "./panel.ts";
 
 const look = (columns: number) => ({ columns, paint: plain, showThinking: false });

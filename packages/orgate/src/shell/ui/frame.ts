@@ -7,12 +7,13 @@ import { count, quorumText, type SessionView, shortened, type ViewItem, width } 
 import { folded } from "../../terminal/fold.ts";
 import type { Tone } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
-import type { Modal } from "../shell.ts";
-import type { Completion } from "./complete.ts";
-import type { Editor, Line } from "./editor.ts";
+import type { Modal } from "../ui/ui.ts";
+import type { Completion } from "./input/complete.ts";
+import type { Editor, Line } from "./input/editor.ts";
 import type { Region } from "./live-region.ts";
+import { formatMoney, type ScreenLook } from "./look.ts";
 import { isRead, type Panel } from "./panel.ts";
-import { formatMoney, isQueued, queuedTexts, renderItem, renderStreaming, type ScreenLook } from "./screen.ts";
+import { isQueued, queuedTexts, renderItem, renderStreaming } from "./screen.ts";
 
 export type Footer = Readonly<{
   /** `local`, or the server's name. */
@@ -32,6 +33,20 @@ export type Footer = Readonly<{
   halts: readonly string[];
   isRunning: boolean;
 }>;
+/** Shown until a server is connected. */
+export const STARTING: Footer = {
+  where: "",
+  state: "starting",
+  addressee: null,
+  model: "",
+  contextTokens: 0,
+  contextLimit: null,
+  phase: null,
+  micros: null,
+  waiting: 0,
+  halts: [],
+  isRunning: false,
+};
 export type Picture = Readonly<{
   talks: readonly Readonly<{ view: SessionView; settled: number }>[];
   editor: Editor;

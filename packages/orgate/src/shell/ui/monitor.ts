@@ -7,8 +7,8 @@ import { type FleetView, fleetFold, shortened } from "@orgate/core/journal/view"
 import { HALT, millis } from "@orgate/core/vocab";
 import { age } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
-import type { Shell } from "../shell.ts";
-import { formatMoney, type ScreenLook } from "./screen.ts";
+import type { Shell } from "../contract.ts";
+import { formatMoney, type ScreenLook } from "./look.ts";
 import { fitTable } from "./tables.ts";
 
 const HOUR_MS = 3_600_000;

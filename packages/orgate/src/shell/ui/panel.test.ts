@@ -1,7 +1,7 @@
 import type { QuestionItem } from "@orgate/core/journal/view";
 import { actionText, approvalId, digest, millis, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
-import type { Key } from "./keys.ts";
+import type { Key } from "./input/keys.ts";
 import { approvalRef, type Panel, panelFor, press, QUIET_MS, type ShownApproval } from "./panel.ts";
 
 const item = (n: number): QuestionItem => ({

@@ -9,7 +9,7 @@
  */
 import type { EditView, QuestionItem } from "@orgate/core/journal/view";
 import type { ApprovalId, Digest, GrantWish, SessionId } from "@orgate/core/vocab";
-import type { Key } from "./keys.ts";
+import type { Key } from "./input/keys.ts";
 
 /** `item`: what of a question is shown, and what an answer is bound to. `edit`: what would change in a file, where it says so. */
 export type ShownApproval = Readonly<{

@@ -1,9 +1,9 @@
 /**
- * A shell without a terminal's ways: lines in, lines out. For pipes, for screen readers, for terminals that can do nothing.
+ * A shell in plain lines, for pipes, screen readers and terminals that cannot be drawn on.
  *
- * Nothing is written but lines, in the order in which they are settled; no cursor is moved and nothing is written over.
- * On a terminal a prompt says whose turn it is: it stands last, in the person's turn alone, and it is text. Ctrl-C cancels what runs; where nothing does, or once more, it leaves.
- * Rule: S-7.
+ * Only lines are written, in the order in which they settle; no cursor moves and nothing is overwritten.
+ * On a terminal a text prompt stands last while it is the operator's turn. Ctrl-C cancels what runs; if nothing runs, or pressed twice, it leaves.
+ * S-7 at the end of the input it waits for running turns, then leaves; the exit code tells whether an approval request waits.
  */
 import { createInterface, type Interface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -11,16 +11,19 @@ import { quorumText } from "@orgate/core/journal/view";
 import type { AskHidden } from "../../identity/secrets.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
-import type { Shell, ShellUi } from "../shell.ts";
+import type { Shell } from "../contract.ts";
 import { escapeRow } from "./escape.ts";
-import { renderDiffLine, type ScreenLook } from "./screen.ts";
+import type { ScreenLook } from "./look.ts";
+import type { ShownApproval } from "./panel.ts";
+import { renderDiffLine } from "./screen.ts";
 import { type Theme, themePaint } from "./themes.ts";
+import type { ShellUi } from "./ui.ts";
 
 export type PlainUi = Readonly<{
-  face: ShellUi;
-  /** Now this is who is talked to. */
+  ui: ShellUi;
+  /** Connects a shell. */
   begin(shell: Shell): void;
-  /** Resolves at the end: true when a question waits. */
+  /** Reads lines until the input ends. Resolves to true if an approval request waits. */
   run(): Promise<boolean>;
   /** Ctrl-C. */
   interrupt(): void;
@@ -31,115 +34,140 @@ export type PlainLook = Readonly<{
   theme: Theme;
   ask: AskHidden;
   cwd: string;
-  /** Writes a text as it is where a person types the lines; null: nobody does. */
+  /** Writes a prompt where a person types the lines; null if nobody does. */
   prompt: ((text: string) => void) | null;
 }>;
 
-export function openPlainUi(
-  input: Readable,
-  writeRow: (line: string) => void,
-  { columns, paint: own, theme, ask, cwd, prompt }: PlainLook,
-): PlainUi {
-  let isPrompted = false; // it stands in the last row
-  let isListening = false;
-  let lines: Interface | null = null;
-  let interrupts = 0; // since the last line
-  const write = (line: string): void => {
-    if (isPrompted) prompt?.("\n");
-    if (isPrompted) setImmediate(listen); // once all that is written with this line has been
-    isPrompted = false;
-    writeRow(escapeRow(line));
-  };
-  function listen(): void {
-    if (prompt === null || isPrompted || !isListening) return;
-    isPrompted = true;
-    const addressee = shell?.addressee() ?? null;
-    prompt(`${addressee === null ? "" : `@${visible(addressee)}`}> `);
-  }
-  let look: ScreenLook = { columns, paint: themePaint(theme, own), showThinking: false };
-  const asked = new Set<string>();
-  let shell: Shell | null = null;
-  let quiet = (): void => {};
-  let isLeaving = false;
+export function openPlainUi(input: Readable, writeRow: (line: string) => void, given: PlainLook): PlainUi {
+  return new LineScreen(input, writeRow, given);
+}
 
-  function flush(): void {
-    if (shell === null) return;
-    for (const line of shell.takeSettledLines()) write(line);
-    for (const { session, agent, item, edit } of shell.openApprovals()) {
-      // not before what led to it
-      if (asked.has(item.approval) || shell.conversations.find(session)?.isCaughtUp() === false) continue;
-      asked.add(item.approval);
-      for (const line of edit?.lines ?? []) write(renderDiffLine(line, look));
-      for (const line of edit?.newly ?? []) write(`  ${line}`);
-      const voted = quorumText(item.quorum);
-      write(
-        `? ${agent} asks: ${item.tool}(${item.summary}): ${item.asks.map(({ question }) => question).join(" ")}${voted === null ? "" : ` (${voted})`}`,
-      );
-      write(`  /why ${item.approval} · /approve ${item.approval} · /deny ${item.approval} REASON`);
+class LineScreen implements PlainUi {
+  readonly ui: ShellUi;
+  readonly #input: Readable;
+  readonly #writeRow: (line: string) => void;
+  readonly #prompt: PlainLook["prompt"];
+  /** Approval requests that were printed already. */
+  readonly #printed = new Set<string>();
+  #look: ScreenLook;
+  #shell: Shell | null = null;
+  #lines: Interface | null = null;
+  #isPrompted = false; // the prompt stands in the last row
+  #isListening = false;
+  #isLeaving = false;
+  #interrupts = 0; // since the last line
+  #whenQuiet = (): void => {};
+
+  constructor(input: Readable, writeRow: (line: string) => void, { columns, paint, theme, ask, cwd, prompt }: PlainLook) {
+    this.#input = input;
+    this.#writeRow = writeRow;
+    this.#prompt = prompt;
+    this.#look = { columns, paint: themePaint(theme, paint), showThinking: false };
+    this.ui = {
+      look: () => this.#look,
+      print: (lines) => {
+        for (const line of lines) this.#write(line);
+      },
+      changed: () => this.#flush(),
+      leave: () => this.#leave(),
+      cwd,
+      files: () => [],
+      show: () => false,
+      askHidden: ask,
+      setTheme: (next) => {
+        this.#look = { ...this.#look, paint: themePaint(next, paint) };
+      },
+    };
+  }
+
+  readonly begin = (to: Shell): void => {
+    this.#shell = to;
+    this.#flush();
+  };
+
+  readonly run = async (): Promise<boolean> => {
+    this.#listen();
+    this.#lines = createInterface({ input: this.#input, terminal: false });
+    for await (const line of this.#lines) {
+      this.#isListening = this.#isPrompted = false; // the typed line has ended the prompt's row
+      this.#interrupts = 0;
+      if (line.trim() !== "") await this.#shell?.submit(line);
+      await this.#untilQuiet(); // the next line may be about the result of this one
+      if (this.#isLeaving) break;
+      this.#listen();
     }
-    quiet();
-  }
-  /** Nothing runs, or all that runs waits for a person. */
-  const isQuiet = (): boolean =>
-    shell?.hasPendingWork() !== true &&
-    (shell?.conversations.all().every((talk) => talk.isCaughtUp() && talk.view.state !== "running") ?? true);
-  const untilQuiet = (): Promise<void> =>
-    new Promise((resolve) => {
-      quiet = () => {
-        if (isLeaving || isQuiet()) resolve();
-      };
-      quiet();
-    });
-  function leave(): void {
-    isLeaving = true;
-    lines?.close();
-    quiet();
-  }
-  const face: ShellUi = {
-    look: () => look,
-    print: (lines) => lines.forEach(write),
-    changed: flush,
-    leave,
-    cwd,
-    files: () => [],
-    show: () => false,
-    askHidden: ask,
-    setTheme: (next) => {
-      look = { ...look, paint: themePaint(next, own) };
-    },
+    this.#isListening = false;
+    await this.#untilQuiet();
+    this.#flush();
+    if (this.#isPrompted) this.#prompt?.("\n");
+    return (this.#shell?.openApprovals().length ?? 0) > 0;
   };
-  return {
-    face,
-    begin(to) {
-      shell = to;
-      flush();
-    },
-    async run() {
-      isListening = true;
-      setImmediate(listen);
-      lines = createInterface({ input, terminal: false });
-      for await (const line of lines) {
-        isListening = isPrompted = false; // what was typed has ended its row
-        interrupts = 0;
-        if (line.trim() !== "") await shell?.submit(line);
-        // what is written next may be about what comes of this
-        await untilQuiet();
-        if (isLeaving) break;
-        isListening = true;
-        setImmediate(listen); // not before what was typed ahead
-      }
-      isListening = false;
-      await untilQuiet();
-      flush();
-      if (isPrompted) prompt?.("\n");
-      return (shell?.openApprovals().length ?? 0) > 0;
-    },
-    interrupt() {
-      interrupts += 1;
-      if (shell === null || interrupts > 1) return leave();
-      void shell.cancel("Ctrl-C").then((isCancelled) => {
-        if (!isCancelled) leave();
+
+  readonly interrupt = (): void => {
+    this.#interrupts += 1;
+    if (this.#shell === null || this.#interrupts > 1) this.#leave();
+    else
+      void this.#shell.cancel("Ctrl-C").then((isCancelled) => {
+        if (!isCancelled) this.#leave();
       });
-    },
   };
+
+  #leave(): void {
+    this.#isLeaving = true;
+    this.#lines?.close();
+    this.#whenQuiet();
+  }
+
+  /** Prompts once all that is written now has been, and lines typed ahead were read. */
+  #listen(): void {
+    this.#isListening = true;
+    setImmediate(() => this.#showPrompt());
+  }
+  #showPrompt(): void {
+    if (this.#prompt === null || this.#isPrompted || !this.#isListening) return;
+    this.#isPrompted = true;
+    const addressee = this.#shell?.addressee() ?? null;
+    this.#prompt(`${addressee === null ? "" : `@${visible(addressee)}`}> `);
+  }
+  #write(line: string): void {
+    if (this.#isPrompted) {
+      this.#prompt?.("\n");
+      setImmediate(() => this.#showPrompt());
+    }
+    this.#isPrompted = false;
+    this.#writeRow(escapeRow(line));
+  }
+
+  #flush(): void {
+    if (this.#shell === null) return;
+    for (const line of this.#shell.takeSettledLines()) this.#write(line);
+    for (const request of this.#shell.openApprovals()) {
+      const isEarly = this.#shell.conversations.find(request.session)?.isCaughtUp() === false; // not before what led to it
+      if (!isEarly && !this.#printed.has(request.item.approval)) this.#printRequest(request);
+    }
+    this.#whenQuiet();
+  }
+  #printRequest({ agent, item, edit }: ShownApproval): void {
+    this.#printed.add(item.approval);
+    for (const line of edit?.lines ?? []) this.#write(renderDiffLine(line, this.#look));
+    for (const line of edit?.newly ?? []) this.#write(`  ${line}`);
+    const voted = quorumText(item.quorum);
+    const questions = item.asks.map(({ question }) => question).join(" ");
+    this.#write(`? ${agent} asks: ${item.tool}(${item.summary}): ${questions}${voted === null ? "" : ` (${voted})`}`);
+    this.#write(`  /why ${item.approval} · /approve ${item.approval} · /deny ${item.approval} REASON`);
+  }
+
+  /** Nothing runs, or all that runs waits for a person. */
+  #isQuiet(): boolean {
+    if (this.#shell?.hasPendingWork() === true) return false;
+    return this.#shell?.conversations.all().every((one) => one.isCaughtUp() && one.view.state !== "running") ?? true;
+  }
+  #untilQuiet(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenQuiet = () => {
+        if (this.#isLeaving || this.#isQuiet()) resolve();
+      };
+      this.#whenQuiet();
+    });
+  }
 }

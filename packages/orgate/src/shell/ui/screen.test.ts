@@ -3,7 +3,8 @@ import { VIEW_CASES } from "@orgate/core/testing";
 import { ENDINGS, millis, NO_USAGE, seq, sessionId } from "@orgate/core/vocab";
 import { describe, expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
-import { countSettled, renderItem, type ScreenLook, wrapText } from "./screen.ts";
+import type { ScreenLook } from "./look.ts";
+import { countSettled, renderItem, wrapText } from "./screen.ts";
 
 const VIEWED = sessionId("s_viewed00001");
 const LOOK: ScreenLook = { columns: 80, paint: plain, showThinking: true };

@@ -24,12 +24,10 @@ import {
   type ViewItem,
   width,
 } from "@orgate/core/journal/view";
-import type { Paint, Tone } from "../../terminal/paint.ts";
+import type { Tone } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
+import { formatMoney, type ScreenLook } from "./look.ts";
 import { callTitle, isCancelled } from "./sub-agents.ts";
-
-/** `me`: whoever looks, as principals are written, where that is known. */
-export type ScreenLook = Readonly<{ columns: number; paint: Paint; showThinking: boolean; me?: string | null }>;
 
 /** How many items, from the first, are as they will be. */
 export function countSettled({ items }: SessionView, from: number): number {
@@ -229,7 +227,6 @@ function endedLines(item: EndedItem, look: ScreenLook): readonly string[] {
     paint("dim", shortened(figures, look.columns)),
   ];
 }
-export const formatMoney = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
 
 /** What is shown of words in progress: their end, as many rows as there are. */
 export function renderStreaming({ streaming, state }: SessionView, look: ScreenLook, rows: number): readonly string[] {

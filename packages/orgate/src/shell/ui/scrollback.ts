@@ -5,7 +5,8 @@
 import { count, type SessionId } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
 import type { Conversation, Conversations } from "../conversations.ts";
-import { countSettled, isQueued, renderItem, type ScreenLook } from "./screen.ts";
+import type { ScreenLook } from "./look.ts";
+import { countSettled, isQueued, renderItem } from "./screen.ts";
 import { subAgentTotals } from "./sub-agents.ts";
 
 export type Scrollback = Readonly<{

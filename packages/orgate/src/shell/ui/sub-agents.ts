@@ -1,7 +1,7 @@
 /** Those who work for a session, as it shows them: a card for each, and what they came to together. */
 import { type CallItem, count, type SessionView, tokenCountText, type ViewItem } from "@orgate/core/journal/view";
 import { DELEGATE } from "@orgate/core/vocab";
-import { formatMoney, type ScreenLook } from "./screen.ts";
+import { formatMoney, type ScreenLook } from "./look.ts";
 
 /** After the turn: what its members used together; nothing where it had none. */
 export function subAgentTotals(

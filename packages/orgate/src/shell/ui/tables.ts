@@ -5,7 +5,7 @@
 import { shortened } from "@orgate/core/journal/view";
 import { type Cell, table as whole } from "../../terminal/table.ts";
 import { visible, width } from "../../terminal/visible.ts";
-import type { ScreenLook } from "./screen.ts";
+import type { ScreenLook } from "./look.ts";
 
 const GAP = 2;
 const LEAST = 6;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
-import { NO_HISTORY } from "./history.ts";
-import { keyReader } from "./keys.ts";
+import { NO_HISTORY } from "./input/history.ts";
+import { keyReader } from "./input/keys.ts";
 import type { TerminalEvents } from "./terminal.ts";
 import { openTerminalUi } from "./terminal-ui.ts";
 
@@ -38,7 +38,7 @@ function seated() {
 test("10,000 lines that come one by one are drawn once; after them a key costs what a key costs", () => {
   const { terminal, writes, tick, type } = seated();
   writes.splice(0);
-  for (let i = 0; i < 10_000; i += 1) terminal.face.print([`line ${i}`]);
+  for (let i = 0; i < 10_000; i += 1) terminal.ui.print([`line ${i}`]);
   tick();
   expect(writes).toHaveLength(1);
   expect(writes[0]?.match(/line \d+/g)).toHaveLength(10_000);
@@ -53,12 +53,12 @@ test("10,000 lines that come one by one are drawn once; after them a key costs w
 test("what is asked for hidden is neither shown nor kept, can be mended, and can be left unsaid", async () => {
   const { terminal, writes, tick, type, added } = seated();
   type("half a line");
-  const answer = terminal.face.askHidden?.("passphrase: ");
+  const answer = terminal.ui.askHidden?.("passphrase: ");
   tick();
   expect(writes.join("")).toContain("passphrase: ");
   type("secrex\u007ft\r");
   expect(await answer).toBe("secret");
-  const unsaid = terminal.face.askHidden?.("again: ");
+  const unsaid = terminal.ui.askHidden?.("again: ");
   type("sec\u001b");
   await expect(unsaid).rejects.toThrow("not said");
   type(" goes on\r");

@@ -4,7 +4,10 @@
  * S-3 the terminal is given back at the end, before it is stopped (Ctrl-Z), and when the process ends by an error or a signal: echo, cursor, paste marks.
  */
 import type { ReadStream, WriteStream } from "node:tty";
-import { type Key, keyReader } from "./keys.ts";
+import type { Paint } from "../../terminal/paint.ts";
+import type { History } from "./input/history.ts";
+import { type Key, keyReader } from "./input/keys.ts";
+import type { Theme } from "./themes.ts";
 
 export type Terminal = Readonly<{
   columns(): number;
@@ -21,6 +24,21 @@ export type TerminalEvents = Readonly<{
   resumed(): void;
   /** Somebody ends this process, or the terminal has gone. */
   ended(signal: NodeJS.Signals): void;
+}>;
+
+/** What a shell on a terminal needs of its surroundings. */
+export type TerminalPorts = Readonly<{
+  open(events: TerminalEvents): Terminal;
+  /** The paint that fits this terminal without a theme. */
+  paint: Paint;
+  theme: Theme;
+  cwd: string;
+  history: History;
+  now(): number;
+  /** Calls back once, soon: changes until then are drawn together. */
+  soon(run: () => void): void;
+  /** Calls back once after `ms`. */
+  wait(ms: number, run: () => void): void;
 }>;
 
 const ON = "\u001b[?2004h";

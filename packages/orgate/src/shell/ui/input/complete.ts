@@ -12,6 +12,8 @@ export type Choices = Readonly<{
   /** What the word at that place after a command may be; null: a file, or anything. */
   argumentOffers(command: string, at: number): readonly Offer[] | null;
 }>;
+/** What a word of a command completes to: names that the server knows, files, or one of a list. */
+export type ArgumentKind = "agent" | "session" | "approval" | "model" | "schedule" | "command" | "file" | "anything" | readonly string[];
 export type Offer = Readonly<{ word: string; about: string }>;
 export type Completion = Readonly<{ from: number; offers: readonly Offer[]; chosen: number }>;
 

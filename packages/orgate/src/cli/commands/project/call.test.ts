@@ -1,0 +1,43 @@
+import { OPERATION_NAMES, OPERATIONS } from "@orgate/core/wire";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Desk, makeDesk } from "../fixtures/desk.ts";
+
+describe("operations by name", () => {
+  let desk: Desk;
+  beforeAll(async () => {
+    desk = makeDesk();
+    await desk.orgate("keys", "create", "ana");
+    await desk.json("run", "desk", "--input", "look", "--as", "ana");
+  }, 60_000);
+  afterAll(() => desk.remove());
+
+  test("an operation without a command of its own is done in this process, as the person who calls it", async () => {
+    expect(await desk.json("call", "agentStatus", "--arg", "agent=desk", "--as", "ana")).toMatchObject({
+      agent: "desk",
+      sessions: { idle: 1 },
+    });
+    expect(await desk.json("call", "whoami", "--as", "ana")).toMatchObject({ principal: { kind: "user", id: "ana" } });
+  });
+
+  test("what changes something is done once for a key", async () => {
+    const add = [
+      "call",
+      "addSchedule",
+      "--input",
+      '{"schedule":"nightly","agent":"desk","cron":"0 3 * * *","timezone":"UTC"}',
+      "--key",
+      "k1",
+      "--as",
+      "ana",
+    ];
+    const first = await desk.json(...add);
+    expect(first).toMatchObject({ schedule: "nightly", state: "active" });
+    expect(await desk.json(...add)).toEqual(first);
+    expect(await desk.json("schedules", "list")).toHaveLength(1);
+  });
+
+  test("every operation can be called by name, but for streams and tickets of connections", () => {
+    const without = OPERATION_NAMES.filter((name) => ["events", "ui-stream"].includes(OPERATIONS[name].answers.kind) || name === "ticket");
+    expect(without.sort()).toEqual(["follow", "followAll", "ticket", "uiChat"]);
+  });
+});

@@ -1,0 +1,117 @@
+/** Everything that operations need around one runtime, and all handlers: the server puts transports in front of it, `orgate call` uses it as it is. */
+import { dirname } from "node:path";
+import type { JsonObject } from "@orgate/core";
+import type { Config } from "../config/config.ts";
+import type { Runtime } from "../runtime/api.ts";
+import { delegatesOf } from "../runtime/ports/delegates.ts";
+import type { Webhook } from "../schedules/declaring.ts";
+import { openSchedules } from "../schedules/index.ts";
+import { openViewsWorker } from "../store/views-worker.ts";
+import type { OperationContext } from "./context.ts";
+import { openDeliveries } from "./deliveries.ts";
+import type { OperationHandlers } from "./execute.ts";
+import { agentHandlers } from "./handlers/agents.ts";
+import { journalHandlers } from "./handlers/journal.ts";
+import { knowledgeHandlers } from "./handlers/knowledge.ts";
+import { peopleHandlers } from "./handlers/people.ts";
+import { policyHandlers } from "./handlers/policies.ts";
+import { scheduleHandlers } from "./handlers/schedules.ts";
+import { serverHandlers } from "./handlers/server.ts";
+import { sessionHandlers } from "./handlers/sessions.ts";
+import { webhookHandlers } from "./handlers/webhooks.ts";
+import { workHandlers } from "./handlers/work.ts";
+import { openHealthChecks } from "./health-checks.ts";
+import { openLanes } from "./lanes.ts";
+import { errorText, type Log } from "./logs.ts";
+import { openMetrics } from "./metrics.ts";
+import { cursors } from "./paging.ts";
+import { openSessionDriver } from "./session-driver.ts";
+import { openOwners } from "./visibility.ts";
+
+export type OperationsOptions = Readonly<{
+  runtime: Runtime;
+  version: string;
+  describe(): JsonObject;
+  config: Config | null;
+  log: Log;
+  /** Sessions driven at once. */
+  atOnce?: number | undefined;
+  /** How long an intent may take to become an entry before its sender is told that it waits. */
+  waitMs?: number | undefined;
+  webhooks?: readonly Webhook[] | undefined;
+  /** Gauges of the transport. */
+  gauges?: (() => Readonly<Record<string, readonly [number, string]>>) | undefined;
+}>;
+
+export type OpenOperations = Readonly<{
+  context: OperationContext;
+  handlers: OperationHandlers;
+  schedules: ReturnType<typeof openSchedules>;
+  close(): void;
+}>;
+
+export function openOperations(options: OperationsOptions): OpenOperations {
+  const { runtime, version, describe, config, log } = options;
+  const now = (): number => Date.now();
+  const floor = openSessionDriver({
+    runtime,
+    atOnce: options.atOnce ?? 256,
+    waitMs: options.waitMs ?? 10_000,
+    told: (drove) => {
+      if (drove.kind === "failed") log("error", "session.not-driven", { session: drove.session, error: errorText(drove.error) });
+    },
+  });
+  const metrics = openMetrics({
+    runtime,
+    log,
+    gauges: () => ({
+      ...options.gauges?.(),
+      orgate_sessions_driven: [floor.driving(), "Sessions that are driven here."],
+      orgate_sessions_queued: [floor.queued(), "Sessions that wait to be driven here."],
+    }),
+  });
+  const gate = runtime.inspect.gate;
+  const schedules = openSchedules({
+    place: runtime.place,
+    gate,
+    beginning: delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate),
+    wake: floor.wake,
+    failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
+  });
+  const views = openViewsWorker(dirname(runtime.place.keys.dir));
+  const context: OperationContext = {
+    runtime,
+    floor,
+    schedules: schedules.desk,
+    deliveries: openDeliveries(options.webhooks ?? [], now),
+    probes: openHealthChecks({ runtime, isLeaving: floor.isLeaving, log }),
+    metrics,
+    views,
+    lanes: openLanes(),
+    version,
+    startedAt: now(),
+    now,
+    describe,
+    config,
+    cursors: cursors(),
+    whose: openOwners(runtime.place.store.journal),
+  };
+  const close = (): void => {
+    metrics.close();
+    void views.close();
+  };
+  return { context, handlers: handlersIn(context), schedules, close };
+}
+
+const handlersIn = (context: OperationContext): OperationHandlers => ({
+  ...serverHandlers(context),
+  ...agentHandlers(context),
+  ...sessionHandlers(context),
+  ...peopleHandlers(context),
+  ...workHandlers(context),
+  ...scheduleHandlers(context),
+  ...webhookHandlers(context),
+  ...policyHandlers(context),
+  ...journalHandlers(context),
+  ...knowledgeHandlers(context),
+});
