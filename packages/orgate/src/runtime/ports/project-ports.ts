@@ -2,7 +2,8 @@
 import { realpathSync } from "node:fs";
 import { type Agent, FaultError, type Model } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
-import { fileBad, importModule, matchProjectFiles } from "../../guard/modules.ts";
+import { fileBad } from "../../files/file-fault.ts";
+import { importModule, matchProjectFiles } from "../../guard/modules.ts";
 import { readModelSettings } from "../../models/env.ts";
 import { modelsWith } from "../../models/named-model.ts";
 import type { Env } from "../../node/env.ts";
