@@ -1,7 +1,7 @@
 // Who may import whom. Concepts are rooms (folders), not packages, so nothing but this script keeps them apart.
 //
 // R-1 a room imports only what the table below allows; packages, examples, bench and e2e meet at published entry points
-// R-1 the turnstile is imported by the driver alone, and `testing` by nothing that ships
+// R-1 the turnstile is imported by the commits of a drive alone, and `testing` by nothing that ships
 // R-1 what is imported by name is declared in the importing package's own manifest
 import { join, posix } from "node:path";
 import { importsOf } from "./scan.ts";
@@ -30,7 +30,7 @@ const TYPES_OF: Readonly<Record<string, readonly string[]>> = { act: ["permit"] 
 const FRONT_DOOR = Object.keys(ROOMS);
 
 const TURNSTILE = "packages/core/src/permit/turnstile.ts";
-const DRIVER = "packages/core/src/loop/drive.ts";
+const COMMITS = "packages/core/src/loop/commit.ts";
 
 /** What the console may import of core: it renders a fold and sends intents. */
 const CONSOLE_SEES: readonly string[] = ["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/journal/view"];
@@ -87,7 +87,7 @@ function objectionInCore(file: string, target: string, types: boolean): string |
   const to = roomOf(target);
   if (isTest(file)) return null;
   if (isTest(target)) return "code that ships may not import a test";
-  if (target === TURNSTILE && !types && file !== DRIVER) return "the turnstile is imported by `loop/drive.ts` alone";
+  if (target === TURNSTILE && !types && file !== COMMITS) return "the turnstile is imported by `loop/commit.ts` alone";
   if (from === to || from === "testing") return null;
   if (to === null) return `room \`${from}\` may not import core's front door`;
   if (!ALL_ROOMS.includes(to)) return `\`${to}\` is not a room of core: add it to the table in scripts/check-rooms.ts`;

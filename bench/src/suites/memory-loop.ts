@@ -2,9 +2,7 @@
 import {
   agentFacts,
   approvalId,
-  breakersOf,
   type ContextPlan,
-  countsOf,
   DEFAULT_BREAKER,
   DEFAULT_MODEL_RETRY,
   drive,
@@ -18,8 +16,10 @@ import {
   NO_FOLDS,
   NO_OUTPUTS,
   noKnowledge,
+  openBreakers,
+  openCounts,
+  openOrders,
   openSession,
-  ordersOf,
   type Ports,
   seq,
   sessionId,
@@ -107,9 +107,9 @@ export async function session(
     inbox: store.inbox,
     knowledge: noKnowledge,
     children: NO_CHILDREN,
-    orders: ordersOf(store.journal, () => millis(Date.now())),
-    breakers: breakersOf(store.journal, { now: () => millis(Date.now()), hash: sha256, self: { kind: "system", id: "bench" } }),
-    counts: countsOf(store.journal, () => millis(Date.now())),
+    orders: openOrders(store.journal, () => millis(Date.now())),
+    breakers: openBreakers(store.journal, { now: () => millis(Date.now()), hash: sha256, self: { kind: "system", id: "bench" } }),
+    counts: openCounts(store.journal, () => millis(Date.now())),
     folds: NO_FOLDS,
     modelRetry: DEFAULT_MODEL_RETRY,
     modelBreaker: DEFAULT_BREAKER,
@@ -124,7 +124,7 @@ export async function session(
     hash: sha256,
     watch: () => {},
   };
-  const facts = { ...agentFacts(agent, gate, tools, sha256), context: context.plan };
+  const facts = { ...agentFacts(agent, { gate, tools, hash: sha256 }), context: context.plan };
   const limits = { ...agent.limits, contextTokens: context.tokens };
   const held = await openSession(ports, {
     agent: facts,
@@ -137,7 +137,7 @@ export async function session(
     origin: null,
   });
   const start = { kind: "turn.started", turn: 1, input: "go", files: [], by: USER, limits, intent: null } as const;
-  const state = await drive(ports, { ...held, begin: [...held.begin, start] }, limits, NEVER);
+  const state = await drive(ports, { ...held, begin: [...held.begin, start] }, { limits, cancel: NEVER });
   checkRun(toResult(state), iterations);
 }
 

@@ -23,33 +23,30 @@ const OPENS_NOTHING = "const { tells = [], unlessHalted = [] } = planned, opens 
 const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   // What starts calls is kept back until the next append, which is the one that tells how they ended.
   "append-after-effect": {
-    file: "/core/src/loop/drive.ts",
-    from: `async (events) =>
-      p.journal.append({
-        stream: s.session,
-        after: durable,
-        hold,
-        events,
-        consumes: consumed.splice(0),
-        unlessHalted: scopesOf(s, events),
-        opens: opening.splice(0),
-        tells: telling.splice(0),
-        ...counting.now(),
-      }),`,
-    to: `async (events) => {
-      const after = durable, consumes = consumed.splice(0), unlessHalted = scopesOf(s, events);
-      const opens = opening.splice(0), tells = telling.splice(0), counts = counting.now();
-      const put = () => p.journal.append({ stream: s.session, after, hold, events, consumes, unlessHalted, opens, tells, ...counts });
-      const first = globalThis.late ?? null;
-      globalThis.late = null;
-      if (first !== null) await first();
-      if (!events.some(({ event }) => event.kind === "act.started")) return put();
-      globalThis.late = put;
-      return seq(after + 1);
-    },`,
+    file: "/core/src/loop/commit.ts",
+    from: `return this.#p.journal.append({
+      stream: this.#s.session,
+      after: this.#durable,
+      hold: this.#parts.held.hold,
+      events,
+      consumes: this.#consumed.splice(0),
+      unlessHalted: listHaltScopes(this.#s, events),
+      opens: this.#opening.splice(0),
+      tells: this.#telling.splice(0),
+      ...this.#counters.now(),
+    });`,
+    to: `const stream = this.#s.session, after = this.#durable, hold = this.#parts.held.hold, consumes = this.#consumed.splice(0);
+    const unlessHalted = listHaltScopes(this.#s, events), opens = this.#opening.splice(0), tells = this.#telling.splice(0), counts = this.#counters.now();
+    const put = () => this.#p.journal.append({ stream, after, hold, events, consumes, unlessHalted, opens, tells, ...counts });
+    const first = globalThis.late ?? null;
+    globalThis.late = null;
+    if (first !== null) await first();
+    if (!events.some(({ event }) => event.kind === "act.started")) return put();
+    globalThis.late = put;
+    return seq(after + 1);`,
   },
   "repeats-once": {
-    file: "/core/src/loop/next.ts",
+    file: "/core/src/loop/calls/next-calls.ts",
     from: 'case "once":\n    case null:\n      return "give-up";',
     to: 'case "once":\n    case null:\n      return "again";',
   },
@@ -57,12 +54,12 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   "asks-again": {
     file: "/core/src/loop/resume.ts",
     from: "return first.length === CHUNK ? foldOn(p, state, upTo) : state;",
-    to: "if (first.length === CHUNK) await foldOn(p, state, upTo);\n  if (state.turn !== null && state.turn.calling.length > 0) { state.turn.calling = []; state.turn.iterations -= 1; state.messages.pop(); }\n  return state;",
+    to: 'if (first.length === CHUNK) await foldOn(p, state, upTo);\n  if (state.turn !== null && state.turn.phase.kind === "calling") { state.turn.phase = { kind: "preparing" }; state.turn.iterations -= 1; state.messages.pop(); }\n  return state;',
   },
   // What begins is not held against a halt in its commit: only what the process has heard of by then counts.
   "ignores-halts": {
-    file: "/core/src/loop/drive.ts",
-    from: "unlessHalted: scopesOf(s, events),",
+    file: "/core/src/loop/commit.ts",
+    from: "unlessHalted: listHaltScopes(this.#s, events),",
     to: "unlessHalted: [],",
   },
   "uses-up-nothing": {

@@ -1,7 +1,7 @@
 /** A project on disk, with Cedar policies, and the real command line in processes that can be watched and killed like any victim. */
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createPerson, createRuntime, ed25519, readState, sha256, tableGate } from "orgate";
+import { callsIn, createPerson, createRuntime, ed25519, readState, sha256, tableGate } from "orgate";
 import { looking } from "../checks.ts";
 import { DESK_POLICIES } from "./desk-policies.ts";
 import { PERSON } from "./script.ts";
@@ -98,7 +98,7 @@ export function standingOf(desk: Desk): Promise<Standing> {
     const { session, state } = newest;
     const { turn, unknowns } = await readState({ journal }, session);
     const questions = [...(turn?.questions.values() ?? [])].filter((q) => q.answer === null);
-    const toolOf = (action: string): string => turn?.calling.find((c) => String(c.proposed.id) === action)?.proposed.tool ?? action;
+    const toolOf = (action: string): string => callsIn(turn).find((c) => String(c.proposed.id) === action)?.proposed.tool ?? action;
     return {
       session,
       state,

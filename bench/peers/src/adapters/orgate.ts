@@ -10,9 +10,7 @@ import {
   type Agent,
   agentFacts,
   approvalId,
-  breakersOf,
   callId,
-  countsOf,
   DEFAULT_BREAKER,
   DEFAULT_MODEL_RETRY,
   defineAgent,
@@ -30,8 +28,10 @@ import {
   NO_MORE_FACTS,
   NO_OUTPUTS,
   noKnowledge,
+  openBreakers,
+  openCounts,
+  openOrders,
   openSession,
-  ordersOf,
   type Ports,
   type Principal,
   sessionId,
@@ -140,7 +140,7 @@ const inMemory =
     const agent = agentOf(work, limits);
     const gate = gateOf(agent, policies, cache);
     const tools = toolbox(agent.tools, sha256);
-    const facts = agentFacts(agent, gate, tools, sha256);
+    const facts = agentFacts(agent, { gate, tools, hash: sha256 });
     let [sessions, salts] = [0, 0];
     const seal = { writer: writerId("w1"), key: keyId("none"), hash: sha256, sign: sha256, salt: () => padded(++salts, 32) };
     return {
@@ -160,9 +160,9 @@ const inMemory =
           journal: store.journal,
           inbox: store.inbox,
           children: NO_CHILDREN,
-          orders: ordersOf(store.journal, now),
-          breakers: breakersOf(store.journal, { now, hash: sha256, self: { kind: "system", id: "bench" } }),
-          counts: countsOf(store.journal, now),
+          orders: openOrders(store.journal, now),
+          breakers: openBreakers(store.journal, { now, hash: sha256, self: { kind: "system", id: "bench" } }),
+          counts: openCounts(store.journal, now),
           folds: NO_FOLDS,
           modelRetry: DEFAULT_MODEL_RETRY,
           modelBreaker: DEFAULT_BREAKER,
@@ -188,7 +188,7 @@ const inMemory =
           origin: null,
         });
         const start = { kind: "turn.started", turn: 1, input: PROMPT, files: [], by: USER, limits: agent.limits, intent: null } as const;
-        const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);
+        const state = await drive(ports, { ...held, begin: [...held.begin, start] }, { limits: agent.limits, cancel: NEVER });
         const { output, ending } = toResult(state);
         return output ?? `ended ${ending}`;
       },

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../agents/define-tool.ts";
-import { deadlinesOf } from "../loop/limits/time.ts";
+import { createDeadlines } from "../loop/limits/time.ts";
 import type { Permit } from "../permit/turnstile.ts";
 import { manualClock } from "../testing/index.ts";
 import {
@@ -50,7 +50,7 @@ function start(tool: Tool, repeat: Repeat) {
     wouldPermit: () => "yes" as const,
     evidence: () => {},
   };
-  const run: Run = { tool, repeat, context, timeoutMs: 100, stop: stop.signal, sleep: clock.sleep, deadline: deadlinesOf(clock).set };
+  const run: Run = { tool, repeat, context, timeoutMs: 100, stop: stop.signal, sleep: clock.sleep, deadline: createDeadlines(clock).set };
   return { clock, stop, run, acting: () => act(permit, () => action(), run), asking: () => reconcile(permit, () => action(), run) };
 }
 

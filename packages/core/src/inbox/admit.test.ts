@@ -14,7 +14,7 @@ import {
   sessionId,
   type Wish,
 } from "../vocab/index.ts";
-import { admit, type OpenQuestion, type Standing, senderOf, wishName } from "./admit.ts";
+import { admit, findSender, type OpenQuestion, type Standing, wishName } from "./admit.ts";
 
 const ann: Principal = { kind: "user", id: "ann" };
 const [d1, d2] = [digest("1".repeat(64)), digest("2".repeat(64))];
@@ -181,9 +181,9 @@ describe("L-19 rows that hold anything", () => {
   const odd = (intent: unknown): Intent => intent as Intent;
 
   test("L-19 who it is from and what it wants can be written down, whatever it says", () => {
-    expect(senderOf(odd({ by: ann }))).toEqual(ann);
+    expect(findSender(odd({ by: ann }))).toEqual(ann);
     for (const by of [undefined, null, "ann", { kind: "user" }, { kind: "god", id: "x" }, { kind: "user", id: 5 }])
-      expect(senderOf(odd({ by }))).toEqual({ kind: "system", id: "unknown" });
+      expect(findSender(odd({ by }))).toEqual({ kind: "system", id: "unknown" });
     expect(wishName(odd({ wish: { kind: "say" } }))).toBe("say");
     expect(wishName(odd({ wish: { kind: "x".repeat(100) } }))).toHaveLength(64);
     for (const wish of [undefined, null, 5, {}, { kind: 5 }]) expect(wishName(odd({ wish }))).toBe("unreadable");

@@ -204,7 +204,7 @@ function dismiss({ id, by }: Intent, { call, note }: Extract<Wish, { kind: "dism
 // ── untrusted: whoever can write a row can write anything into it ──
 
 /** Q-8 Later answers of the same person that take back a yes: it has not counted while both wait. */
-export function refusalsOf(earlier: Intent, later: readonly Arrived[]): readonly Arrived[] {
+export function findRefusals(earlier: Intent, later: readonly Arrived[]): readonly Arrived[] {
   const { by, wish } = earlier;
   if (!isPrincipal(by) || !isWish(wish) || wish.kind !== "answer" || isRefusal(wish.answer)) return [];
   return later.filter(({ intent }) => {
@@ -213,16 +213,16 @@ export function refusalsOf(earlier: Intent, later: readonly Arrived[]): readonly
   });
 }
 
-export const refusalOf = (intent: Intent, reason: string): JournalEvent => ({
+export const toRefusal = (intent: Intent, reason: string): JournalEvent => ({
   kind: "intent.refused",
   intent: intent.id,
-  by: senderOf(intent),
+  by: findSender(intent),
   wish: wishName(intent),
   reason,
 });
 
 /** Who it says it is from; a refusal has to be written down whatever that is. */
-export const senderOf = ({ by }: Intent): Principal => (isPrincipal(by) ? by : { kind: "system", id: "unknown" });
+export const findSender = ({ by }: Intent): Principal => (isPrincipal(by) ? by : { kind: "system", id: "unknown" });
 export function wishName({ wish }: Intent): string {
   const kind: unknown = (wish as { readonly kind?: unknown } | null | undefined)?.kind;
   return typeof kind === "string" ? kind.slice(0, 64).toWellFormed() : "unreadable";

@@ -494,7 +494,7 @@ describe("limits and endings", () => {
 
 test("L-21 a session without a gate does not type-check", () => {
   // @ts-expect-error: `tsc` fails when this line is no error any more
-  const gateless = (p: Omit<Ports, "gate">, held: Held) => drive(p, held, DEFAULT_LIMITS, new AbortController().signal);
+  const gateless = (p: Omit<Ports, "gate">, held: Held) => drive(p, held, { limits: DEFAULT_LIMITS, cancel: new AbortController().signal });
   expect(gateless).toBeTypeOf("function");
 });
 

@@ -1,32 +1,41 @@
 export { haltText } from "../journal/orders.ts";
-export { agentFacts } from "./agent-facts.ts";
-export { type BreakerChange, type BreakersPort, breakersOf, type OpenBreakers } from "./calls/breakers.ts";
-export { followChild, goUp, openBelow } from "./calls/delegate.ts";
+export { type BreakerChange, type BreakersPort, type OpenBreakers, openBreakers } from "./calls/breakers.ts";
+export { followChild, readOpenDelegates, takeUpParents } from "./calls/delegate.ts";
 export { drive } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
-export { type BoundedFolds, DEFAULT_FOLD_LIMITS, type Fold, type FoldCache, type FoldLimits, foldCache, NO_FOLDS } from "./fold-cache.ts";
 export {
   account,
   allot,
   centsSpent,
   type Dimension,
   isWorthwhile,
-  overdrawn,
+  limitsWithin,
+  listOverdrawn,
   ownShare,
   remaining,
-  usedIn,
-  within,
+  sumUsed,
 } from "./limits/budgets.ts";
-export { type CountsPort, countsOf } from "./limits/rate-counters.ts";
-export { historyOf } from "./model/history.ts";
-export { outputsOf } from "./model/structured-output.ts";
-export { type Move, next } from "./next.ts";
+export { type CountsPort, openCounts } from "./limits/rate-counters.ts";
+export { toHistory } from "./model/history.ts";
+export { toOutputs } from "./model/structured-output.ts";
+export type { Move } from "./moves.ts";
+export { next } from "./next.ts";
 export { type FirstTurn, firstTurnEvents, type Held, holdTakenEvent, type Opening, openedEvent, openSession } from "./open.ts";
-export { haltAhead, haltWaitedFor } from "./people/halts.ts";
-export { type OpenOrders, ordersOf } from "./people/orders.ts";
+export { findAwaitedHalt, findHaltAhead } from "./people/halts.ts";
+export { type OpenOrders, openOrders } from "./people/orders.ts";
 export * from "./ports.ts";
-export { type OpenApproval as OpenQuestion, type RunResult, toResult } from "./result.ts";
 export { readLastTurn, readState, readTurn, takeSession } from "./resume.ts";
+export { agentFacts } from "./session/agent-facts.ts";
+export {
+  type BoundedFolds,
+  DEFAULT_FOLD_LIMITS,
+  type Fold,
+  type FoldCache,
+  type FoldLimits,
+  foldCache,
+  NO_FOLDS,
+} from "./session/fold-cache.ts";
+export { type OpenApproval as OpenQuestion, type RunResult, toResult } from "./session/result.ts";
+export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./session/sessions.ts";
 export { pastFacts } from "./session-facts.ts";
-export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./sessions.ts";
-export type { Call, Question, State, Turn, Unknown } from "./state.ts";
+export { answerIn, type Call, callsIn, type Question, type State, type Turn, type Unknown } from "./state.ts";

@@ -3,9 +3,7 @@
  * G-3 any error denies. G-4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
  * Rule: Q-1.
  */
-import { covers, coversCall, type GrantQuery, newLabels } from "../gate/approvals.ts";
-import { shownTargets } from "../gate/arguments/targets.ts";
-import { orAwaited, orDenied } from "../gate/fail-closed.ts";
+import { orAwaited } from "../gate/fail-closed.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
@@ -20,21 +18,18 @@ import {
   type Decided,
   type Decision,
   type Digest,
-  type Doing,
   digestOf,
   doingOf,
   ESCALATED,
   type Facts,
   type Hash,
   HUMAN_APPROVAL,
-  isGoverning,
   type Millis,
   PLAIN_TERMS,
   type PolicyId,
   policyId,
   principalName,
   printActionId,
-  type Targets,
   type Tool,
   UNKNOWN_OPEN,
   type Verdict,
@@ -42,14 +37,15 @@ import {
 } from "../vocab/index.ts";
 import { type Breaker, breakersOfModel, breakersOfTool } from "./calls/breakers.ts";
 import { delegateContract } from "./calls/delegate.ts";
-import { type AimsOf, aiming } from "./calls/target-facts.ts";
-import { rememberingOf } from "./memory/remember-state.ts";
-import { modelOf } from "./model/retry.ts";
-import { summariserOf } from "./model/summary-fallback.ts";
-import { answeredOf, callOf } from "./people/approval-state.ts";
+import { createTargetFacts, type ReadTargetFacts } from "./calls/target-facts.ts";
+import { toRememberAction } from "./memory/remember.ts";
+import { currentModel } from "./model/retry.ts";
+import { currentSummariser } from "./model/summary-fallback.ts";
+import { findAnswered, findCall } from "./people/approval-state.ts";
+import { withGrant } from "./people/grants.ts";
 import type { Ports } from "./ports.ts";
-import { behind, isCounted, sessionFacts } from "./session-facts.ts";
-import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { behind, type FactsFor, isCounted, sessionFacts } from "./session-facts.ts";
+import { type Answered, answerIn, callsIn, findRecipient, type Gated, runningTool, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
@@ -73,11 +69,8 @@ type Needs = Pick<
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
 
-/** Facts for what was not proposed, while a call that was is running. */
-export type FactsFor = (s: State, t: Turn | null, id: ActionText) => (action: Action) => Facts;
-
-export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
-  const aimsOf = aiming(p);
+export function createJudge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
+  const aimsOf = createTargetFacts(p);
   const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
   const decide: Judge = (s, t, id) => {
     const text = printActionId(id);
@@ -91,9 +84,9 @@ export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.kind === "reconcile" ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
     const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
-    const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
-    const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
-    const granted = t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p);
+    const answered = t === null ? null : (findAnswered(t, gated) ?? leave);
+    const given = withAnswer(careful, answered, () => (t === null ? digest : approvalDigest(t, action, digest, p.hash)), slice);
+    const granted = t === null ? given : withGrant(given, { p, s, t, action, digest, slice, now: now() });
     return {
       kind: "gate.decided",
       id: text,
@@ -118,14 +111,14 @@ function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verd
   return modified ? refuse("the modified call would be modified again") : verdict;
 }
 
-export function digestsOfActions(s: State, hash: Hash): (action: Action) => Digest {
+export function createActionDigests(s: State, hash: Hash): (action: Action) => Digest {
   const digestOf = actionDigests(hash);
   return (action) => digestOf(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) });
 }
 
-/** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
-export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
-  action.kind === "respond" ? digestOf({ action: digest, text: t.answer }, hash) : digest;
+/** The digest that an approval is bound to. For the delivery of an answer it covers the text, which the gate itself never sees (rule 7). */
+export const approvalDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
+  action.kind === "respond" ? digestOf({ action: digest, text: answerIn(t) }, hash) : digest;
 
 type Named = Readonly<{
   action: Action;
@@ -155,22 +148,22 @@ function toAction({ p, s, t, toolDigest, now }: Naming, id: ActionId): Named {
   if (t === null) throw new Error(`there is no turn to decide ${printActionId(id)} in`);
   switch (id.kind) {
     case "model":
-      return { ...PLAIN, action: { kind: "model", model: modelOf(p, t).id }, gated: t.model };
+      return { ...PLAIN, action: { kind: "model", model: currentModel(p, t).id }, gated: t.model };
     case "summary":
-      return { ...PLAIN, action: { kind: "model", model: summariserOf(p, s, t).id }, gated: t.summary.gated };
+      return { ...PLAIN, action: { kind: "model", model: currentSummariser(p, s, t).id }, gated: t.summary.gated };
     case "respond":
-      return { ...PLAIN, action: { kind: "respond", to: recipientOf(s) }, gated: t.respond };
+      return { ...PLAIN, action: { kind: "respond", to: findRecipient(s) }, gated: t.respond };
     case "recall":
       return { ...PLAIN, action: { kind: "recall", scope: s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope }, gated: t.recall.gated };
     case "remember":
-      return { ...PLAIN, action: rememberingOf(s, t, p.hash), gated: t.keep.gated };
+      return { ...PLAIN, action: toRememberAction(s, t, p.hash), gated: t.keep.gated };
     case "call": {
-      const call = t.calling.find((c) => c.proposed.id === id.call);
+      const call = callsIn(t).find((c) => c.proposed.id === id.call);
       if (call === undefined) throw new Error(`there is no call ${id.call} to decide`);
       const contracted =
         t.finish === "length"
-          ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest)
-          : delegateContract(p, s, t, call, toolDigest, now());
+          ? cutOff(call.proposed, p.tools.find(runningTool(call)), toolDigest)
+          : delegateContract({ p, s, t, toolDigest, now: now() }, call);
       return {
         action: contracted.action,
         refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
@@ -211,7 +204,7 @@ function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, acti
   return { ...sessionFacts(s, t, action, counted), lately, aims: once(() => aimsOf(s, t, action, lately)) };
 }
 
-type Asked = Readonly<{ id: ActionText; action: Action; counted: boolean; now: Millis; aimsOf: AimsOf }>;
+type Asked = Readonly<{ id: ActionText; action: Action; counted: boolean; now: Millis; aimsOf: ReadTargetFacts }>;
 
 function once<T>(work: () => T): () => T {
   let found: { readonly value: T } | null = null;
@@ -228,7 +221,7 @@ function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number)
   if (verdict.kind !== "defer") return verdict;
   const refuse = (reason: string): Verdict => ({ kind: "deny", by: "expiry", because: verdict.because, faults: [], reason });
   if (gated.kind === "deferred") return now < gated.due ? verdict : refuse("it could not be decided in time");
-  const others = t?.calling.filter((c) => c.gated.kind === "deferred").length ?? 0;
+  const others = callsIn(t).filter((c) => c.gated.kind === "deferred").length;
   return others < MAX_DEFERRED ? verdict : refuse(`${MAX_DEFERRED} other calls are put off already`);
 }
 export const MAX_DEFERRED = 8;
@@ -259,68 +252,6 @@ function breakersFor(action: Action, p: Needs): readonly Breaker[] {
   if (action.kind === "model") return breakersOfModel(p, action.model);
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
-}
-
-/** A grant writes its own decision at each use: it stands in the verdict, and `grant.used` with what it started. */
-function withGrant(
-  verdict: Verdict,
-  action: Action,
-  at: { readonly digest: Digest; readonly slice: Digest; readonly now: Millis },
-  s: State,
-  t: Turn,
-  p: Needs,
-): Verdict {
-  const doing = doingOf(action);
-  if (verdict.kind !== "ask" || doing === null || isGoverning(action.kind === "call" ? action : null)) return verdict;
-  const { tool, toolDigest, resource } = doing;
-  const sought = soughtOf(p, s, t, { action, asks: verdict.asks, ...at }, { tool, toolDigest, resource });
-  const requester = actingFor(s).id;
-  const mayStill = (user: string) =>
-    orDenied(() => p.gate.decideFor(user, { kind: "approve", approval: "grant", agent: s.agent.name, tool, requester })).verdict.kind ===
-    "allow";
-  const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought) && mayStill(g.by.id)); // a grant is worth what its giver is
-  return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
-}
-
-type Asking = Readonly<{ action: Action; asks: readonly Ask[]; digest: Digest; slice: Digest; now: Millis }>;
-
-const soughtOf = (
-  p: Pick<Ports, "tools">,
-  s: State,
-  t: Turn,
-  { action, asks, digest, slice, now }: Asking,
-  doing: Pick<Doing, "tool" | "toolDigest" | "resource">,
-): GrantQuery => ({
-  agent: s.agent.name,
-  onBehalfOf: actingFor(s),
-  ...doing,
-  digest,
-  slice,
-  now,
-  policies: asks.map((a) => a.policy),
-  session: s.session,
-  turn: t.number,
-  targets: targetsOf(p, action),
-  labels: [...s.labels],
-});
-
-/** What a person is shown of the call's targets. A delegation's only one is its resource. */
-export function targetsOf(p: Pick<Ports, "tools">, action: Action): Targets | null {
-  const doing = doingOf(action);
-  if (doing === null) return null;
-  return action.kind === "delegate" ? {} : shownTargets(p.tools.find(doing.tool), doing.args);
-}
-
-/** Q-10 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
-export function lapsedGrant(p: Needs, s: State, t: Turn, { action, digest, slice, verdict }: Decided, now: Millis): string | null {
-  const doing = doingOf(action);
-  if (verdict.kind !== "ask" || doing === null) return null;
-  const { tool, toolDigest, resource } = doing;
-  const sought = soughtOf(p, s, t, { action, asks: verdict.asks, digest, slice, now }, { tool, toolDigest, resource });
-  const lapsed = [...p.orders.now().grants.values()].find((g) => coversCall(g, sought));
-  return lapsed === undefined
-    ? null
-    : `grant ${lapsed.grant} was given before the session was labelled ${newLabels(lapsed, sought).join(", ")}`;
 }
 
 type Doubt = Pick<OpenUnknown, "tool" | "cause"> & Readonly<{ name: string; policy: PolicyId }>;
@@ -367,10 +298,10 @@ function withHumanApproval(verdict: Verdict, p: Pick<Ports, "tools">, id: Action
 
 /** A call that failed and is for a person to decide about: asked whatever the policies permit. */
 function withEscalation(verdict: Verdict, t: Turn | null, id: ActionText): Verdict {
-  const call = t === null ? null : callOf(t, id);
+  const call = t === null ? null : findCall(t, id);
   if (call?.run.kind !== "failed" || call.mending?.stage !== "person") return verdict;
   const effect = call.repeat === "once" ? ", and may have had an effect" : "";
-  const question = `${nameOf(call)} failed${effect} (${cut(call.mending.error, 200)}): run it again?`;
+  const question = `${runningTool(call)} failed${effect} (${cut(call.mending.error, 200)}): run it again?`;
   return withAsks(verdict, [{ policy: policyId(`${ESCALATED}/${id}/${call.starts}`), question, terms: PLAIN_TERMS }]);
 }
 

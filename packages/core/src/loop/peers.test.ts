@@ -2,11 +2,13 @@
  * What users of other runtimes complain of, one test each: runs that are lost or cannot be recovered after a crash, and tools that run again on resume.
  * The names say where it was reported.
  */
+
 import { expect, test } from "vitest";
 import type { Message } from "../reason/port.ts";
 import { type CrashPoint, reply, world } from "../testing/index.ts";
 import type { Json } from "../vocab/index.ts";
 import { ANN, asks, call, open, pay, REST, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
+import { callsIn } from "./state.ts";
 
 const killed = (of: CrashPoint["of"], nth: number, when: CrashPoint["when"] = "after"): CrashPoint => ({ of, nth, when });
 
@@ -82,7 +84,7 @@ test("H-14 openai-agents-js#441: a run is on record while it runs, in the middle
   let seen: Json = null;
   const peek = toolOf("peek", () => {
     const { turn } = w.state();
-    seen = { iterations: turn?.iterations ?? 0, run: turn?.calling[0]?.run.kind ?? "" };
+    seen = { iterations: turn?.iterations ?? 0, run: callsIn(turn)[0]?.run.kind ?? "" };
     return "ok";
   });
   const { w } = stage([reply.calls([call("peek", "1")]), reply.text("done")], REST, { tools: [peek] });

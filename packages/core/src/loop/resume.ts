@@ -3,9 +3,9 @@ import type { Journal } from "../journal/port.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
 import { type AgentFacts, canonical, type Entry, FaultError, type JournalEvent, type Seq, type SessionId, seq } from "../vocab/index.ts";
 import { evolve, fold } from "./evolve.ts";
-import type { Fold } from "./fold-cache.ts";
 import { type Held, holdTakenEvent } from "./open.ts";
 import type { Ports } from "./ports.ts";
+import type { Fold } from "./session/fold-cache.ts";
 import type { State } from "./state.ts";
 
 /**
@@ -13,12 +13,12 @@ import type { State } from "./state.ts";
  * `given`: the agent as it is now, or how to find it for this session: the journal says which model was chosen for it.
  * `left` is the fold of whoever left the session a moment ago.
  */
-export async function takeSession(p: Taking, session: SessionId, given: AgentFacts | FactsFor, left: Fold | null = null): Promise<Held> {
+export async function takeSession(p: Taking, session: SessionId, given: AgentFacts | AgentFor, left: Fold | null = null): Promise<Held> {
   if ((await p.journal.session(session)) === null) throw new FaultError({ kind: "session-unknown", session });
   const hold = await p.journal.take(session);
   try {
     const state = await heldState(p, session, left ?? p.folds.take(session));
-    const agent = await factsFor(p, state, given);
+    const agent = await agentFor(p, state, given);
     const changed: readonly JournalEvent[] = canonical(agent) === canonical(state.agent) ? [] : [{ kind: "agent.changed", agent }];
     return { state, hold, begin: [holdTakenEvent(p, hold), ...changed], left: { running: 0 } };
   } catch (error) {
@@ -29,10 +29,10 @@ export async function takeSession(p: Taking, session: SessionId, given: AgentFac
 
 type Taking = Pick<Ports, "journal" | "counters" | "folds">;
 /** The agent that a session runs, by its state. Rejects with what keeps it from running. */
-export type FactsFor = (state: State) => AgentFacts | Promise<AgentFacts>;
+export type AgentFor = (state: State) => AgentFacts | Promise<AgentFacts>;
 
 /** A session that is not taken after all keeps its fold: it costs the next one nothing. */
-async function factsFor(p: Taking, state: State, given: AgentFacts | FactsFor): Promise<AgentFacts> {
+async function agentFor(p: Taking, state: State, given: AgentFacts | AgentFor): Promise<AgentFacts> {
   try {
     const agent = typeof given === "function" ? await given(state) : given;
     if (state.agent.name === agent.name) return agent;

@@ -1,4 +1,5 @@
 /** What a reviewer once found in the loop, each finding as a rule with its sentence: none of them may come back. */
+
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type Row, tableGate } from "../gate/table.ts";
@@ -22,6 +23,7 @@ import { fold } from "./evolve.ts";
 import { ANN, APPROVE, asks, BOB, call, open, pay, REST, refusals, results, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
 import type { Ports } from "./ports.ts";
 import { takeSession } from "./resume.ts";
+import { callsIn } from "./state.ts";
 
 const never = () => new AbortController().signal;
 const forever = () => new Promise<string>(() => {});
@@ -68,7 +70,7 @@ describe("holds and tools", () => {
     const tools = [toolOf("stuck", () => stuck.promise)];
     const model = scriptedModel([reply.text("hi"), reply.calls([call("stuck")]), reply.text("on")]);
     const { w, p, held } = await byHand({ model, tools });
-    const driven = drive(p, held, { ...DEFAULT_LIMITS, toolMs: 50 }, never());
+    const driven = drive(p, held, { limits: { ...DEFAULT_LIMITS, toolMs: 50 }, cancel: never() });
     await setImmediate();
     w.clock.advance(50);
     await setImmediate();
@@ -1250,7 +1252,7 @@ describe("time, people, answers", () => {
     const calls = Array.from({ length: 10 }, (_, i) => pay(String(i)));
     const { w } = stage([reply.calls(calls), reply.text("ok")], rows);
     await w.run("go");
-    expect(w.state().turn?.calling.map((c) => c.gated.kind)).toEqual([...Array(8).fill("deferred"), "denied", "denied"]);
+    expect(callsIn(w.state().turn).map((c) => c.gated.kind)).toEqual([...Array(8).fill("deferred"), "denied", "denied"]);
     w.clock.advance(1_000);
     expect((await w.go()).last).toMatchObject({ ending: "completed" });
   });

@@ -2,12 +2,15 @@
  * What the gate is told of a session beside the action: the one builder, for the decision that is made now and for one that the journal has.
  * Rule: G-20.
  */
-import { type Action, type Decided, type Facts, type Principal, parseActionId, totalTokens } from "../vocab/index.ts";
+import { type Action, type ActionText, type Decided, type Facts, type Principal, parseActionId, totalTokens } from "../vocab/index.ts";
 import { centsSpent } from "./limits/budgets.ts";
-import { callOf } from "./people/approval-state.ts";
+import { findCall } from "./people/approval-state.ts";
 import { actingFor, type Call, type State, type Turn } from "./state.ts";
 
 export type SessionFacts = Omit<Facts, "lately" | "aims">;
+
+/** Facts for an action that was not proposed, while the proposed call that shows it is running. */
+export type FactsFor = (s: State, t: Turn | null, id: ActionText) => (action: Action) => Facts;
 
 /** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted (`counted`: it is among them). */
 export function sessionFacts(s: State, t: Turn | null, action: Action, counted: boolean): SessionFacts {
@@ -37,9 +40,9 @@ export function pastFacts(s: State, { id, action }: Pick<Decided, "id" | "action
   const t = s.turn === null ? null : { ...s.turn, allowedCalls: new Map(s.turn.allowedCalls) };
   return sessionFacts({ ...s, allowedCalls: new Map(s.allowedCalls) }, t, action, counted);
 }
-const callIn = (s: State, id: Decided["id"]): Call | null => (s.turn === null ? null : callOf(s.turn, id));
+const callIn = (s: State, id: Decided["id"]): Call | null => (s.turn === null ? null : findCall(s.turn, id));
 
-/** What has started stays counted, also while it is decided again. */
+/** A call that has started stays counted, also while it is decided again. */
 export const isCounted = (call: Call | null): boolean => call !== null && (call.gated.kind === "allowed" || call.starts > 0);
 
 /** An old unknown may be asked about across turns: that is the session's own affair, and whose turn it is then makes no difference. */

@@ -1,16 +1,13 @@
 /** A session's state: a fold of its events, owned by its driver, growing at the end and never copied. `evolve.ts` is its only writer. */
-import type { Vote } from "../gate/approvals.ts";
+
 import type { Tally } from "../journal/counts.ts";
 import type { Message } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
 import {
-  type ActionText,
   type AgentFacts,
   type Allotment,
-  type Answer,
   type ApprovalId,
-  type Ask,
   type Attachment,
   type CallId,
   type CallKey,
@@ -22,7 +19,6 @@ import {
   type IntentId,
   type JournalEvent,
   type Json,
-  type JsonObject,
   type KnowledgeId,
   type Label,
   type Limits,
@@ -32,27 +28,40 @@ import {
   type OutputSpec,
   type Parent,
   type Part,
-  type Plan,
   type Prices,
   type Principal,
-  type ProposedCall,
   type Purpose,
-  type Repeat,
   type Resource,
   type Seq,
   type SessionId,
   type Stage,
   type Surface,
-  type Targets,
   type Tool,
   type ToolChange,
   type Usage,
-  type Verdict,
+  valueCounter,
 } from "../vocab/index.ts";
+import { type Call, type Gated, type Question, UNDECIDED } from "./calls/call.ts";
+
+export {
+  type Answered,
+  asProposedToRun,
+  type Call,
+  type Gated,
+  isDelegated,
+  isSettled,
+  type Mending,
+  type Question,
+  type RunningCall,
+  runningTool,
+  stricter,
+  toActionId,
+  UNDECIDED,
+} from "./calls/call.ts";
 
 export type State = {
   readonly session: SessionId;
-  /** What counts tokens; the same names count the same wherever it is folded. */
+  /** Token counters by name: the same name counts the same wherever the session is folded. */
   readonly counters: Counters;
   seq: Seq;
   at: Millis;
@@ -85,7 +94,7 @@ export type State = {
   replies: number;
   /** Calls decided `allow` in this session, by tool. */
   readonly allowedCalls: Map<string, number>;
-  /** What it counts over hours and days. */
+  /** Its counts over hours and days. */
   readonly tally: Tally;
   /** Starts per value of a target, by `calls:TOOL/ARGUMENT` and the value's digest. */
   readonly values: Map<string, number>;
@@ -112,16 +121,16 @@ export type State = {
   readonly taken: Set<IntentId>;
   /** Tokens of the turns before this one. */
   spent: number;
-  /** What the turns before this one cost, and whether the price of some of it is not known. */
+  /** The cost of earlier turns, and whether some price of it is not known. */
   micros: number;
   unpriced: boolean;
   /** Set aside for calls that run, and for those of which nobody knows what became: by call, with the turn that did it. */
   readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Allotment }>;
-  /** What the last turn came to, with all that was set aside. */
+  /** All that the last turn used, with open reservations. */
   used: Allotment;
   /** Tokens of `used` that were reserved for model calls which were cut off, here or in a sub-agent. */
   lost: number;
-  /** What the last turn answered with, where it was to be structured; null otherwise. */
+  /** The structured answer of the last turn; null where it had none. */
   value: Json;
   turns: number;
   turn: Turn | null;
@@ -140,23 +149,23 @@ export type Unknown = {
   readonly digest: Digest;
   readonly decided: Decided;
   readonly outcome: Extract<Outcome, { kind: "unknown" }>;
-  /** What its tool knows it by. */
+  /** The idempotency key that its tool got. */
   readonly key: CallKey;
   readonly at: Millis;
   gated: Gated | null;
-  /** What middleware lets the model see of what came late. */
+  /** The text that middleware shows the model in place of a late outcome. */
   shown: string | null;
   cleaned: Tool["markup"] | null;
 };
 
-/** What the turn before this one came to. */
+/** The end of the last turn. */
 export type Last = Omit<Extract<JournalEvent, { kind: "turn.ended" }>, "kind">;
 
 export type Turn = {
   readonly number: number;
   readonly limits: Limits;
   readonly by: Principal;
-  /** What the user wrote in this turn, and nobody else. */
+  /** Texts that the user wrote in this turn. */
   readonly words: string[];
   /** Everybody whose words the turn follows, by name: none of them is a stranger to what it asks for. */
   readonly speakers: string[];
@@ -170,7 +179,7 @@ export type Turn = {
   /** Of its model calls, lost ones included; `unpriced` once the price of something is not known. */
   micros: number;
   unpriced: boolean;
-  /** What its tools and delegates came to. */
+  /** Settled for its tools and sub-agents. */
   settled: Allotment;
   /** Calls started. */
   calls: number;
@@ -190,13 +199,12 @@ export type Turn = {
   }>;
   /** Where looking things up for the next request stands; `done`: it was, since the last reply or attempt. */
   recall: Readonly<{ gated: Gated; done: boolean }>;
-  /** What was recalled last, as the model is shown it. */
+  /** The knowledge recalled last, as the model is shown it. */
   knowledge: Readonly<{ text: string; tokens: number; ids: readonly KnowledgeId[] }> | null;
-  /** What the assistant said in this turn, as far as it would be kept; and where keeping it stands. */
+  /** The assistant's texts that would be remembered, and how far remembering them is. */
   learnt: string;
   keep: Readonly<{ gated: Gated; stage: "due" | "keeping" | "over"; item: KnowledgeId | null }>;
-  /** The model call in flight, if any. */
-  asking: Asking | null;
+  phase: TurnPhase;
   /** Attempts made at the reply that comes next. */
   attempts: number;
   /** Why the last attempt failed, when the model may be asked again, and whether nobody is left to ask. */
@@ -210,14 +218,8 @@ export type Turn = {
   /** Decided before each model call; undecided again after each reply. */
   model: Gated;
   respond: Gated;
-  /** The reply whose calls are being decided and run, in call order; empty when the model's word is awaited. */
-  calling: Call[];
-  /** A reply without calls: an answer to deliver. */
-  answer: string | null;
-  /** What it is to answer with, and what that adds to every request; null: any text. */
+  /** The schema of its answer, and the tokens it adds to every request; null: any text. */
   output: Readonly<{ spec: OutputSpec; tokens: number }> | null;
-  /** The answer, once it was found to fit. */
-  fits: { readonly value: Json } | null;
   /** How often an answer was asked for again. */
   repairs: number;
   /** Of the reply that is folded next: why what it calls in words does not count. */
@@ -238,7 +240,7 @@ export type Turn = {
   broken: { readonly middleware: string; readonly stage: Stage; readonly error: string } | null;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   halt: { readonly by: Principal; readonly reason: string } | null;
-  /** What went wrong for good: the turn ends `failed`, as soon as what is in flight has stopped. */
+  /** A final failure: the turn ends `failed` as soon as its effects have stopped. */
   failure: string | null;
   /** Every call of the last reply ran and says that it ends the turn. */
   over: boolean;
@@ -247,124 +249,35 @@ export type Turn = {
   answeredLast: boolean;
 };
 
+/** The work of a turn between two replies. `next` switches on it; only the fold changes it. */
+export type TurnPhase =
+  /** The next request is made ready: it is made to fit, knowledge is recalled for it, and it is decided. */
+  | Readonly<{ kind: "preparing" }>
+  /** A model call is in flight. */
+  | (Readonly<{ kind: "asking" }> & Asking)
+  /** The calls of a reply are decided and run, in call order. */
+  | Readonly<{ kind: "calling"; calls: readonly Call[] }>
+  /** A reply without calls: its answer is checked, decided and delivered. `fits`: its value, once it was found to fit the schema. */
+  | Readonly<{ kind: "answering"; text: string; fits: Readonly<{ value: Json }> | null }>;
+export const PREPARING: TurnPhase = Object.freeze({ kind: "preparing" });
+
+const NO_CALLS: readonly Call[] = Object.freeze([]);
+export const callsIn = (t: Turn | null | undefined): readonly Call[] => (t?.phase.kind === "calling" ? t.phase.calls : NO_CALLS);
+export const answerIn = (t: Turn): string | null => (t.phase.kind === "answering" ? t.phase.text : null);
+export const askingIn = (t: Turn): Asking | null => (t.phase.kind === "asking" ? t.phase : null);
+
 export type Asking = Readonly<{ iteration: number; attempt: number; purpose: Purpose; reserved: Usage; reservedMicros: number | null }>;
 
-/** Where one action stands with the gate. */
-export type Gated =
-  | { readonly kind: "undecided" /** An answered question to decide again with. */; readonly answered: Answered | null }
-  | { readonly kind: "allowed"; readonly decided: Decided }
-  | { readonly kind: "denied"; readonly verdict: Extract<Verdict, { kind: "deny" }> }
-  /** A person must be asked; the question comes next. `again`: why an earlier answer does not count. */
-  | { readonly kind: "to-ask"; readonly decided: Decided; readonly asks: readonly Ask[]; readonly again: string | null }
-  /** Decided again when something changed since (`seen`), or at `due`, which then denies it. */
-  | { readonly kind: "deferred"; readonly decided: Decided; readonly due: Millis; readonly seen: number }
-  | { readonly kind: "asked"; readonly approval: ApprovalId };
-
-/** Put to people; `votes` are those who said yes so far, `answer` is set once it is settled. */
-export type Question = Readonly<{
-  expiresAt: Millis | null;
-  onExpiry: "deny" | "halt";
-  votes: readonly Vote[];
-  approval: ApprovalId;
-  action: ActionText;
-  digest: Digest;
-  slice: Digest;
-  asks: readonly Ask[];
-  /** What it touches: what a grant may be given for. */
-  about: Resource;
-  /** What was shown with it: the call's targets, and the session's labels at that moment. */
-  targets: Targets | null;
-  labels: readonly Label[];
-  toolDigest: Digest | null;
-  answer: Answer | null;
-}>;
-
-/** What an answer is good for: this digest under these policies. */
-export type Answered = Readonly<{ approval: ApprovalId; digest: Digest; slice: Digest; asks: readonly Ask[] }>;
-
-export type Call = {
-  readonly proposed: ProposedCall;
-  /** Of its last decision, or of what became of it. */
-  entry: Seq;
-  gated: Gated;
-  run: RunningCall;
-  /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
-  edited: JsonObject | null;
-  modified: boolean;
-  /** Why middleware does not let it be. */
-  blocked: string | null;
-  /** What middleware lets the model see of its result. */
-  shown: string | null;
-  /** What was not meant to be seen is taken out of what the model is shown of it. */
-  cleaned: Tool["markup"] | null;
-  /** The answer that was used up to start it: still good for this very call, should its process be lost. */
-  leave: Answered | null;
-  /** It was counted among the calls that do the same. */
-  noticed: boolean;
-  /** How often it has started; above 0 it may have had an effect. */
-  starts: number;
-  /** As declared when it first started. */
-  repeat: Repeat | null;
-  /** The session that does it, of a delegation that has started. `since` is how long the turn had been active then. */
-  child: { readonly session: SessionId; readonly agent: string; readonly since: number } | null;
-  /** The tool that runs in place of the one that was asked for. */
-  standIn: string | null;
-  /** Goes up when it is to run as something else, by another tool or with other arguments: its key then is another. */
-  edition: number;
-  /** Starts that a failure led to: no lost process is to blame for them. */
-  retries: number;
-  /** What is done about its failure; null until it fails. */
-  mending: Mending | null;
-};
-
-export type Mending = Readonly<{
-  /**
-   * `choose`: a strategy is to be picked, the last one once more perhaps. `next`: the last one is of no more use. `again`: it runs once more.
-   * `ask-tool`: its tool is asked first whether it happened. `person`: one of them decides.
-   */
-  stage: "choose" | "next" | "again" | "ask-tool" | "person";
-  /** The strategy that was applied and those after it; null before the first. */
-  plan: Plan | null;
-  step: number;
-  tries: number;
-  /** When it may run again. */
-  dueAt: Millis | null;
-  error: string;
-  /** What middleware lets the model see of the error. */
-  shown: string | null;
-  /** Of what failed first. */
-  digest: Digest;
-  /** The call as it failed: what it is again when a stand-in is not let run. */
-  as: Readonly<Pick<Call, "standIn" | "edition" | "starts" | "retries" | "repeat" | "leave" | "edited" | "modified">>;
-}>;
-
-export type RunningCall =
-  | { readonly kind: "not-started" }
-  | { readonly kind: "running"; readonly decided: Decided; readonly epoch: Epoch }
-  /** Its hold was lost while it ran: run again, ask the tool, or give up, by `repeat`. */
-  | { readonly kind: "lost"; readonly decided: Decided }
-  /** Its tool failed, and something is done about it. */
-  | { readonly kind: "failed"; readonly decided: Decided }
-  /** `note` is told to the model beside the outcome. */
-  | { readonly kind: "ended"; readonly outcome: Outcome; readonly endsTurn: boolean; readonly note: string | null };
-
-/** What runs: the tool that was asked for, or the one that stands in. */
-export const nameOf = (c: Call): string => c.standIn ?? c.proposed.tool;
-export const asItRuns = (c: Call): ProposedCall => (c.standIn === null ? c.proposed : { ...c.proposed, tool: c.standIn });
-export const keyOf = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.session, c.proposed.id, c.edition);
+/** The idempotency key of a call: the same at every start of it. */
+export const toCallKey = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.session, c.proposed.id, c.edition);
 
 export const nameKey = (of: string, id: string): string => `${of}\n${id}`;
 /** What a person says here is theirs; where others' words come in by the same way, or an agent speaks, nothing is. */
 export const isOwnWord = (s: Pick<State, "surface" | "parent">, by: Principal, turn: number): boolean =>
   by.kind === "user" && s.surface !== "webhook" && s.surface !== "mcp" && !(s.parent !== null && turn === 1);
 
-/** Settled: it has its one observation. */
-export const isSettled = (c: Call): boolean => c.run.kind === "ended" || (c.gated.kind === "denied" && c.run.kind === "not-started");
-/** A delegate is at work on it, here, elsewhere, or waiting for a person: its session says. */
-export const isDelegated = (c: Call): c is Call & { readonly child: NonNullable<Call["child"]> } =>
-  c.child !== null && c.run.kind === "running";
 /** Whom an answer goes to: whoever started the turn, and for a delegate the agent that wanted it. */
-export const recipientOf = (s: State): Principal => {
+export const findRecipient = (s: State): Principal => {
   const above = s.turn?.number === 1 ? s.parent?.lineage.at(-1) : undefined;
   return above === undefined ? actingFor(s) : { kind: "agent", id: above };
 };
@@ -375,10 +288,9 @@ export function modelNow(agent: AgentFacts, t: Turn | null): Readonly<{ model: s
   const fallback = t === null || t.fellBack === 0 ? undefined : agent.fallbacks[t.fellBack - 1];
   return fallback ?? agent;
 }
-export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
 export const RECALL_DUE: Turn["recall"] = Object.freeze({ gated: UNDECIDED, done: false });
 export const KEEP_DUE: Turn["keep"] = Object.freeze({ gated: UNDECIDED, stage: "due", item: null });
-/** What stands beside the instructions in the request that comes next: nothing until it was looked up for that one. */
+/** Recalled knowledge for the next request: none until it was searched for that one. */
 export const knowledgeFor = (t: Turn | null): Turn["knowledge"] => (t?.recall.done === true ? t.knowledge : null);
 export const NO_SUMMARY: Turn["summary"] = Object.freeze({
   gated: UNDECIDED,
@@ -388,6 +300,5 @@ export const NO_SUMMARY: Turn["summary"] = Object.freeze({
   over: false,
 });
 
-const STRICTNESS: Readonly<Record<Repeat, number>> = { read: 0, idempotent: 1, reconcile: 2, once: 3 };
-/** A tool edited to be repeatable does not make a call repeatable that had started before. */
-export const stricter = (a: Repeat, b: Repeat): Repeat => (STRICTNESS[a] >= STRICTNESS[b] ? a : b);
+/** The key of a counter per value of a target. */
+export const valueKey = (tool: string, of: string, value: string): string => `${valueCounter(tool, of)}\n${value}`;

@@ -29,6 +29,6 @@ pass.issuePermit({ first: 1 as Seq }, action);
 pass.issuePermit({} as Permit, action);
 const { gate: _, ...gateless } = ports;
 // @ts-expect-error L-21 a session without a gate does not type-check
-void drive(gateless, held, limits, signal);
+void drive(gateless, held, { limits, cancel: signal });
 // @ts-expect-error L-21 nor with an undefined one
-void drive({ ...ports, gate: undefined }, held, limits, signal);
+void drive({ ...ports, gate: undefined }, held, { limits, cancel: signal });

@@ -9,19 +9,19 @@ import { toolsOf } from "../agents/delegate-tool.ts";
 import type { Row } from "../gate/table.ts";
 import { type Journal, type StandingGrant, unseal } from "../journal/index.ts";
 import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
-import { chargesOf } from "../loop/agent-facts.ts";
-import { breakersOf } from "../loop/calls/breakers.ts";
-import { followChild, goUp } from "../loop/calls/delegate.ts";
+import { openBreakers } from "../loop/calls/breakers.ts";
+import { followChild, takeUpParents } from "../loop/calls/delegate.ts";
 import { drive } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
-import { type FoldCache, NO_FOLDS } from "../loop/fold-cache.ts";
-import { countsOf } from "../loop/limits/rate-counters.ts";
-import { outputsOf } from "../loop/model/structured-output.ts";
+import { openCounts } from "../loop/limits/rate-counters.ts";
+import { toOutputs } from "../loop/model/structured-output.ts";
 import type { Held } from "../loop/open.ts";
 import { openSession } from "../loop/open.ts";
-import { ordersOf } from "../loop/people/orders.ts";
+import { openOrders } from "../loop/people/orders.ts";
 import type { Live, Ports } from "../loop/ports.ts";
 import { takeSession } from "../loop/resume.ts";
+import { listCharges } from "../loop/session/agent-facts.ts";
+import { type FoldCache, NO_FOLDS } from "../loop/session/fold-cache.ts";
 import type { State } from "../loop/state.ts";
 import type { Model } from "../reason/port.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
@@ -188,7 +188,7 @@ export function world(options: WorldOptions): World {
       context,
       prices,
       fallbacks: others.map((other) => ({ model: other.model.id, prices: other.prices ?? null })),
-      charges: chargesOf(box),
+      charges: listCharges(box),
       knowledge,
     };
     return { facts, limits: { ...DEFAULT_LIMITS, ...one.limits }, box, model, output, delegates, maxDepth };
@@ -225,9 +225,9 @@ export function world(options: WorldOptions): World {
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
       inbox: store.inbox,
       knowledge: crashingKnowledge(options.known ?? noKnowledge, around),
-      orders: ordersOf(store.journal, clock.now),
-      breakers: breakersOf(store.journal, { now: clock.now, hash, self: { kind: "system", id: store.journal.writer } }),
-      counts: countsOf(store.journal, clock.now),
+      orders: openOrders(store.journal, clock.now),
+      breakers: openBreakers(store.journal, { now: clock.now, hash, self: { kind: "system", id: store.journal.writer } }),
+      counts: openCounts(store.journal, clock.now),
       folds: options.folds?.(store.journal) ?? NO_FOLDS,
       modelRetry: DEFAULT_MODEL_RETRY,
       modelBreaker: DEFAULT_BREAKER,
@@ -246,7 +246,7 @@ export function world(options: WorldOptions): World {
       const { model, box, output, delegates, maxDepth } = cast.get(name) ?? fail(`there is no agent ${name}`);
       return spoil({
         ...shared,
-        outputs: outputsOf(output),
+        outputs: toOutputs(output),
         model: crashingModel(model, around),
         fallbacks: name === ROOT ? (options.fallbacks ?? []).map((other) => crashingModel(other.model, around)) : [],
         summariser: crashingModel(options.summariser ?? model, around),
@@ -264,7 +264,7 @@ export function world(options: WorldOptions): World {
 
   async function driveHeld(p: Ports, session: SessionId, cancel: AbortSignal): Promise<State> {
     const held = await takeSession(p, session, factsOf(session));
-    return left(p, held, await drive(p, held, held.state.turn?.limits ?? limits, cancel));
+    return left(p, held, await drive(p, held, { limits: held.state.turn?.limits ?? limits, cancel }));
   }
   async function left(p: Ports, { hold }: Held, state: State): Promise<State> {
     const fold = await p.folds.mark(state);
@@ -293,7 +293,7 @@ export function world(options: WorldOptions): World {
         if (take === null) return await takeUp(ports, cancel);
         const p = ports(ROOT);
         const held = await take(p);
-        return await left(p, held, await drive(p, held, limits, cancel));
+        return await left(p, held, await drive(p, held, { limits, cancel }));
       } catch (error) {
         if (!dead()) throw error;
         if (open !== null && !disk.sessions.has(open)) return survive(start, cancel); // it died before anything of it was durable
@@ -305,7 +305,7 @@ export function world(options: WorldOptions): World {
   async function takeUp(ports: (agent: string) => Ports, cancel: AbortSignal): Promise<State> {
     const drives = (session: SessionId) => driveHeld(ports(agentOf(session)), session, cancel);
     const state = await drives(mine());
-    await goUp(ports(ROOT), state, drives);
+    await takeUpParents(ports(ROOT), state, drives);
     return state;
   }
   const mine = (): SessionId => open ?? fail("no session was opened");
@@ -352,7 +352,7 @@ export function world(options: WorldOptions): World {
       await journal.append({ stream, after, hold: null, events: [{ at: clock.now(), event }], consumes: [], unlessHalted: [] });
     },
     async grants() {
-      const orders = ordersOf(store().journal, clock.now);
+      const orders = openOrders(store().journal, clock.now);
       await orders.refresh();
       return [...orders.now().grants.values()];
     },

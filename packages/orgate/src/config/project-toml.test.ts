@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
 import { FaultError } from "@orgate/core";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findProject, openProject, placeOf, readProject } from "./project-toml.ts";
+import { findTomlPosition } from "../files/toml-text.ts";
+import { findProject, openProject, readProject } from "./project-toml.ts";
 
 let root = "";
 beforeEach(() => {
@@ -107,5 +108,5 @@ test("A-4 a file with a byte order mark and Windows line ends is read", () => {
 });
 
 test("A-4 a place inside an inline table is its statement", () => {
-  expect(placeOf('a = 1\njournal = { path = "x", bad = 2 }\n', ["journal", "bad"])).toEqual({ line: 2, column: 25 });
+  expect(findTomlPosition('a = 1\njournal = { path = "x", bad = 2 }\n', ["journal", "bad"])).toEqual({ line: 2, column: 25 });
 });

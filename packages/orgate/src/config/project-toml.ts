@@ -8,12 +8,11 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { FaultError } from "@orgate/core/vocab";
+import { fileFault } from "../files/file-fault.ts";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
-import { findTomlPosition, readToml, type TextPosition } from "../files/toml-text.ts";
+import { findTomlPosition, readToml } from "../files/toml-text.ts";
 import { errorMessage } from "../node/error-message.ts";
 import { type Config, toConfig } from "./config.ts";
-
-export { findTomlPosition as placeOf };
 
 const FILE = "orgate.toml";
 const HINT = "see docs/guide/project.md for every setting";
@@ -37,7 +36,11 @@ function projectAt(project: string | null, from: string): Config {
   if (project === null) return readProject(findProject(from));
   const folder = resolve(from, project);
   if (!isThere(join(folder, FILE)))
-    throw bad(join(folder, FILE), null, "there is no such file", "`orgate init` makes a project; --project names its folder");
+    throw fileFault({
+      file: join(folder, FILE),
+      detail: "there is no such file",
+      hint: "`orgate init` makes a project; --project names its folder",
+    });
   return readProject(folder);
 }
 
@@ -46,9 +49,10 @@ export function readProject(folder: string): Config {
   const file = join(root, FILE);
   const text = readText(file);
   const toml = readToml(text);
-  if (toml.kind === "not-toml") throw bad(file, toml, `not TOML: ${toml.detail}`, HINT);
+  if (toml.kind === "not-toml") throw fileFault({ file, at: toml, detail: `not TOML: ${toml.detail}`, hint: HINT });
   const read = toConfig(toml.value, root, file);
-  if (read.kind === "invalid") throw bad(file, findTomlPosition(text, read.issue.path), read.issue.detail, HINT);
+  if (read.kind === "invalid")
+    throw fileFault({ file, at: findTomlPosition(text, read.issue.path), detail: read.issue.detail, hint: HINT });
   return read.config;
 }
 
@@ -62,10 +66,6 @@ function readText(file: string): string {
   try {
     return readTextFile(file, MAX_BYTES);
   } catch (error) {
-    throw bad(file, null, errorMessage(error), "it must be a readable text file", error);
+    throw fileFault({ file, detail: errorMessage(error), hint: "it must be a readable text file" }, error);
   }
-}
-
-function bad(file: string, place: TextPosition | null, detail: string, hint: string, cause?: unknown): FaultError {
-  return new FaultError({ kind: "file-bad", file, line: place?.line ?? null, column: place?.column ?? null, detail, hint }, cause);
 }

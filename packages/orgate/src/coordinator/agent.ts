@@ -6,9 +6,10 @@
  * W-37 an agent named `coordinator` has 10 iterations, 50,000 tokens and 120 s for a turn unless its file says otherwise, and what `[coordinator]` in
  *      `orgate.toml` says before both. It delegates to the others only as far as its operators may run them.
  */
+
 import { type Agent, CONDUCTOR, CONDUCTOR_MODEL, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
 import type { Config } from "../config/config.ts";
-import { fileBad } from "../guard/modules.ts";
+import { fileFault } from "../files/file-fault.ts";
 import { COORDINATOR } from "./tools.ts";
 
 type Found = Readonly<{ agent: Agent; file: string }>;
@@ -32,7 +33,7 @@ export function withCoordinator(agents: readonly Found[], middleware: Middleware
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       const { message, hint } = describe(error.fault);
-      throw fileBad(found.file, null, message, hint, error);
+      throw fileFault({ file: found.file, detail: message, hint }, error);
     }
   });
 }

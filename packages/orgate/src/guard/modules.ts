@@ -2,11 +2,13 @@
  * Modules and files of a project.
  * Rule: A-2.
  */
+
 import { existsSync, globSync, realpathSync, statSync } from "node:fs";
 import { type ResolveHookSync, registerHooks } from "node:module";
 import { basename, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, FaultError } from "@orgate/core";
+import { fileFault } from "../files/file-fault.ts";
 import { isBelow } from "../files/text-file.ts";
 import { isProtectedBy, protectedPlaces, protectLoadedFile } from "./protected-paths.ts";
 
@@ -18,13 +20,21 @@ export function matchProjectFiles(root: string, patterns: readonly string[], set
     const found = isGlob ? globbed(root, pattern) : [pattern];
     for (const path of found) {
       const file = resolve(root, path);
-      if (!existsSync(file)) throw fileBad(file, null, "there is no such file", `mend \`${setting}\` in orgate.toml`);
+      if (!existsSync(file)) throw fileFault({ file, detail: "there is no such file", hint: `mend \`${setting}\` in orgate.toml` });
       const real = realpathSync(file);
       if (!isBelow(real, root))
-        throw fileBad(file, null, `lies outside the project, at ${real}`, `${setting} are loaded from the project's own folder only`);
+        throw fileFault({
+          file,
+          detail: `lies outside the project, at ${real}`,
+          hint: `${setting} are loaded from the project's own folder only`,
+        });
       if (!statSync(real).isFile()) {
         if (isGlob && !NAMED_LIKE.test(file)) continue;
-        throw fileBad(file, null, "is not a file", isGlob ? "move it away" : `name a file, or a glob such as \`${setting}/*.ts\``);
+        throw fileFault({
+          file,
+          detail: "is not a file",
+          hint: isGlob ? "move it away" : `name a file, or a glob such as \`${setting}/*.ts\``,
+        });
       }
       files.add(real);
     }
@@ -96,12 +106,11 @@ const fromProtectedPlaces: ResolveHookSync = (specifier, context, next) => {
     const places = protectedPlaces(root);
     guardedRoots.set(root, places);
     if (!isProtectedBy(places, path))
-      throw fileBad(
-        path,
-        null,
-        "is not loaded: tools may write there, and the import that leads to it is not one that can be followed",
-        "import it by its path as plain text, or move it to tools/ or agents/",
-      );
+      throw fileFault({
+        file: path,
+        detail: "is not loaded: tools may write there, and the import that leads to it is not one that can be followed",
+        hint: "import it by its path as plain text, or move it to tools/ or agents/",
+      });
   }
   return found;
 };
@@ -118,7 +127,7 @@ export async function importModule(file: string, root: string, withinMs = LOAD_M
     const place = placeOf(error, root);
     const said =
       error instanceof FaultError ? describe(error.fault) : { message: `cannot be loaded: ${oneLine(error)}`, hint: "mend the module" };
-    throw fileBad(place?.file ?? file, place, said.message, said.hint, error);
+    throw fileFault({ file: place?.file ?? file, at: place, detail: said.message, hint: said.hint }, error);
   } finally {
     hooks.deregister();
   }
@@ -174,14 +183,4 @@ function oneLine(error: unknown): string {
     .split("\n")
     .filter((line) => line.trim() !== "");
   return first === "" ? "failed without a message" : first.slice(0, 500);
-}
-
-export function fileBad(
-  file: string,
-  place: Pick<Place, "line" | "column"> | null,
-  detail: string,
-  hint: string,
-  cause?: unknown,
-): FaultError {
-  return new FaultError({ kind: "file-bad", file, line: place?.line ?? null, column: place?.column ?? null, detail, hint }, cause);
 }

@@ -23,7 +23,7 @@ export async function hashSecret(secret: string): Promise<string> {
   return `sha256$${salt.toString("base64url")}$${digest(secret, salt).toString("base64url")}`;
 }
 
-/** At once; null where only a slow check can tell (`fitsSlowly`). */
+/** At once; null where only a slow check can tell (`matchesSlowHash`). */
 export function matchesSecret(secret: string, kept: string): boolean | null {
   const [, salt, hash] = FAST.exec(kept) ?? [];
   if (salt === undefined || hash === undefined) return SLOW.test(kept) ? null : false;

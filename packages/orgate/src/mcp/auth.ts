@@ -69,9 +69,13 @@ export function makeOAuthProvider(sdk: Sdk, { auth, headers }: Http, signIns: Si
   if (Object.keys(headers).some((name) => name.toLowerCase() === "authorization")) return null;
   const { tokens, redirectUrl } = signIns.read();
   if (tokens === undefined) return null;
-  return personProvider(auth, signIns, redirectUrl ?? "http://127.0.0.1/callback", randomBytes(16).toString("hex"), (url) => {
-    const wanted = url.searchParams.get("scope");
-    if (wanted !== null) signIns.write({ ...signIns.read(), wanted });
+  return personProvider(auth, signIns, {
+    redirectUrl: redirectUrl ?? "http://127.0.0.1/callback",
+    state: randomBytes(16).toString("hex"),
+    onRedirect: (url) => {
+      const wanted = url.searchParams.get("scope");
+      if (wanted !== null) signIns.write({ ...signIns.read(), wanted });
+    },
   });
 }
 
@@ -83,12 +87,12 @@ function clientProvider(sdk: Sdk, auth: Extract<McpAuth, { grant: "client" }>): 
     : new sdk.PrivateKeyJwtProvider({ clientId, privateKey, algorithm, ...more });
 }
 
+type Redirecting = Readonly<{ redirectUrl: string; state: string; onRedirect: (url: URL) => void }>;
+
 function personProvider(
   auth: Extract<McpAuth, { grant: "person" }>,
   signIns: SignIns,
-  redirectUrl: string,
-  state: string,
-  onRedirect: (url: URL) => void,
+  { redirectUrl, state, onRedirect }: Redirecting,
 ): OAuthClientProvider {
   let verifier = "";
   const { clientId, clientSecret, metadataUrl, issuer } = auth;
@@ -141,9 +145,7 @@ export async function signIn(
   sdk: Sdk,
   t: Http,
   signIns: SignIns,
-  reach: McpReach,
-  redirectUrl: string,
-  authorize: Authorize,
+  { reach, redirectUrl, authorize }: Readonly<{ reach: McpReach; redirectUrl: string; authorize: Authorize }>,
 ): Promise<void> {
   const { auth } = t;
   if (auth.grant === "client") throw usage("it has credentials of its own: nobody signs in", "leave out `orgate.auth`, or run an agent");
@@ -170,7 +172,7 @@ async function signInAnew(
   const fetch = serverFetch(t, reach);
   const state = randomBytes(16).toString("hex");
   const sent: URL[] = [];
-  const authProvider = personProvider(auth, signIns, redirectUrl, state, (to) => void sent.push(to));
+  const authProvider = personProvider(auth, signIns, { redirectUrl, state, onRedirect: (to) => void sent.push(to) });
   const open = (): StreamableHTTPClientTransport =>
     new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch, authProvider });
   const transport = wanted === undefined ? await knock(sdk, open) : open();

@@ -34,17 +34,17 @@ export type McpClientSettings = Readonly<{
   reach: McpReach;
 }>;
 
+type McpCall = Readonly<{
+  tool: string;
+  args: Readonly<Record<string, unknown>>;
+  /** Sent with the call over HTTP, if the server speaks the revision that has them. */
+  headers: Readonly<Record<string, string>>;
+}>;
+
 export type McpConnection = Readonly<{
   /** `tools/list`, all pages. */
   list(signal: AbortSignal): Promise<readonly unknown[]>;
-  call(
-    tool: string,
-    args: Readonly<Record<string, unknown>>,
-    /** Sent with the call over HTTP, if the server speaks the revision that has them. */
-    headers: Readonly<Record<string, string>>,
-    onProgress: (progress: Progress) => void,
-    signal: AbortSignal,
-  ): Promise<unknown>;
+  call(call: McpCall, onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<unknown>;
   isOpen(): boolean;
   /** The last words of a server that has ended, for people. */
   lastWords(): string;
@@ -56,14 +56,17 @@ const anything = z.looseObject({});
 
 export const loadMcpClient = (): Promise<Sdk> => import("@modelcontextprotocol/client");
 
-export async function connectMcp(
-  server: McpServer,
-  launch: Launch,
-  { version, root, home, reach }: McpClientSettings,
-  hooks: Hooks,
-  era: ProtocolEra,
-  signal: AbortSignal,
-): Promise<McpConnection> {
+type Connecting = Readonly<{
+  server: McpServer;
+  launch: Launch;
+  settings: McpClientSettings;
+  hooks: Hooks;
+  era: ProtocolEra;
+  signal: AbortSignal;
+}>;
+
+export async function connectMcp({ server, launch, settings, hooks, era, signal }: Connecting): Promise<McpConnection> {
+  const { version, root } = settings;
   const sdk = await loadMcpClient();
   const capabilities = server.roots ? { roots: {} } : {};
   const client = new sdk.Client(
@@ -84,7 +87,7 @@ export async function connectMcp(
     return { action: "decline" };
   };
   client.setNotificationHandler("notifications/tools/list_changed", () => hooks.onListChanged());
-  const { transport, lastWords } = await transportOf(sdk, server.name, launch, home, reach);
+  const { transport, lastWords } = await openTransport(sdk, server.name, launch, settings);
   let open = true;
   client.onclose = () => {
     open = false;
@@ -102,7 +105,7 @@ export async function connectMcp(
     await client.listen({ toolsListChanged: true }, { timeout: server.connectMs, signal }).catch(() => {});
   return {
     list: (until) => listAll(client, server.connectMs, until),
-    call: (tool, args, headers, onProgress, until) =>
+    call: ({ tool, args, headers }, onProgress, until) =>
       callThrough(client, { name: tool, arguments: args }, answer, {
         signal: until,
         timeout: NO_TIMEOUT,
@@ -174,7 +177,9 @@ type Opened = Readonly<{
   lastWords(): string;
 }>;
 
-async function transportOf(sdk: Sdk, name: string, { transport: t, hide }: Launch, home: string, reach: McpReach): Promise<Opened> {
+type TransportSettings = Pick<McpClientSettings, "home" | "reach">;
+
+async function openTransport(sdk: Sdk, name: string, { transport: t, hide }: Launch, { home, reach }: TransportSettings): Promise<Opened> {
   if (t.kind === "http") {
     const reconnectionOptions = {
       initialReconnectionDelay: 500,

@@ -143,7 +143,7 @@ describe("a server of the newest revision", () => {
       const { headers } = await fetch(to, { redirect: "manual" });
       return new URL(headers.get("location") ?? "").searchParams;
     };
-    await signInAt(server, {}, home, "http://127.0.0.1:3000/callback", follow);
+    await signInAt(server, {}, { home, redirectUrl: "http://127.0.0.1:3000/callback", authorize: follow });
     const { call } = await open();
     expect(await call("add", { a: 2, b: 3 })).toMatchObject({ kind: "answered", output: "5" });
     expect(heard.filter((line) => line.endsWith(" initialize"))).toEqual([]);

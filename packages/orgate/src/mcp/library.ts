@@ -84,16 +84,22 @@ export async function signInMcp(
   { redirectUrl, authorize, ...given }: McpSettings & Readonly<{ redirectUrl: string; authorize: Authorize }>,
 ): Promise<void> {
   const { env, settings } = settingsOf(given);
-  await signInAt(mustBeServer(name, entry), env, settings.home, redirectUrl, authorize);
+  await signInAt(mustBeServer(name, entry), env, { home: settings.home, redirectUrl, authorize });
 }
 
-export async function signInAt(server: McpServer, env: Env, home: string, redirectUrl: string, authorize: Authorize): Promise<void> {
+type SigningIn = Readonly<{ home: string; redirectUrl: string; authorize: Authorize }>;
+
+export async function signInAt(server: McpServer, env: Env, { home, redirectUrl, authorize }: SigningIn): Promise<void> {
   const launch = resolveLaunch(server, env);
   if (typeof launch === "string") throw usage(launch, "set it, or mend the entry of the server");
   const { transport, hide } = launch;
   if (transport.kind !== "http") throw usage("it is started here: there is nothing to sign in to", "give it what it needs as `env`");
   try {
-    await signIn(await loadMcpClient(), transport, openSignIns(home, server.name, transport.url), httpReach, redirectUrl, authorize);
+    await signIn(await loadMcpClient(), transport, openSignIns(home, server.name, transport.url), {
+      reach: httpReach,
+      redirectUrl,
+      authorize,
+    });
   } catch (error) {
     const said = error instanceof FaultError ? describe(error.fault) : null;
     const detail = hide(said?.message ?? errorMessage(error));

@@ -11,6 +11,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Digest, describe, FaultError, type Hash, type JsonObject } from "@orgate/core";
 import type { McpInvocation, Ran } from "@orgate/core/contracts";
+import { untilAborted } from "../node/abort.ts";
 import type { Env } from "../node/env.ts";
 import { errorMessage } from "../node/error-message.ts";
 import { isSignInNeeded } from "./auth.ts";
@@ -51,102 +52,153 @@ type Live = Readonly<{ connection: McpConnection; launch: Launch }>;
 const CONNECT_TRIES = 3;
 const FIRST_WAIT_MS = 200;
 
-export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions): McpLink {
-  const pinned = new Map((accepted?.tools ?? []).map((tool) => [tool.name, offeredDigest(tool, hash)]));
-  const isHttp = server.transport.kind === "http";
-  const mirrored = new Map((isHttp ? (accepted?.tools ?? []) : []).map((tool) => [tool.name, mirroredArguments(tool.inputSchema)]));
-  const flying = new Set<CallOptions>();
-  /** Given up, and perhaps still waited on by other calls. */
-  const stale = new Set<McpConnection>();
-  let live: Promise<Live> | null = null;
-  /** Of the last look; kept when the connection goes. */
-  let seen: ReadonlyMap<string, Digest | typeof TWICE> | null = null;
-  let idle: NodeJS.Timeout | null = null;
-  let closed = false;
-  let era: ProtocolEra = isHttp ? "newest" : "earlier";
-
-  const notSent = (detail: string, hint: string): FaultError =>
-    new FaultError({ kind: "unreachable", what: `mcp:${server.name}`, detail, hint });
-  const forget = (of: Promise<Live> | null): void => {
-    if (live === of) live = null;
+/** The link to a server as its callers use it. */
+export function mcpLink(options: LinkOptions): McpLink {
+  const link = new Link(options);
+  return {
+    server: options.server,
+    call: (invocation, calling) => link.call(invocation, calling),
+    objection: (tool) => link.objection(tool),
+    catalogue: (signal) => link.catalogue(signal),
+    close: () => link.close(),
   };
+}
 
-  /** One at a time, whoever asks; whoever gives up does not take the connection from the others. */
-  function connected(): Promise<Live> {
-    if (closed) return Promise.reject(notSent("its connections are closed", "open another runtime"));
-    if (live !== null) return live;
-    const made = connect(() => forget(made));
-    live = made;
-    made.catch(() => forget(made));
+class Link {
+  readonly #server: McpServer;
+  readonly #env: Env;
+  readonly #settings: McpClientSettings;
+  readonly #hash: Hash;
+  readonly #isHttp: boolean;
+  readonly #pinned: ReadonlyMap<string, Digest>;
+  readonly #mirrored: ReadonlyMap<string, ReturnType<typeof mirroredArguments>>;
+  readonly #flying = new Set<CallOptions>();
+  /** Given up, and perhaps still waited on by other calls. */
+  readonly #stale = new Set<McpConnection>();
+  #live: Promise<Live> | null = null;
+  /** Of the last look; kept when the connection goes. */
+  #seen: ReadonlyMap<string, Digest | typeof TWICE> | null = null;
+  #idle: NodeJS.Timeout | null = null;
+  #closed = false;
+  #era: ProtocolEra;
+
+  constructor({ server, accepted, env, settings, hash }: LinkOptions) {
+    const tools = accepted?.tools ?? [];
+    this.#server = server;
+    this.#env = env;
+    this.#settings = settings;
+    this.#hash = hash;
+    this.#isHttp = server.transport.kind === "http";
+    this.#pinned = new Map(tools.map((tool) => [tool.name, offeredDigest(tool, hash)]));
+    this.#mirrored = new Map((this.#isHttp ? tools : []).map((tool) => [tool.name, mirroredArguments(tool.inputSchema)]));
+    this.#era = this.#isHttp ? "newest" : "earlier";
+  }
+
+  async catalogue(signal: AbortSignal): Promise<Catalogue> {
+    const way = this.#connected();
+    const { connection, launch } = await untilAborted(signal, () => way, stoppedWhileConnecting);
+    const read = parseCatalogue(this.#server.name, await connection.list(signal));
+    if (typeof read === "string") throw new Error(launch.hide(read));
+    return read;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    this.#dropStale();
+    await this.#letGo();
+  }
+
+  #notSent(detail: string, hint: string): FaultError {
+    return new FaultError({ kind: "unreachable", what: `mcp:${this.#server.name}`, detail, hint });
+  }
+
+  #forget(of: Promise<Live> | null): void {
+    if (this.#live === of) this.#live = null;
+  }
+
+  /** One connection at a time; a caller that gives up does not take it from the others. */
+  #connected(): Promise<Live> {
+    if (this.#closed) return Promise.reject(this.#notSent("its connections are closed", "open another runtime"));
+    if (this.#live !== null) return this.#live;
+    const made = this.#connect(() => this.#forget(made));
+    this.#live = made;
+    made.catch(() => this.#forget(made));
     return made;
   }
 
-  async function connect(gone: () => void): Promise<Live> {
-    const launch = resolveLaunch(server, env);
-    if (typeof launch === "string") throw notSent(launch, "set it, or mend the entry of the server");
+  async #connect(gone: () => void): Promise<Live> {
+    const launch = resolveLaunch(this.#server, this.#env);
+    if (typeof launch === "string") throw this.#notSent(launch, "set it, or mend the entry of the server");
     for (let tries = 1; ; tries += 1) {
       try {
         const hooks = {
-          onListChanged: () => void relist(),
+          onListChanged: () => void this.#relist(),
           onAsked: (method: string) => {
-            for (const one of flying) one.onAsked(launch.hide(method));
+            for (const one of this.#flying) one.onAsked(launch.hide(method));
           },
           onClosed: gone,
         };
-        const signal = AbortSignal.timeout(server.connectMs);
-        const connection = await connectMcp(server, launch, settings, hooks, era, signal);
-        await looked(connection, launch, signal);
+        const signal = AbortSignal.timeout(this.#server.connectMs);
+        const connection = await connectMcp({ server: this.#server, launch, settings: this.#settings, hooks, era: this.#era, signal });
+        await this.#readCatalogue(connection, launch, signal);
         return { connection, launch };
       } catch (error) {
-        if (isHttp && !isRefusal(error)) era = era === "newest" ? "earlier" : "newest"; // some do not answer what they do not know
+        if (this.#isHttp && !isRefusal(error)) this.#era = this.#era === "newest" ? "earlier" : "newest"; // some do not answer what they do not know
         const { detail, hint, again } = startTrouble(error, launch);
-        if (tries === CONNECT_TRIES || !again || closed) throw notSent(detail, hint);
+        if (tries === CONNECT_TRIES || !again || this.#closed) throw this.#notSent(detail, hint);
         await sleep(FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random()));
       }
     }
   }
 
-  /** The catalogue as it is now, remembered. */
-  async function looked(connection: McpConnection, launch: Launch, signal: AbortSignal): Promise<void> {
+  /** Reads the catalogue as it is now, and keeps its digests. */
+  async #readCatalogue(connection: McpConnection, launch: Launch, signal: AbortSignal): Promise<void> {
     try {
-      const read = parseCatalogue(server.name, await connection.list(signal));
+      const read = parseCatalogue(this.#server.name, await connection.list(signal));
       if (typeof read === "string") throw new Error(read);
-      seen = digestsByName(read, hash);
+      this.#seen = digestsByName(read, this.#hash);
     } catch (error) {
       await connection.close();
       if (isRefusal(error)) throw error;
-      throw notSent(`its catalogue cannot be read: ${launch.hide(wordsOf(error))}`, `\`orgate mcp diff ${server.name}\` tries it`);
+      throw this.#notSent(
+        `its catalogue cannot be read: ${launch.hide(wordsOf(error))}`,
+        `\`orgate mcp diff ${this.#server.name}\` tries it`,
+      );
     }
   }
 
-  /** Announced: whoever calls next waits for it. */
-  async function relist(): Promise<void> {
-    const before = live;
+  /** The server announced a change: the next call waits for the new list. */
+  async #relist(): Promise<void> {
+    const before = this.#live;
     if (before === null) return;
     const again = before.then(async ({ connection, launch }) => {
-      await looked(connection, launch, AbortSignal.timeout(server.connectMs));
+      await this.#readCatalogue(connection, launch, AbortSignal.timeout(this.#server.connectMs));
       return { connection, launch };
     });
-    live = again;
-    await again.catch(() => forget(again));
+    this.#live = again;
+    await again.catch(() => this.#forget(again));
   }
 
-  function objection(tool: string): string | null {
-    const was = pinned.get(tool);
-    if (was === undefined) return `\`${tool}\` is not in the accepted catalogue of MCP server \`${server.name}\``;
-    const mirror = mirrored.get(tool) ?? [];
-    if (typeof mirror === "string") return `\`${tool}\` of MCP server \`${server.name}\` cannot be called over HTTP: ${mirror}`;
-    if (seen === null || seen.get(tool) === was) return null;
-    const now = seen.get(tool);
+  objection(tool: string): string | null {
+    const was = this.#pinned.get(tool);
+    if (was === undefined) return `\`${tool}\` is not in the accepted catalogue of MCP this.#server \`${this.#server.name}\``;
+    const mirror = this.#mirrored.get(tool) ?? [];
+    if (typeof mirror === "string") return `\`${tool}\` of MCP this.#server \`${this.#server.name}\` cannot be called over HTTP: ${mirror}`;
+    if (this.#seen === null || this.#seen.get(tool) === was) return null;
+    const now = this.#seen.get(tool);
     const what =
       now === undefined ? "is no longer offered" : now === TWICE ? "is offered more than once" : "is no longer what was accepted";
-    return `\`${tool}\` of MCP server \`${server.name}\` ${what}: \`orgate mcp diff ${server.name}\` shows it`;
+    return `\`${tool}\` of MCP this.#server \`${this.#server.name}\` ${what}: \`orgate mcp diff ${this.#server.name}\` shows it`;
   }
 
-  const hintFor = (tool: string): string =>
-    typeof mirrored.get(tool) === "string" ? "the server has to mend its tool" : `\`orgate mcp trust ${server.name}\` accepts it`;
+  #hintFor(tool: string): string {
+    return typeof this.#mirrored.get(tool) === "string"
+      ? "the this.#server has to mend its tool"
+      : `\`orgate mcp trust ${this.#server.name}\` accepts it`;
+  }
 
-  async function call({ tool, args, timeMs, outputBytes }: Parameters<McpLink["call"]>[0], options: CallOptions): Promise<Ran> {
+  async call({ tool, args, timeMs, outputBytes }: Parameters<McpLink["call"]>[0], options: CallOptions): Promise<Ran> {
     const began = performance.now();
     const durationMs = (): number => Math.round(performance.now() - began);
     const timer = AbortSignal.timeout(timeMs);
@@ -159,86 +211,68 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
       stderr: "",
       durationMs: durationMs(),
     });
-    flying.add(options);
-    if (idle !== null) clearTimeout(idle);
+    this.#flying.add(options);
+    if (this.#idle !== null) clearTimeout(this.#idle);
     try {
       for (let tries = 1; ; tries += 1) {
-        const way = connected();
-        const { connection, launch } = await unlessStopped(way, signal);
-        const against = objection(tool);
-        if (against !== null) return { kind: "refused", reason: against, hint: hintFor(tool) };
+        const way = this.#connected();
+        const { connection, launch } = await untilAborted(signal, () => way, stoppedWhileConnecting);
+        const against = this.objection(tool);
+        if (against !== null) return { kind: "refused", reason: against, hint: this.#hintFor(tool) };
         try {
           const onProgress = ({ message, ...at }: Progress): void =>
             options.onProgress({ ...at, message: message === null ? null : launch.hide(message) });
-          const mirror = mirrored.get(tool) ?? [];
+          const mirror = this.#mirrored.get(tool) ?? [];
           const headers = typeof mirror === "string" ? {} : mirrorHeaders(mirror, args);
-          const raw = await connection.call(tool, plain(args), headers, onProgress, signal);
+          const raw = await connection.call({ tool, args: plain(args), headers }, onProgress, signal);
           const answer = readMcpAnswer(raw, outputBytes, launch.hide);
           if (typeof answer === "string") return stopped("connection", answer);
           return { kind: "answered", ...answer, durationMs: durationMs() };
         } catch (error) {
           const what = callTrouble(error, launch, connection);
           if (what.kind === "again" && tries === 1 && !signal.aborted) {
-            forget(way);
-            stale.add(connection); // a session that the server has forgotten: nothing of this call was done
+            this.#forget(way);
+            this.#stale.add(connection); // a session that the this.#server has forgotten: nothing of this call was done
           } else if (timer.aborted) return stopped("time", `no answer after ${timeMs} ms`);
           else if (options.signal.aborted) return stopped("signal", "stopped while running");
           else if (what.kind === "answered")
             return { kind: "answered", output: what.detail, isError: true, truncated: false, durationMs: durationMs() };
           else if (what.kind === "lost") {
-            forget(way);
-            stale.add(connection);
+            this.#forget(way);
+            this.#stale.add(connection);
             return stopped("connection", what.detail);
-          } else throw notSent(what.detail, "look at the server's own log");
+          } else throw this.#notSent(what.detail, "look at the server's own log");
         }
       }
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       return { kind: "refused", reason: error.message, hint: describe(error.fault).hint };
     } finally {
-      flying.delete(options);
-      rest();
+      this.#flying.delete(options);
+      this.#rest();
     }
   }
 
-  /** Whoever is not called is not kept. */
-  function rest(): void {
-    if (flying.size > 0) return;
-    dropStale();
-    if (closed) return;
-    if (idle !== null) clearTimeout(idle);
-    idle = setTimeout(() => void letGo(), server.idleMs).unref();
+  /** Closes the connection when nothing has called for a while. */
+  #rest(): void {
+    if (this.#flying.size > 0) return;
+    this.#dropStale();
+    if (this.#closed) return;
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this.#letGo(), this.#server.idleMs).unref();
   }
 
-  function dropStale(): void {
-    for (const connection of stale) void connection.close();
-    stale.clear();
+  #dropStale(): void {
+    for (const connection of this.#stale) void connection.close();
+    this.#stale.clear();
   }
 
-  async function letGo(): Promise<void> {
-    const was = live;
-    if (was === null || flying.size > 0) return;
-    forget(was);
+  async #letGo(): Promise<void> {
+    const was = this.#live;
+    if (was === null || this.#flying.size > 0) return;
+    this.#forget(was);
     await was.then(({ connection }) => connection.close()).catch(() => {});
   }
-
-  return {
-    server,
-    call,
-    objection,
-    async catalogue(signal) {
-      const { connection, launch } = await unlessStopped(connected(), signal);
-      const read = parseCatalogue(server.name, await connection.list(signal));
-      if (typeof read === "string") throw new Error(launch.hide(read));
-      return read;
-    },
-    async close() {
-      closed = true;
-      if (idle !== null) clearTimeout(idle);
-      dropStale();
-      await letGo();
-    },
-  };
 }
 
 const TWICE = "twice";
@@ -263,15 +297,9 @@ const statusOf = (error: unknown): number | null => {
   return typeof status === "number" ? status : null;
 };
 
-/** Whoever is stopped while it is being connected has sent nothing. */
-function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(new FaultError({ kind: "unreachable", what: "mcp", detail: "stopped while connecting", hint: "" }));
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
-}
+/** A call that is stopped while the server is being connected has sent nothing. */
+const stoppedWhileConnecting = (): FaultError =>
+  new FaultError({ kind: "unreachable", what: "mcp", detail: "stopped while connecting", hint: "" });
 
 /** Nothing was sent yet, whatever it is. */
 function startTrouble(error: unknown, launch: Launch): Readonly<{ detail: string; hint: string; again: boolean }> {

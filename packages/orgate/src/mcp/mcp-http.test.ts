@@ -118,7 +118,7 @@ test("T-37 a run sends nobody to a sign-in; after one it is let in, and its toke
   const guarded = await web({ token: "canary-token-1" });
   const [server, at] = [serverAt(guarded.url), home()];
   expect(await look(server, at)).toMatchObject({ kind: "refused", hint: expect.stringContaining("orgate mcp login") });
-  await signInAt(server, {}, at, BACK, follow);
+  await signInAt(server, {}, { home: at, redirectUrl: BACK, authorize: follow });
   expect(await look(server, at)).toMatchObject({ kind: "answered", output: "seen" });
   const folder = join(at, "mcp-sign-ins");
   const [file = ""] = readdirSync(folder);
@@ -128,20 +128,24 @@ test("T-37 a run sends nobody to a sign-in; after one it is let in, and its toke
   expect(await look(serverAt(evil.url), at)).toMatchObject({ kind: "refused" }); // the same name, another address
   expect(evil.heard.join("\n")).not.toContain("canary-token-1");
 
-  await expect(signInAt(server, {}, at, BACK, () => Promise.reject(new Error("closed the page")))).rejects.toThrow("closed the page");
+  await expect(
+    signInAt(server, {}, { home: at, redirectUrl: BACK, authorize: () => Promise.reject(new Error("closed the page")) }),
+  ).rejects.toThrow("closed the page");
   expect(await look(server, at)).toMatchObject({ kind: "answered" }); // what it was good for it is still good for
 });
 
 test("T-37 a sign-in that comes back with another state is none; nobody signs in where there is nothing to sign in to", async () => {
   const forged = await web({ token: "t", state: "forged" });
   const at = home();
-  await expect(signInAt(serverAt(forged.url), {}, at, BACK, follow)).rejects.toThrow("another `state`");
+  await expect(signInAt(serverAt(forged.url), {}, { home: at, redirectUrl: BACK, authorize: follow })).rejects.toThrow("another `state`");
   expect(
     readdirSync(join(at, "mcp-sign-ins"))
       .map((file) => readFileSync(join(at, "mcp-sign-ins", file), "utf8"))
       .join(""),
   ).not.toContain("access_token");
-  await expect(signInAt(serverAt((await web()).url), {}, at, BACK, follow)).rejects.toThrow("wants nobody to sign in");
+  await expect(signInAt(serverAt((await web()).url), {}, { home: at, redirectUrl: BACK, authorize: follow })).rejects.toThrow(
+    "wants nobody to sign in",
+  );
 });
 
 const NAMES: Readonly<Record<string, string>> = {

@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { parseEnv } from "node:util";
+import { fileFault } from "../files/file-fault.ts";
 import { readTextFile } from "../files/text-file.ts";
-import { fileBad } from "../guard/modules.ts";
 import type { Env } from "../node/env.ts";
 
 export type Setting = Readonly<{ value: string; from: "environment" | ".env" }>;
@@ -30,6 +30,6 @@ function readDotEnv(folder: string): Env {
   } catch (error) {
     const [why, cause] = error instanceof Error ? [error.message, error.cause] : ["cannot be read", null];
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return {};
-    throw fileBad(file, null, why, "it holds a NAME=VALUE line for each setting", error);
+    throw fileFault({ file, detail: why, hint: "it holds a NAME=VALUE line for each setting" }, error);
   }
 }

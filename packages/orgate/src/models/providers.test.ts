@@ -158,11 +158,11 @@ test("no provider's package is loaded before its first request, and no other the
     const seen = new Set();
     registerHooks({ resolve(specifier, context, next) { if (specifier.startsWith("@ai-sdk/") && specifier !== "@ai-sdk/provider") seen.add(specifier); return next(specifier, context); } });
     const { providerModel } = await import(${JSON.stringify(join(import.meta.dirname, "providers.ts"))});
-    const { settingsOf } = await import(${JSON.stringify(join(import.meta.dirname, "env.ts"))});
+    const { readModelSettings } = await import(${JSON.stringify(join(import.meta.dirname, "env.ts"))});
     await import(${JSON.stringify(join(import.meta.dirname, "..", "index.ts"))});
     const env = { ANTHROPIC_API_KEY: "sk-000000000000", ANTHROPIC_BASE_URL: "http://127.0.0.1:9", OPENAI_API_KEY: "sk-000000000000" };
-    const model = providerModel("anthropic/m", {}, settingsOf(env, null), Date.now);
-    providerModel("openai/m", {}, settingsOf(env, null), Date.now);
+    const model = providerModel("anthropic/m", {}, readModelSettings(env, null), Date.now);
+    providerModel("openai/m", {}, readModelSettings(env, null), Date.now);
     const before = [...seen];
     await model.ask({ system: "", context: [], messages: [], tools: [], temperature: 0, maxOutputTokens: 1, attempt: 1 }, () => {}, new AbortController().signal).catch(() => {});
     console.log(JSON.stringify({ before, after: [...seen].filter((one) => !one.startsWith("@ai-sdk/provider-utils")) }));

@@ -42,132 +42,148 @@ type Ended = Readonly<{ reason: string; raw: string | null; usage: unknown; mark
 
 /** `known`: the kinds of event that a provider's package reads, where it takes any other for an error; empty where it does not. */
 export function readPieces(show: Show, maxChars: number, known: readonly string[]): Pieces {
-  const parts: Open[] = [];
-  const open = new Map<string, Open>();
-  const offsets = { text: 0, thinking: 0 };
-  const dropped = new Set<string>();
-  let calls = 0;
-  let chars = 0;
-  let ended: Ended | null = null;
-  let warnings: Json = [];
-  let about: JsonObject = {};
+  const reader = new PieceReader(show, maxChars, known);
+  return { take: (piece) => reader.take(piece), reply: (id, request) => reader.reply(id, request) };
+}
 
-  const start = (kind: ReplyPart["kind"], id: string, tool = ""): Open => {
-    const part: Open = { kind, id, tool, call: kind === "call" ? calls : -1, text: "", marks: {}, done: false };
-    if (kind === "call") calls += 1;
-    parts.push(part);
-    open.set(`${kind} ${id}`, part);
-    return part;
-  };
-  /** A piece of a part that was never begun begins it. */
-  const find = (kind: ReplyPart["kind"], piece: Piece): Open =>
-    open.get(`${kind} ${textIn(piece, "id")}`) ?? start(kind, textIn(piece, "id"));
+class PieceReader {
+  readonly #show: Show;
+  readonly #maxChars: number;
+  readonly #known: readonly string[];
+  readonly #parts: Open[] = [];
+  readonly #open = new Map<string, Open>();
+  readonly #offsets = { text: 0, thinking: 0 };
+  readonly #dropped = new Set<string>();
+  #calls = 0;
+  #chars = 0;
+  #ended: Ended | null = null;
+  #warnings: Json = [];
+  #about: JsonObject = {};
 
-  function add(part: Open, text: string): unknown {
-    if (text === "") return undefined;
-    chars += text.length;
-    if (chars > maxChars) throw new WireTrouble({ detail: `the reply is longer than ${maxChars} characters` });
-    const offset = part.kind === "call" ? part.text.length : offsets[part.kind];
-    part.text += text;
-    if (part.kind === "call") return show({ part: "call", call: part.call, tool: part.tool, offset, text });
-    offsets[part.kind] += text.length;
-    return show({ part: part.kind, offset, text });
+  constructor(show: Show, maxChars: number, known: readonly string[]) {
+    this.#show = show;
+    this.#maxChars = maxChars;
+    this.#known = known;
   }
 
-  function call(piece: Piece): unknown {
+  #start(kind: ReplyPart["kind"], id: string, tool = ""): Open {
+    const part: Open = { kind, id, tool, call: kind === "call" ? this.#calls : -1, text: "", marks: {}, done: false };
+    if (kind === "call") this.#calls += 1;
+    this.#parts.push(part);
+    this.#open.set(`${kind} ${id}`, part);
+    return part;
+  }
+
+  /** A piece of a part that was never begun begins it. */
+  #find(kind: ReplyPart["kind"], piece: Piece): Open {
+    return this.#open.get(`${kind} ${textIn(piece, "id")}`) ?? this.#start(kind, textIn(piece, "id"));
+  }
+
+  #add(part: Open, text: string): unknown {
+    if (text === "") return undefined;
+    this.#chars += text.length;
+    if (this.#chars > this.#maxChars) throw new WireTrouble({ detail: `the reply is longer than ${this.#maxChars} characters` });
+    const offset = part.kind === "call" ? part.text.length : this.#offsets[part.kind];
+    part.text += text;
+    if (part.kind === "call") return this.#show({ part: "call", call: part.call, tool: part.tool, offset, text });
+    this.#offsets[part.kind] += text.length;
+    return this.#show({ part: part.kind, offset, text });
+  }
+
+  #addCall(piece: Piece): unknown {
     if (piece.providerExecuted === true)
       throw new WireTrouble({ detail: `the provider ran \`${textIn(piece, "toolName")}\` itself, which no policy has decided` });
     const id = textIn(piece, "toolCallId");
     const input = textIn(piece, "input");
-    const part = open.get(`call ${id}`) ?? start("call", id, textIn(piece, "toolName"));
+    const part = this.#open.get(`call ${id}`) ?? this.#start("call", id, textIn(piece, "toolName"));
     mark(part, piece);
     part.done = true;
     part.tool = textIn(piece, "toolName");
-    if (part.text === "") return add(part, input);
+    if (part.text === "") return this.#add(part, input);
     part.text = input; // the whole, where the pieces differ from it
     return undefined;
   }
 
-  function whole(part: Open, piece: Piece): unknown {
+  #addWhole(part: Open, piece: Piece): unknown {
     mark(part, piece);
-    return add(part, textIn(piece, "text"));
+    return this.#add(part, textIn(piece, "text"));
   }
 
-  function take(given: unknown): unknown {
+  take(given: unknown): unknown {
     if (!isPiece(given)) return undefined;
     const kind = KINDS[given.type];
     switch (given.type) {
       case "stream-start":
-        warnings = plain(given.warnings) ?? [];
+        this.#warnings = plain(given.warnings) ?? [];
         return undefined;
       case "response-metadata":
-        about = { ...about, ...stringsOf(given, ["id", "modelId"]) };
+        this.#about = { ...this.#about, ...stringsOf(given, ["id", "modelId"]) };
         return undefined;
       case "text-start":
       case "reasoning-start":
-        if (kind !== undefined) mark(start(kind, textIn(given, "id")), given);
+        if (kind !== undefined) mark(this.#start(kind, textIn(given, "id")), given);
         return undefined;
       case "text-delta":
       case "reasoning-delta": {
         if (kind === undefined) return undefined;
-        const part = find(kind, given);
+        const part = this.#find(kind, given);
         mark(part, given);
-        return add(part, textIn(given, "delta"));
+        return this.#add(part, textIn(given, "delta"));
       }
       case "text-end":
       case "reasoning-end":
-        if (kind !== undefined) mark(find(kind, given), given);
-        if (kind !== undefined) open.delete(`${kind} ${textIn(given, "id")}`); // ids are used again by some
+        if (kind !== undefined) mark(this.#find(kind, given), given);
+        if (kind !== undefined) this.#open.delete(`${kind} ${textIn(given, "id")}`); // ids are used again by some
         return undefined;
       case "tool-input-start":
         if (given.providerExecuted === true) return undefined;
-        mark(start("call", textIn(given, "id"), textIn(given, "toolName")), given);
+        mark(this.#start("call", textIn(given, "id"), textIn(given, "toolName")), given);
         return undefined;
       case "tool-input-delta": {
-        const part = open.get(`call ${textIn(given, "id")}`);
-        return part === undefined ? undefined : add(part, textIn(given, "delta"));
+        const part = this.#open.get(`call ${textIn(given, "id")}`);
+        return part === undefined ? undefined : this.#add(part, textIn(given, "delta"));
       }
       case "tool-call":
-        return call(given);
+        return this.#addCall(given);
       case "tool-result":
       case "tool-approval-request":
         throw new WireTrouble({ detail: "the provider ran a tool itself, which no policy has decided" });
       case "finish":
-        ended = { ...reasonOf(given.finishReason), usage: given.usage, marks: plain(given.providerMetadata) ?? null };
+        this.#ended = { ...reasonOf(given.finishReason), usage: given.usage, marks: plain(given.providerMetadata) ?? null };
         return undefined;
       case "error": {
-        const kind = newKindOf(given.error, known);
+        const kind = newKindOf(given.error, this.#known);
         if (kind === null) throw given.error;
-        dropped.add(kind);
+        this.#dropped.add(kind);
         return undefined;
       }
       // what a whole reply is made of, where a model cannot stream
       case "text":
       case "reasoning":
         if (kind === undefined) return undefined;
-        return whole(start(kind, `${parts.length}`), given);
+        return this.#addWhole(this.#start(kind, `${this.#parts.length}`), given);
       case "tool-input-end":
       case "ping":
       case "raw":
         return undefined;
       default:
-        dropped.add(given.type); // files, sources, and what is yet to be invented
+        this.#dropped.add(given.type); // files, sources, and what is yet to be invented
         return undefined;
     }
   }
 
-  function reply(id: string, request: ModelRequest): ModelReply {
-    if (ended === null || BROKEN.has(ended.reason))
+  reply(id: string, request: ModelRequest): ModelReply {
+    if (this.#ended === null || BROKEN.has(this.#ended.reason))
       throw new WireTrouble({ detail: "the reply broke off before its end", transient: true, again: true });
-    const kept = parts.filter((part) => (part.kind === "call" ? part.done : part.text !== "" || Object.keys(part.marks).length > 0));
+    const kept = this.#parts.filter((part) => (part.kind === "call" ? part.done : part.text !== "" || Object.keys(part.marks).length > 0));
     const streamed = kept.map((part): ReplyPart => {
       const meta: Json = Object.keys(part.marks).length === 0 ? null : part.marks;
       return part.kind === "call"
         ? { kind: "call", id: part.id, tool: part.tool, text: part.text, meta }
         : { kind: part.kind, text: part.text, meta };
     });
-    const said = withDetails(streamed, ended.marks);
-    const counted = usageOf(ended.usage);
+    const said = withDetails(streamed, this.#ended.marks);
+    const counted = usageOf(this.#ended.usage);
     const [input, output] = [counted.input || estimatedInput(request), counted.output || estimatedOutput(said)]; // zero is missing, where there was something
     const usage = {
       input,
@@ -177,16 +193,15 @@ export function readPieces(show: Show, maxChars: number, known: readonly string[
       cacheWrite: counted.cacheWrite ?? 0,
     };
     const meta: JsonObject = {
-      finish: ended.raw,
+      finish: this.#ended.raw,
       usage: { cacheWrite: counted.cacheWrite, estimated: counted.input !== input || counted.output !== output },
-      response: about,
-      provider: said === streamed ? ended.marks : null, // which are with what was thought then
-      ...(Array.isArray(warnings) && warnings.length > 0 ? { warnings } : {}),
-      ...(dropped.size > 0 ? { dropped: [...dropped].sort() } : {}),
+      response: this.#about,
+      provider: said === streamed ? this.#ended.marks : null, // which are with what was thought then
+      ...(Array.isArray(this.#warnings) && this.#warnings.length > 0 ? { warnings: this.#warnings } : {}),
+      ...(this.#dropped.size > 0 ? { dropped: [...this.#dropped].sort() } : {}),
     };
-    return { parts: said, finish: finishOf(ended, said), usage, model: id, meta };
+    return { parts: said, finish: finishOf(this.#ended, said), usage, model: id, meta };
   }
-  return { take, reply };
 }
 
 const KINDS: Readonly<Record<string, "text" | "thinking">> = {

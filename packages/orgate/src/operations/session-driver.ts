@@ -10,6 +10,7 @@
  * Rule: W-16.
  */
 import {
+  callsIn,
   type Entry,
   type Fault,
   FaultError,
@@ -145,7 +146,7 @@ export function openSessionDriver({ runtime, atOnce, waitMs, told }: SessionDriv
   async function dueOf(session: SessionId): Promise<Millis | null> {
     const { turn } = await readTurn({ journal }, session);
     if (turn === null) return null;
-    const gated = [...turn.calling.map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
+    const gated = [...callsIn(turn).map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
     const dues = gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : []));
     return dues.length === 0 ? null : millis(Math.min(...dues));
   }

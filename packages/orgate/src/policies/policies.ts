@@ -226,7 +226,8 @@ function runTable(
     const gate = gateIn(gates, named ? c.surface : table.surface);
     const under = { shadow: table.shadow, idle: idle.has(c.agent ?? "") };
     const stranger = strangerIn(c, cast);
-    const { passed, detail } = stranger === null ? runCaseCached(c, gate, cast.tools, under, checked) : { passed: false, detail: stranger };
+    const { passed, detail } =
+      stranger === null ? runCaseCached(c, { gate, tools: cast.tools, checked }, under) : { passed: false, detail: stranger };
     return { file: table.path, line, column, name: c.name, passed, detail };
   });
 }
@@ -340,8 +341,7 @@ export function openPolicies(
   config: Pick<Config, "root" | "policies" | "groups" | "journal" | "drafts">,
   agents: readonly Agent[],
   surface: Surface,
-  only?: ReadonlySet<string>,
-  remembered: FileCache = NO_FILE_CACHE,
+  { only, remembered = NO_FILE_CACHE }: Readonly<{ only?: ReadonlySet<string> | undefined; remembered?: FileCache | undefined }> = {},
 ): Policies {
   const place = policyPlace(config);
   const engine = cedarEngine();

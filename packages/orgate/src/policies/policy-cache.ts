@@ -82,10 +82,8 @@ function once<T>(ask: (text: string) => T): (text: string) => T {
 /** What the tool's own code makes of the arguments is made again each time, and is part of what a case is known by. */
 export function runCaseCached(
   c: Case,
-  gate: CedarGate,
-  tools: readonly Tool[],
+  { gate, tools, checked }: Readonly<{ gate: CedarGate; tools: readonly Tool[]; checked: CheckedCache }>,
   under: Readonly<{ shadow: boolean; idle: boolean }>,
-  checked: CheckedCache,
 ): Pick<CaseResult, "passed" | "detail"> {
   const { action, refused } = c.user === undefined ? actionOf(c, tools) : { action: null, refused: null };
   if (refused !== null) return runCase(c, gate, tools, sha256);

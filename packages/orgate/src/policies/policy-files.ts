@@ -57,79 +57,111 @@ export type FolderPlace = Readonly<{
 }>;
 
 /** A folder that is not there holds nothing. */
-export function readPolicyFolder({ folder, label, within, drafts = [] }: FolderPlace): ReadFolder {
-  const problems: PolicyProblem[] = [];
-  const warnings: PolicyProblem[] = [];
-  const policies: FoundPolicy[] = [];
-  const tables: FoundTable[] = [];
-  const root = realPath(within) ?? within;
+export const readPolicyFolder = (place: FolderPlace): ReadFolder => new PolicyFolderReader(place).read();
 
-  function visit(below: string, surface: Surface | null, shadow: boolean): void {
-    for (const { name, isFolder } of listed(below)) {
+type Listed = Readonly<{ name: string; isFolder: boolean }>;
+
+class PolicyFolderReader {
+  readonly #folder: string;
+  readonly #label: string;
+  readonly #root: string;
+  readonly #drafts: readonly Draft[];
+  readonly #problems: PolicyProblem[] = [];
+  readonly #warnings: PolicyProblem[] = [];
+  readonly #policies: FoundPolicy[] = [];
+  readonly #tables: FoundTable[] = [];
+
+  constructor({ folder, label, within, drafts = [] }: FolderPlace) {
+    this.#folder = folder;
+    this.#label = label;
+    this.#root = realPath(within) ?? within;
+    this.#drafts = drafts;
+  }
+
+  read(): ReadFolder {
+    this.#visit("", null, false);
+    for (const { below } of this.#tables)
+      if (!this.#policies.some(({ name }) => `${name}${TABLE}` === below))
+        this.#problems.push(this.#problem(below, "there is no policy file beside it", "name it as its policies are named"));
+    const [first, ...rest] = this.#problems;
+    if (first !== undefined) return { kind: "refused", problems: [first, ...rest], warnings: this.#warnings };
+    return { kind: "folder", folder: { policies: this.#policies, tables: this.#tables, warnings: this.#warnings } };
+  }
+
+  #visit(below: string, surface: Surface | null, shadow: boolean): void {
+    for (const { name, isFolder } of this.#list(below)) {
       const at = below === "" ? name : `${below}/${name}`;
-      if (name.endsWith(POLICY) || name.endsWith(TABLE)) read(at, name, surface, shadow);
-      else if (isFolder) descend(at, name, surface, shadow);
+      if (name.endsWith(POLICY) || name.endsWith(TABLE)) this.#readFile(at, name, surface, shadow);
+      else if (isFolder) this.#enter(at, name, surface, shadow);
       else if (looksMeant(name) || (!name.startsWith(".") && !/(~|\.md|\.txt)$/.test(name)))
-        warnings.push(trouble(at, "is neither a policy nor a decision table, and is not read", "name it x.cedar or x.cases.json"));
+        this.#warnings.push(
+          this.#problem(at, "is neither a policy nor a decision table, and is not read", "name it x.cedar or x.cases.json"),
+        );
     }
   }
 
-  function descend(at: string, name: string, surface: Surface | null, shadow: boolean): void {
+  #enter(at: string, name: string, surface: Surface | null, shadow: boolean): void {
     if (name.startsWith(".")) {
-      unread(at, 1);
+      this.#warnOfHidden(at, 1);
       return;
     }
     const found = SURFACES.find((s) => s === name);
-    if (at === "shadow") visit(at, null, true);
-    else if (surface === null && found !== undefined) visit(at, found, shadow);
-    else problems.push(trouble(at, `there is no surface \`${name}\`, so what lies in it would never be in force`, surfacesHint(surface)));
+    if (at === "shadow") this.#visit(at, null, true);
+    else if (surface === null && found !== undefined) this.#visit(at, found, shadow);
+    else
+      this.#problems.push(
+        this.#problem(at, `there is no surface \`${name}\`, so what lies in it would never be in force`, surfacesHint(surface)),
+      );
   }
 
-  /** A hidden folder is somebody else's (an editor's, git's); a policy in it is most likely a slip. Links are not followed. */
-  function unread(at: string, depth: number): void {
+  /** A hidden this.#folder is somebody else's (an editor's, git's); a policy in it is most likely a slip. Links are not followed. */
+  #warnOfHidden(at: string, depth: number): void {
     if (at.endsWith("/.git") || at === ".git") return;
-    for (const entry of hiddenIn(join(folder, at))) {
+    for (const entry of hiddenIn(join(this.#folder, at))) {
       const below = `${at}/${entry.name}`;
-      if (entry.isDirectory() && depth < HIDDEN_DEPTH) unread(below, depth + 1);
+      if (entry.isDirectory() && depth < HIDDEN_DEPTH) this.#warnOfHidden(below, depth + 1);
       else if (looksMeant(entry.name))
-        warnings.push(trouble(below, "lies in a hidden folder, and is not read", "move it out, or to where it is no part of the policies"));
+        this.#warnings.push(
+          this.#problem(below, "lies in a hidden this.#folder, and is not read", "move it out, or to where it is no part of the policies"),
+        );
     }
   }
 
-  function read(at: string, name: string, surface: Surface | null, shadow: boolean): void {
-    const file = join(folder, at);
-    const draft = drafts.find(({ path }) => path === at)?.text ?? null;
+  #readFile(at: string, name: string, surface: Surface | null, shadow: boolean): void {
+    const file = join(this.#folder, at);
+    const draft = this.#drafts.find(({ path }) => path === at)?.text ?? null;
     const real = draft === null ? realPath(file) : null;
-    if (real !== null && !isBelow(real, root)) {
-      problems.push(trouble(at, "leads out of the project", "a policy lies in the project's own folder"));
+    if (real !== null && !isBelow(real, this.#root)) {
+      this.#problems.push(this.#problem(at, "leads out of the project", "a policy lies in the project's own folder"));
       return;
     }
     let text: string;
     try {
       text = draft ?? readTextFile(file, MAX_BYTES);
     } catch (error) {
-      problems.push(trouble(at, errorMessage(error), "it must be a readable text file"));
+      this.#problems.push(this.#problem(at, errorMessage(error), "it must be a readable text file"));
       return;
     }
-    const found: Found = { path: `${label}/${at}`, below: at, text, surface, shadow };
+    const found: Found = { path: `${this.#label}/${at}`, below: at, text, surface, shadow };
     if (name.endsWith(POLICY) && isEmpty(text))
-      problems.push(trouble(at, "it has no policy: what it once forbade would be allowed", "write a policy into it, or remove the file"));
-    else if (name.endsWith(POLICY)) policies.push({ ...found, name: at.slice(0, -POLICY.length) });
-    else tables.push({ ...found, cases: casesIn(found, problems) });
+      this.#problems.push(
+        this.#problem(at, "it has no policy: what it once forbade would be allowed", "write a policy into it, or remove the file"),
+      );
+    else if (name.endsWith(POLICY)) this.#policies.push({ ...found, name: at.slice(0, -POLICY.length) });
+    else this.#tables.push({ ...found, cases: casesIn(found, this.#problems) });
   }
 
-  type Listed = Readonly<{ name: string; isFolder: boolean }>;
-  function listed(below: string): readonly Listed[] {
-    const there = listedOnDisk(below);
-    const more = draftsIn(below, drafts).filter(({ name }) => !there.some((one) => one.name === name));
+  #list(below: string): readonly Listed[] {
+    const there = this.#listOnDisk(below);
+    const more = draftsIn(below, this.#drafts).filter(({ name }) => !there.some((one) => one.name === name));
     return [...there, ...more].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
-  function listedOnDisk(below: string): readonly Listed[] {
-    const at = join(folder, below);
-    if (realPath(at) === null && draftsIn(below, drafts).length > 0) return [];
+  #listOnDisk(below: string): readonly Listed[] {
+    const at = join(this.#folder, below);
+    if (realPath(at) === null && draftsIn(below, this.#drafts).length > 0) return [];
     try {
       const real = realPath(at);
-      if (real !== null && !isBelow(`${real}/`, root)) throw new Error("leads out of the project");
+      if (real !== null && !isBelow(`${real}/`, this.#root)) throw new Error("leads out of the project");
       const entries = readdirSync(at, { withFileTypes: true });
       // a link is what it leads to: read as a policy by its name, walked into otherwise
       return entries
@@ -139,28 +171,14 @@ export function readPolicyFolder({ folder, label, within, drafts = [] }: FolderP
       const code = error instanceof Error && "code" in error ? error.code : "";
       if (code === "ENOENT" && below === "" && realPath(at) === null) return [];
       const detail = code === "ENOTDIR" ? "is not a folder" : errorMessage(error);
-      problems.push(trouble(below, detail, "it must be a readable folder of the project"));
+      this.#problems.push(this.#problem(below, detail, "it must be a readable this.#folder of the project"));
       return [];
     }
   }
 
-  function trouble(at: string, detail: string, hint: string): PolicyProblem {
-    return { file: at === "" ? label : `${label}/${at}`, line: 1, column: 1, detail, hint };
+  #problem(at: string, detail: string, hint: string): PolicyProblem {
+    return { file: at === "" ? this.#label : `${this.#label}/${at}`, line: 1, column: 1, detail, hint };
   }
-
-  visit("", null, false);
-  for (const { path, below } of tables)
-    if (!policies.some(({ name }) => `${name}${TABLE}` === below))
-      problems.push({
-        file: path,
-        line: 1,
-        column: 1,
-        detail: "there is no policy file beside it",
-        hint: "name it as its policies are named",
-      });
-  const [first, ...rest] = problems;
-  if (first !== undefined) return { kind: "refused", problems: [first, ...rest], warnings };
-  return { kind: "folder", folder: { policies, tables, warnings } };
 }
 
 /** Nothing but blanks and comments. */

@@ -4,9 +4,11 @@
  * A-3 All agents or none: a module that throws, holds no agent, or brings a name that is taken, is named with its place, and nothing is loaded.
  * Rule: A-2.
  */
+
 import { realpathSync } from "node:fs";
 import { type Agent, isAgent } from "@orgate/core";
-import { fileBad, importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../guard/modules.ts";
+import { fileFault } from "../files/file-fault.ts";
+import { importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../guard/modules.ts";
 
 export type LoadedAgent = Readonly<{ agent: Agent; file: string }>;
 
@@ -23,7 +25,7 @@ export async function loadAgents(
       const other = loaded.get(agent.name);
       if (other?.agent === agent) continue; // the same one, exported again
       if (other === undefined) loaded.set(agent.name, { agent, file });
-      else trouble(fileBad(file, null, `agent \`${agent.name}\` is already defined in ${other.file}`, "rename one of them"));
+      else trouble(fileFault({ file, detail: `agent \`${agent.name}\` is already defined in ${other.file}`, hint: "rename one of them" }));
     }
   }
   return [...loaded.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
@@ -31,6 +33,7 @@ export async function loadAgents(
 
 function agentsIn(module: object, file: string): readonly Agent[] {
   const agents = [...new Set(Object.values(module).filter(isAgent))];
-  if (agents.length === 0) throw fileBad(file, null, "exports no agent", "export what `defineAgent` returns, by name or as the default");
+  if (agents.length === 0)
+    throw fileFault({ file, detail: "exports no agent", hint: "export what `defineAgent` returns, by name or as the default" });
   return agents;
 }

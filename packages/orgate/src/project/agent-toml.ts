@@ -25,9 +25,10 @@ import {
   type Tool,
 } from "@orgate/core";
 import * as z from "zod";
+import { type FileProblemAt, fileFault } from "../files/file-fault.ts";
 import { readTextFile } from "../files/text-file.ts";
 import { findTomlPosition, readToml } from "../files/toml-text.ts";
-import { fileBad, importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../guard/modules.ts";
+import { importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../guard/modules.ts";
 import { findAgentPrices, type PriceList } from "../models/agent-prices.ts";
 import { errorMessage } from "../node/error-message.ts";
 import { unusableTool } from "../toolclad/unusable-tool.ts";
@@ -127,11 +128,11 @@ async function loadTools(root: string, patterns: readonly string[], more: ToolBo
     const exported = Object.values(module ?? {});
     const tools = new Set(exported.filter(isTool));
     if (module !== null && tools.size === 0 && !exported.some(isSkill))
-      trouble(fileBad(file, null, "exports no tool", "export what `defineTool` returns, by name or as the default"));
+      trouble(fileFault({ file, detail: "exports no tool", hint: "export what `defineTool` returns, by name or as the default" }));
     for (const tool of tools) {
       const other = box.get(tool.name);
       if (other !== undefined && other.tool !== tool)
-        trouble(fileBad(file, null, `tool \`${tool.name}\` is already defined in ${other.file}`, "rename one of them"));
+        trouble(fileFault({ file, detail: `tool \`${tool.name}\` is already defined in ${other.file}`, hint: "rename one of them" }));
       else box.set(tool.name, { tool, file });
     }
   }
@@ -149,7 +150,7 @@ export async function loadCodeSkills(
     for (const skill of Object.values(await importModule(file, folder)).filter(isSkill)) {
       const other = found.get(skill.name);
       if (other !== undefined && other.skill !== skill)
-        throw fileBad(file, null, `skill \`${skill.name}\` is already defined in ${other.place}`, "rename one of them");
+        throw fileFault({ file, detail: `skill \`${skill.name}\` is already defined in ${other.place}`, hint: "rename one of them" });
       found.set(skill.name, other ?? { skill, place: relative(folder, file) });
     }
   }
@@ -175,8 +176,10 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
   const { box, prices: project, root, broken, lacks, trouble } = ground;
   const text = textOf(file);
   const toml = readToml(text);
-  if (toml.kind === "not-toml") throw fileBad(file, toml, `not TOML: ${toml.detail}`, HINT);
-  const written = readTelling(toml.value, (path, detail) => trouble(fileBad(file, findTomlPosition(text, path), detail, HINT)));
+  if (toml.kind === "not-toml") throw fileFault({ file, at: toml, detail: `not TOML: ${toml.detail}`, hint: HINT });
+  const written = readTelling(toml.value, (path, detail) =>
+    trouble(fileFault({ file, at: findTomlPosition(text, path), detail, hint: HINT })),
+  );
   if (written === null) return [];
   const { tools, recover, breaker, model, output, prices: own, knowledge, schedules, webhooks, ...rest } = written;
   const unfit: TomlAgent["unfit"][number][] = [];
@@ -185,7 +188,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
     if (known !== undefined) return [known.tool];
     const hint = box.size === 0 ? "the project's `tools/` has none" : nearest(name, [...box.keys()].sort());
     if (wrong !== undefined) unfit.push({ ...wrong, tool: name });
-    else if (!lacks) trouble(fileBad(file, findTomlPosition(text, ["tools", i]), `there is no tool \`${name}\``, hint));
+    else if (!lacks) trouble(fileFault({ file, at: findTomlPosition(text, ["tools", i]), detail: `there is no tool \`${name}\``, hint }));
     return /^[\w-]{1,64}$/.test(name) ? [unusableTool(name)] : [];
   });
   const prices = findAgentPrices([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
@@ -202,7 +205,8 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
       ...(webhooks === undefined ? {} : { webhooks: webhooks as unknown as NonNullable<AgentDefinition["webhooks"]> }),
       tools: found,
     }, // which checks what is said of failures like all the rest
-    ({ setting, message, hint, error }) => trouble(fileBad(file, findTomlPosition(text, pathOf(setting)), message, hint, error)),
+    ({ setting, message, hint, error }) =>
+      trouble(fileFault({ file, at: findTomlPosition(text, pathOf(setting)), detail: message, hint }, error)),
   );
   return agent === null ? [] : [{ agent, file, unfit }];
 }
@@ -247,16 +251,17 @@ function outputOf(
 }
 
 /** A path from the agent's own file, within the project. */
-function schemaIn(path: string, file: string, root: string, place: Parameters<typeof fileBad>[1]): JsonObject {
+function schemaIn(path: string, file: string, root: string, place: NonNullable<FileProblemAt["at"]> | null): JsonObject {
   const hint = "name a file of the project that holds a JSON Schema, from this one's folder on; or write the schema as a table";
   const there = resolve(dirname(file), path);
   const found = existsSync(there) ? realpathSync(there) : null;
-  if (found === null) throw fileBad(file, place, `\`output\`: there is no file \`${path}\``, hint);
-  if (relative(root, found).startsWith("..")) throw fileBad(file, place, `\`output\`: \`${path}\` is outside the project`, hint);
+  if (found === null) throw fileFault({ file, at: place, detail: `\`output\`: there is no file \`${path}\``, hint });
+  if (relative(root, found).startsWith(".."))
+    throw fileFault({ file, at: place, detail: `\`output\`: \`${path}\` is outside the project`, hint });
   const read = readJson(textOf(found));
-  if (read.kind === "not-json") throw fileBad(found, read, `not JSON: ${read.detail}`, hint);
+  if (read.kind === "not-json") throw fileFault({ file: found, at: read, detail: `not JSON: ${read.detail}`, hint });
   if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
-    throw fileBad(found, null, "a JSON Schema is an object", hint);
+    throw fileFault({ file: found, detail: "a JSON Schema is an object", hint });
   return read.value as JsonObject;
 }
 
@@ -270,7 +275,7 @@ function textOf(file: string): string {
   try {
     return readTextFile(file, MAX_BYTES);
   } catch (error) {
-    throw fileBad(file, null, errorMessage(error), "it must be a readable text file", error);
+    throw fileFault({ file, detail: errorMessage(error), hint: "it must be a readable text file" }, error);
   }
 }
 

@@ -1,4 +1,5 @@
 /** The agents of a project: modules and TOML files alike, with the skills and the instructions that the project brings for those who ask. */
+
 import { realpathSync } from "node:fs";
 import { relative } from "node:path";
 import {
@@ -20,7 +21,8 @@ import type { Config } from "../config/config.ts";
 import { withCoordinator } from "../coordinator/agent.ts";
 import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
 import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
-import { faultToProblem, fileBad, matchProjectFiles, type OnLoadFault, THROW_FAULT } from "../guard/modules.ts";
+import { fileFault } from "../files/file-fault.ts";
+import { faultToProblem, matchProjectFiles, type OnLoadFault, THROW_FAULT } from "../guard/modules.ts";
 import type { AskHidden } from "../identity/secrets.ts";
 import type { Env } from "../node/env.ts";
 import { openReadOnlyStore } from "../store/open-read-only.ts";
@@ -122,7 +124,7 @@ export async function loadProjectAgents(
     if (other !== undefined) {
       const [here, there] = [placeOf(agent.name, file), placeOf(agent.name, other.file)];
       const where = `${other.file}${there === null ? "" : `:${there.line}`}`;
-      trouble(fileBad(file, here, `agent \`${agent.name}\` is already defined in ${where}`, "rename one of them"));
+      trouble(fileFault({ file, at: here, detail: `agent \`${agent.name}\` is already defined in ${where}`, hint: "rename one of them" }));
     } else byName.set(agent.name, { agent, file });
   }
   const sorted = [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
@@ -200,7 +202,7 @@ export async function loadProjectAgents(
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       const { message, hint } = describe(error.fault);
-      throw fileBad(file, null, message, hint, error);
+      throw fileFault({ file, detail: message, hint }, error);
     }
   }
 }

@@ -19,7 +19,8 @@ import type { Env } from "../node/env.ts";
 import { orgateHome } from "../store/keyring.ts";
 import { openCallFolders } from "../toolclad/call-folders.ts";
 import { type FileProblem, type ManifestFile, type ReadManifests, readManifests } from "../toolclad/manifest-files.ts";
-import { type ManifestTools, manifestTool } from "../toolclad/manifest-tool.ts";
+import type { ManifestTools } from "../toolclad/manifest-run.ts";
+import { manifestTool } from "../toolclad/manifest-tool.ts";
 import { hostRunning } from "../toolclad/running/running.ts";
 
 export type ManifestPlace = Readonly<{

@@ -8,10 +8,10 @@ import {
   type Middleware,
   type Model,
   middlewareOf,
-  outputsOf,
   type Parent,
   type SessionId,
   type State,
+  toOutputs,
   withDigest,
 } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
@@ -85,9 +85,9 @@ export class AgentAssembly {
 }
 
 /** The one turn answers by its own schema; those after it by the agent's. */
-export const withOutputOfRun = ({ ports, facts }: Composed, agent: Agent, run: Parameters<typeof outputsOf>[1]): Composed => ({
+export const withOutputOfRun = ({ ports, facts }: Composed, agent: Agent, run: Parameters<typeof toOutputs>[1]): Composed => ({
   facts,
-  ports: { ...ports, outputs: outputsOf(agent.output === null ? null : withDigest(agent.output, sha256), run) },
+  ports: { ...ports, outputs: toOutputs(agent.output === null ? null : withDigest(agent.output, sha256), run) },
 });
 
 function middlewareFor(agent: Agent, { gate, place, options }: AssemblyParts): readonly Middleware[] {

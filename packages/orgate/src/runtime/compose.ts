@@ -8,8 +8,8 @@ import {
   type Middleware,
   NO_CHILDREN,
   noKnowledge,
-  outputsOf,
   type Ports,
+  toOutputs,
   toolbox,
   toolsOf,
   withDigest,
@@ -46,7 +46,7 @@ export function compose(agent: Agent, parts: Parts): Composed {
     gate,
     tools,
     middleware,
-    outputs: outputsOf(agent.output === null ? null : withDigest(agent.output, sha256)),
+    outputs: toOutputs(agent.output === null ? null : withDigest(agent.output, sha256)),
     journal: place.store.journal,
     knowledge: agent.knowledge === null ? noKnowledge : place.knowledge(outside.embedder),
     inbox: withFreshKeys(place.store.inbox, place.keyring),
@@ -64,7 +64,7 @@ export function compose(agent: Agent, parts: Parts): Composed {
     hash: sha256,
     watch,
   };
-  return { ports, facts: agentFacts(agent, gate, tools, sha256, outside.counters) };
+  return { ports, facts: agentFacts(agent, { gate, tools, hash: sha256, counters: outside.counters }) };
 }
 
 /** The agent's own model unless its plan for the conversation names another. */

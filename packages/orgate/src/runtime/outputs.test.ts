@@ -97,7 +97,7 @@ test("M-23 a run with a schema of its own, taken up by a process that has only t
   await first.close();
   const second = await open(root, [clerk], { gate: asks, model: saying('{"n":"two"}', '{"n":2}') });
   const state = await second.inspect.state(parked.session);
-  expect(state.turn?.fits).toEqual({ value: { n: 1 } });
+  expect(state.turn?.phase).toMatchObject({ kind: "answering", fits: { value: { n: 1 } } });
   expect(state.turn?.output?.spec.schema).toMatchObject({ properties: { n: { type: "integer" } } });
   const [question] = parked.questions;
   if (question === undefined) throw new Error("nothing was asked");

@@ -8,17 +8,17 @@ import {
   FaultError,
   type Fold,
   followChild,
-  goUp,
   type Held,
   isFault,
   type Limits,
   type Live,
-  openBelow,
   type Parent,
   type RunResult,
+  readOpenDelegates,
   type SessionId,
   type State,
   takeSession,
+  takeUpParents,
   toResult,
   withChosenModel,
 } from "@orgate/core";
@@ -82,7 +82,7 @@ export class SessionRunner {
     const { place } = this.#parts;
     const first = await this.#driveSession(session, watch, until);
     const drove = [first];
-    await goUp({ inbox: place.store.inbox }, first.state, async (above) => {
+    await takeUpParents({ inbox: place.store.inbox }, first.state, async (above) => {
       const isOver = until.aborted || this.#leaving.signal.aborted;
       const came = isOver ? null : await this.#driveSession(above, () => {}, until).catch(unlessNotHere);
       if (came !== null) drove.push(came);
@@ -139,7 +139,7 @@ export class SessionRunner {
   /** Requests of its delegates are part of the result: the caller may answer them. */
   async resultOf(state: State, agent: Agent | null): Promise<RunResult> {
     const { place } = this.#parts;
-    return toResult(state, agent?.warnings ?? [], await openBelow({ journal: place.store.journal }, state), place.orders.now());
+    return toResult(state, agent?.warnings ?? [], await readOpenDelegates({ journal: place.store.journal }, state), place.orders.now());
   }
 
   async park(): Promise<void> {
@@ -200,7 +200,7 @@ export class SessionRunner {
       let state: State;
       let fold: Fold | null = null;
       try {
-        state = await drive(ports, held, limits, signal, leaving);
+        state = await drive(ports, held, { limits, cancel: signal, leave: leaving });
         if (held.left.running === 0) fold = await ports.folds.mark(state);
       } finally {
         // While a tool's own code still runs, the hold is kept: it ends with that code, or with this process.

@@ -84,7 +84,7 @@ export function readManifest(file: string, types: CustomTypes, draft: string | n
     tool = nameIn(value) ?? tool;
     return decodeManifest(value, types);
   };
-  const read = readOne(file, decode, problems, keep, draft);
+  const read = readOne(file, decode, problems, { onText: keep, draft });
   return {
     contract: read?.kind === "manifest" ? contractOf(read.manifest) : null,
     text,
@@ -105,8 +105,7 @@ function readOne<T extends Decoded>(
   file: string,
   decode: (value: unknown) => T,
   problems: FileProblem[],
-  onText: (text: string) => void = () => {},
-  draft: string | null = null,
+  { onText = () => {}, draft = null }: Readonly<{ onText?: (text: string) => void; draft?: string | null }> = {},
 ): T | null {
   if (draft === null && !existsSync(file)) return null;
   let text: string;

@@ -134,7 +134,7 @@ const searchFiles = (files: ProjectFiles, name: string): Tool =>
       markup: "keep",
       ...FILE,
       run: ({ text, path: under, ending = "", ignoreCase = false }, { signal, wouldPermit, evidence }) =>
-        search(files, { text, under, ending, ignoreCase, name }, signal, wouldPermit, evidence),
+        search(files, { text, under, ending, ignoreCase, name }, { signal, wouldPermit, evidence }),
     }),
   );
 
@@ -143,9 +143,7 @@ type Search = Readonly<{ text: string; under: string; ending: string; ignoreCase
 async function search(
   files: ProjectFiles,
   { text, under, ending, ignoreCase, name }: Search,
-  signal: AbortSignal,
-  wouldPermit: WouldPermit,
-  evidence: ToolContext["evidence"],
+  { signal, wouldPermit, evidence }: Pick<ToolContext, "signal" | "evidence"> & Readonly<{ wouldPermit: WouldPermit }>,
 ): Promise<Json> {
   const plain = (line: string): string => (ignoreCase ? line.toLowerCase() : line);
   const wanted = plain(text);

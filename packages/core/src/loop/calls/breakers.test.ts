@@ -4,7 +4,7 @@ import { failure, manualClock, memoryDisk, openMemory, reply, type Step } from "
 import { type BreakerSettings, DEFAULT_BREAKER, keyId, type Outcome, type Tool, type ToolContext, writerId } from "../../vocab/index.ts";
 import { ANN, APPROVE, call, open, REST, results, say, sha256, stage, toolOf } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
-import { type BreakersPort, breakersOf, classifyCall, classifyModel, type OpenBreakers } from "./breakers.ts";
+import { type BreakersPort, classifyCall, classifyModel, type OpenBreakers, openBreakers } from "./breakers.ts";
 
 const FEW: BreakerSettings = { failures: 2, openMs: 1_000, probes: 2 };
 const T = { name: "tool:t", settings: FEW };
@@ -24,7 +24,11 @@ function processes() {
         sign: (text: string) => sha256(text),
         salt: () => sha256(writer).slice(0, 32),
       };
-      return breakersOf(openMemory(disk, seal, clock.now).journal, { now: clock.now, hash: sha256, self: { kind: "system", id: writer } });
+      return openBreakers(openMemory(disk, seal, clock.now).journal, {
+        now: clock.now,
+        hash: sha256,
+        self: { kind: "system", id: writer },
+      });
     },
   };
 }

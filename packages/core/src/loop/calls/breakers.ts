@@ -1,8 +1,8 @@
 /**
- * What keeps failing is left alone: a breaker for each tool, model and MCP server. Its state lies in the journal, so that it survives a restart and
- * holds in every process; what is counted in between is this process's own, and only a change of state is written.
- * F-7 so many failures in a row open it; then nothing goes through until its time is up. F-7 half-open, so many calls may try at a time: one failure
- * opens it again, so many successes close it. F-8 a denial, bad arguments, a cancel or a lost process is no failure.
+ * Circuit breakers, one for each tool, model and MCP server. A breaker's state is journalled, so that it survives a restart and holds in every process;
+ * failures in between are counted by each process for itself, and only a change of state is written.
+ * F-7 `failures` in a row open it; then no call goes through until its time is up. F-7 half-open, `probes` calls may try at a time: one failure
+ * opens it again, as many successes close it. F-8 a denial, bad arguments, a cancel or a lost process is no failure.
  */
 import { BREAKERS, type BreakerState, breakerStream, foldBreaker, type StandingBreaker } from "../../journal/breakers.ts";
 import type { Journal } from "../../journal/port.ts";
@@ -37,7 +37,7 @@ export type BreakersPort = Readonly<{
   pass(breaker: Breaker, key: string): void;
   /** Null: nothing can be said of it, and its place is free again. */
   report(breaker: Breaker, key: string, what: Reported | null, reason: string): void;
-  /** What has changed meanwhile is durable when this resolves. */
+  /** Changes of state are durable when this resolves. */
   settle(): Promise<void>;
   /** Goes up with what a decision made before may have to be made again for. */
   version(): number;
@@ -57,159 +57,201 @@ type Kept = {
   seen: Seq;
   failures: number;
   successes: number;
-  /** Calls that try, and since when: one that is never heard of again gives its place back. */
+  /** Calls that probe it, and since when: one that is never reported gives its place back. */
   readonly trying: Map<string, Millis>;
 };
+
+type BreakerParts = Readonly<{ now: () => Millis; hash: Hash; self: Principal }>;
+type BreakerJournal = Pick<Journal, "read" | "append" | "streams">;
 
 const PAGE = 100;
 const TRIES = 100;
 
-export function breakersOf(
-  journal: Pick<Journal, "read" | "append" | "streams">,
-  { now, hash, self }: Readonly<{ now: () => Millis; hash: Hash; self: Principal }>,
-): OpenBreakers {
-  const kept = new Map<StreamId, Kept>();
-  const streams = new Map<string, StreamId>();
-  /** To be written, each with the state it stands for: overtaken by somebody else's, it is dropped. */
-  const due: { readonly change: BreakerChange; readonly standing: StandingBreaker }[] = [];
-  let writing: Promise<void> = Promise.resolve();
-  let version = 0;
+/** The circuit breakers of a project, as this process sees them. */
+export function openBreakers(journal: BreakerJournal, parts: BreakerParts): OpenBreakers {
+  const all = new CircuitBreakers(journal, parts);
+  return {
+    refresh: () => all.refresh(),
+    version: () => all.version,
+    refusal: (breaker, key) => all.refusal(breaker, key),
+    pass: (breaker, key) => all.pass(breaker, key),
+    report: (breaker, key, what, reason) => all.report(breaker, key, what, reason),
+    settle: () => all.settle(),
+    list: () => all.list(),
+    set: (change) => all.set(change),
+  };
+}
 
-  function streamOf(breaker: string): StreamId {
-    const known = streams.get(breaker);
-    if (known !== undefined) return known;
-    const stream = breakerStream(breaker, hash);
-    streams.set(breaker, stream);
-    return stream;
-  }
-  const of = (breaker: string): Kept => at(streamOf(breaker));
-  function at(stream: StreamId): Kept {
-    const known = kept.get(stream);
-    if (known !== undefined) return known;
-    const fresh: Kept = { standing: null, seen: seq(0), failures: 0, successes: 0, trying: new Map() };
-    kept.set(stream, fresh);
-    return fresh;
-  }
+class CircuitBreakers {
+  readonly #journal: BreakerJournal;
+  readonly #parts: BreakerParts;
+  readonly #kept = new Map<StreamId, Kept>();
+  readonly #streams = new Map<string, StreamId>();
+  /** Changes to be written, each with the state it stands for. A change that another process has overtaken is dropped. */
+  readonly #due: { readonly change: BreakerChange; readonly standing: StandingBreaker }[] = [];
+  #writing: Promise<void> = Promise.resolve();
+  version = 0;
 
-  function stand(one: Kept, standing: StandingBreaker | null): void {
-    one.standing = standing;
-    one.failures = 0;
-    one.successes = 0;
-    one.trying.clear();
-    version += 1;
+  constructor(journal: BreakerJournal, parts: BreakerParts) {
+    this.#journal = journal;
+    this.#parts = parts;
   }
 
-  /** By due time, whether or not anybody has written that down. */
-  function stateOf({ standing }: Kept): BreakerState {
-    if (standing === null) return "closed";
-    return standing.state === "open" && standing.until !== null && now() >= standing.until ? "half-open" : standing.state;
+  refresh(): Promise<void> {
+    return this.#inLine(async () => {
+      for (const { stream, seq: last } of await this.#journal.streams(BREAKERS)) {
+        const one = this.#at(stream);
+        if (one.seen < last) await this.#catchUp(stream, one);
+      }
+    });
   }
 
-  function change(breaker: string, to: BreakerState, failures: number, until: Millis | null, reason: string): void {
-    const standing: StandingBreaker = { breaker, state: to, failures, until, by: self, reason, at: now() };
-    stand(of(breaker), standing);
-    due.push({ change: { breaker, to, failures, until, by: self, reason }, standing });
+  refusal({ name, settings }: Breaker, key: string): string | null {
+    const { now } = this.#parts;
+    const one = this.#of(name);
+    const state = this.#stateOf(one);
+    if (state === "closed") return null;
+    if (state === "open") return openText(name, one.standing, now());
+    for (const [who, since] of one.trying) if (now() - since >= settings.openMs) one.trying.delete(who);
+    if (one.trying.has(key) || one.trying.size < settings.probes) return null;
+    return `${name} has failed of late and is being tried: ${one.trying.size === 1 ? "another call does" : `${one.trying.size} other calls do`}`;
   }
 
-  async function refresh(): Promise<void> {
-    for (const { stream, seq: last } of await journal.streams(BREAKERS)) {
-      const one = at(stream);
-      if (one.seen < last) await catchUp(stream, one);
-    }
+  pass({ name }: Breaker, key: string): void {
+    const one = this.#of(name);
+    if (this.#stateOf(one) !== "half-open") return;
+    if (one.standing?.state === "open")
+      this.#change(name, "half-open", { failures: one.standing.failures, until: null, reason: "its time is up: it is tried again" });
+    if (!one.trying.has(key)) this.version += 1;
+    one.trying.set(key, this.#parts.now());
   }
 
-  async function catchUp(stream: StreamId, one: Kept): Promise<void> {
-    for (;;) {
-      const entries = await journal.read(stream, one.seen, PAGE);
-      const end = entries.at(-1);
-      if (end === undefined || end.seq <= one.seen) return;
-      one.seen = end.seq;
-      const trying = stateOf(one) === "half-open" ? [...one.trying] : [];
-      stand(one, foldBreaker(one.standing, entries));
-      if (stateOf(one) === "half-open") for (const [key, since] of trying) one.trying.set(key, since); // others try it too: ours still count
-      if (entries.length < PAGE) return;
-    }
-  }
-
-  async function write(change: BreakerChange): Promise<void> {
-    const one = of(change.breaker);
-    const events = [{ at: now(), event: { kind: "breaker.changed", ...change } as const }];
-    await journal.append({ stream: streamOf(change.breaker), after: one.seen, hold: null, events, consumes: [], unlessHalted: [] });
-    one.seen = seq(one.seen + 1);
-  }
-
-  /** Somebody else was first: what they wrote counts. */
-  async function writeDue(): Promise<void> {
-    for (let one = due.shift(); one !== undefined; one = due.shift()) {
-      const { breaker } = one.change;
-      if (of(breaker).standing !== one.standing) continue;
-      try {
-        await write(one.change);
-      } catch (error) {
-        if (!isFault(error, "append-conflict")) throw error;
-        await catchUp(streamOf(breaker), of(breaker));
+  report({ name, settings }: Breaker, key: string, what: Reported | null, reason: string): void {
+    const one = this.#of(name);
+    const state = this.#stateOf(one);
+    const open = (failures: number): void =>
+      this.#change(name, "open", { failures, until: millis(this.#parts.now() + settings.openMs), reason });
+    if (what === null) one.trying.delete(key);
+    else if (state === "closed") {
+      one.failures = what === "success" ? 0 : one.failures + 1;
+      if (one.failures >= settings.failures) open(one.failures);
+    } else if (state === "half-open" && one.trying.delete(key)) {
+      this.version += 1;
+      if (what === "failure") open((one.standing?.failures ?? 0) + 1);
+      else if (++one.successes >= settings.probes) {
+        const successes = one.successes === 1 ? "a call succeeded" : `${one.successes} calls in a row succeeded`;
+        this.#change(name, "closed", { failures: 0, until: null, reason: successes });
       }
     }
   }
 
-  async function set(change: BreakerChange): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
-      await catchUp(streamOf(change.breaker), of(change.breaker));
+  /** Waits for this process's own changes only. */
+  settle(): Promise<void> {
+    return this.#due.length === 0 ? Promise.resolve() : this.#inLine(() => this.#writeDue());
+  }
+
+  list(): readonly StandingBreaker[] {
+    return [...this.#kept.values()].flatMap(({ standing }) => (standing === null ? [] : [standing])).sort(byName);
+  }
+
+  set(change: BreakerChange): Promise<void> {
+    return this.#inLine(async () => {
+      const { breaker, to: state, failures, until, by, reason } = change;
+      for (let tries = 1; ; tries += 1) {
+        await this.#catchUp(this.#streamOf(breaker), this.#of(breaker));
+        try {
+          await this.#write(change);
+          this.#stand(this.#of(breaker), { breaker, state, failures, until, by, reason, at: this.#parts.now() });
+          return;
+        } catch (error) {
+          if (!isFault(error, "append-conflict") || tries === TRIES) throw error;
+        }
+      }
+    });
+  }
+
+  #streamOf(breaker: string): StreamId {
+    const known = this.#streams.get(breaker);
+    if (known !== undefined) return known;
+    const stream = breakerStream(breaker, this.#parts.hash);
+    this.#streams.set(breaker, stream);
+    return stream;
+  }
+
+  #of(breaker: string): Kept {
+    return this.#at(this.#streamOf(breaker));
+  }
+
+  #at(stream: StreamId): Kept {
+    const known = this.#kept.get(stream);
+    if (known !== undefined) return known;
+    const fresh: Kept = { standing: null, seen: seq(0), failures: 0, successes: 0, trying: new Map() };
+    this.#kept.set(stream, fresh);
+    return fresh;
+  }
+
+  #stand(one: Kept, standing: StandingBreaker | null): void {
+    one.standing = standing;
+    one.failures = 0;
+    one.successes = 0;
+    one.trying.clear();
+    this.version += 1;
+  }
+
+  /** By due time, whether or not anybody has written that down. */
+  #stateOf({ standing }: Kept): BreakerState {
+    if (standing === null) return "closed";
+    return standing.state === "open" && standing.until !== null && this.#parts.now() >= standing.until ? "half-open" : standing.state;
+  }
+
+  #change(breaker: string, to: BreakerState, { failures, until, reason }: Pick<BreakerChange, "failures" | "until" | "reason">): void {
+    const { self: by, now } = this.#parts;
+    const standing: StandingBreaker = { breaker, state: to, failures, until, by, reason, at: now() };
+    this.#stand(this.#of(breaker), standing);
+    this.#due.push({ change: { breaker, to, failures, until, by, reason }, standing });
+  }
+
+  async #catchUp(stream: StreamId, one: Kept): Promise<void> {
+    for (;;) {
+      const entries = await this.#journal.read(stream, one.seen, PAGE);
+      const end = entries.at(-1);
+      if (end === undefined || end.seq <= one.seen) return;
+      one.seen = end.seq;
+      const trying = this.#stateOf(one) === "half-open" ? [...one.trying] : [];
+      this.#stand(one, foldBreaker(one.standing, entries));
+      if (this.#stateOf(one) === "half-open") for (const [key, since] of trying) one.trying.set(key, since); // others probe it too: ours still count
+      if (entries.length < PAGE) return;
+    }
+  }
+
+  async #write(change: BreakerChange): Promise<void> {
+    const one = this.#of(change.breaker);
+    const stream = this.#streamOf(change.breaker);
+    const events = [{ at: this.#parts.now(), event: { kind: "breaker.changed", ...change } as const }];
+    await this.#journal.append({ stream, after: one.seen, hold: null, events, consumes: [], unlessHalted: [] });
+    one.seen = seq(one.seen + 1);
+  }
+
+  /** Another process was first: its change counts. */
+  async #writeDue(): Promise<void> {
+    for (let one = this.#due.shift(); one !== undefined; one = this.#due.shift()) {
+      const { breaker } = one.change;
+      if (this.#of(breaker).standing !== one.standing) continue;
       try {
-        await write(change);
-        const { breaker, to: state, failures, until, by, reason } = change;
-        stand(of(breaker), { breaker, state, failures, until, by, reason, at: now() });
-        return;
+        await this.#write(one.change);
       } catch (error) {
-        if (!isFault(error, "append-conflict") || tries === TRIES) throw error;
+        if (!isFault(error, "append-conflict")) throw error;
+        await this.#catchUp(this.#streamOf(breaker), this.#of(breaker));
       }
     }
   }
 
   /** One after the other: a stream has one end. */
-  function inLine(work: () => Promise<void>): Promise<void> {
-    const mine = writing.catch(() => {}).then(work);
-    writing = mine;
+  #inLine(work: () => Promise<void>): Promise<void> {
+    const mine = this.#writing.catch(() => {}).then(work);
+    this.#writing = mine;
     return mine;
   }
-
-  return {
-    refresh: () => inLine(refresh),
-    version: () => version,
-    refusal({ name, settings }, key) {
-      const one = of(name);
-      const state = stateOf(one);
-      if (state === "closed") return null;
-      if (state === "open") return openText(name, one.standing, now());
-      for (const [who, since] of one.trying) if (now() - since >= settings.openMs) one.trying.delete(who);
-      if (one.trying.has(key) || one.trying.size < settings.probes) return null;
-      return `${name} has failed of late and is being tried: ${one.trying.size === 1 ? "another call does" : `${one.trying.size} other calls do`}`;
-    },
-    pass({ name }, key) {
-      const one = of(name);
-      if (stateOf(one) !== "half-open") return;
-      if (one.standing?.state === "open") change(name, "half-open", one.standing.failures, null, "its time is up: it is tried again");
-      if (!one.trying.has(key)) version += 1;
-      one.trying.set(key, now());
-    },
-    report({ name, settings }, key, what, reason) {
-      const one = of(name);
-      const state = stateOf(one);
-      if (what === null) one.trying.delete(key);
-      else if (state === "closed") {
-        one.failures = what === "success" ? 0 : one.failures + 1;
-        if (one.failures >= settings.failures) change(name, "open", one.failures, millis(now() + settings.openMs), reason);
-      } else if (state === "half-open" && one.trying.delete(key)) {
-        version += 1;
-        if (what === "failure") change(name, "open", (one.standing?.failures ?? 0) + 1, millis(now() + settings.openMs), reason);
-        else if (++one.successes >= settings.probes)
-          change(name, "closed", 0, null, one.successes === 1 ? "a call succeeded" : `${one.successes} calls in a row succeeded`);
-      }
-    },
-    settle: () => (due.length === 0 ? Promise.resolve() : inLine(writeDue)), // what others have to write is theirs to wait for
-    list: () => [...kept.values()].flatMap(({ standing }) => (standing === null ? [] : [standing])).sort(byName),
-    set: (given) => inLine(() => set(given)),
-  };
 }
 
 const byName = (a: StandingBreaker, b: StandingBreaker): number => (a.breaker < b.breaker ? -1 : a.breaker > b.breaker ? 1 : 0);
@@ -247,18 +289,13 @@ export function breakersOfModel({ model, fallbacks, summariser, modelBreaker: se
 }
 
 /** A failure counts against the first, which is the narrowest; a success counts for all. */
-export function reportModel(
-  p: Models & Readonly<{ breakers: BreakersPort }>,
-  id: string,
-  key: string,
-  what: Reported | null,
-  reason: string,
-): void {
+export function reportModel(p: Models & Readonly<{ breakers: BreakersPort }>, id: string, key: string, said: ModelReport): void {
   for (const [i, breaker] of breakersOfModel(p, id).entries())
-    p.breakers.report(breaker, key, what === "failure" && i > 0 ? null : what, reason);
+    p.breakers.report(breaker, key, said.what === "failure" && i > 0 ? null : said.what, said.reason);
 }
+type ModelReport = Readonly<{ what: Reported | null; reason: string }>;
 
-/** Those that a call of this tool has to pass. */
+/** The breakers that a call of this tool has to pass. */
 export function breakersOfTool(tool: Tool): readonly Breaker[] {
   const settings = tool.breaker ?? DEFAULT_BREAKER;
   const own = { name: `tool:${tool.name}`, settings };
@@ -282,7 +319,7 @@ export function classifyCall(breaker: Breaker, outcome: Outcome, stopped: boolea
   }
 }
 
-/** What a failure says that is the server's own, not its tool's. */
+/** A failure of the server, not of its tool. */
 const NO_ANSWER = /^(?:timed-out|connection-lost|unreachable): /;
 
 /** Of a model: what may be better the next time, and a stream that broke. That a request was bad is not the model's fault. */

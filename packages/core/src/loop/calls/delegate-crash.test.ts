@@ -11,7 +11,7 @@ import { arbitraries, type CrashPoint, PERMIT_ALL, readAll, type World, world } 
 import { DELEGATE, type Entry, type JournalEvent, type Repeat, type ReplyPart, type SessionId, type Tool } from "../../vocab/index.ts";
 import { emptyState, evolve, fold } from "../evolve.ts";
 import { sha256 } from "../fixtures/stage.ts";
-import { overdrawn } from "../limits/budgets.ts";
+import { listOverdrawn } from "../limits/budgets.ts";
 import type { Ports } from "../ports.ts";
 import type { State } from "../state.ts";
 
@@ -186,7 +186,7 @@ function checkSession(w: World, session: SessionId): void {
   const [first] = entries;
   if (first?.event.kind !== "session.opened") throw new Error("a session starts with its opening");
   const state = emptyState(session, first.event);
-  for (const entry of entries) expect(overdrawn(evolve(state, entry)), `D-7 within its limits after ${entry.event.kind}`).toEqual([]);
+  for (const entry of entries) expect(listOverdrawn(evolve(state, entry)), `D-7 within its limits after ${entry.event.kind}`).toEqual([]);
   expect(
     [...state.reserved.keys()].filter((call) => starts.includes(call)),
     "D-7 nothing stays set aside for a delegate",

@@ -22,10 +22,10 @@ import {
 } from "../../vocab/index.ts";
 import { emptyState, evolve } from "../evolve.ts";
 import { sha256 } from "../fixtures/stage.ts";
-import { overdrawn } from "../limits/budgets.ts";
+import { listOverdrawn } from "../limits/budgets.ts";
 import type { Ports } from "../ports.ts";
-import { toResult } from "../result.ts";
-import { openBelow } from "./delegate.ts";
+import { toResult } from "../session/result.ts";
+import { readOpenDelegates } from "./delegate.ts";
 
 const give = (agent: string, more: { readonly [key: string]: Json } = {}, id?: string) => ({
   tool: DELEGATE,
@@ -536,7 +536,7 @@ describe("waiting for people", () => {
     expect([w.clock.sleepers(), w.disk.watchers.size]).toEqual([0, 0]);
     expect([...w.disk.holds.values()].every((h) => h.owner === null)).toBe(true);
     const journal = { read: async (stream: SessionId) => readAll(w.disk, stream, sha256) } as unknown as Ports["journal"];
-    const result = toResult(s, [], await openBelow({ journal }, s));
+    const result = toResult(s, [], await readOpenDelegates({ journal }, s));
     expect(result).toMatchObject({
       state: "waiting",
       questions: [{ session: child(w), agent: "reader", asks: [{ question: "may he look?" }] }],
@@ -730,7 +730,7 @@ describe("budgets", () => {
       const [opened, ...rest] = w.entries();
       const state = emptyState(w.session(), opened?.event.kind === "session.opened" ? opened.event : fail());
       for (const entry of opened === undefined ? [] : [opened, ...rest])
-        expect(overdrawn(evolve(state, entry)), `after ${entry.event.kind} (${entry.seq})`).toEqual([]);
+        expect(listOverdrawn(evolve(state, entry)), `after ${entry.event.kind} (${entry.seq})`).toEqual([]);
     }
   });
 
@@ -772,7 +772,7 @@ describe("budgets", () => {
       const [first] = entries;
       if (first?.event.kind !== "session.opened") throw new Error("a session starts with its opening");
       const state = emptyState(session, first.event);
-      for (const entry of entries) expect([entry.event.kind, overdrawn(evolve(state, entry))]).toEqual([entry.event.kind, []]);
+      for (const entry of entries) expect([entry.event.kind, listOverdrawn(evolve(state, entry))]).toEqual([entry.event.kind, []]);
     }
     const most = w.entries().reduce(
       ({ now, most }, { event: e }) => {

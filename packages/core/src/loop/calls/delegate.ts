@@ -27,12 +27,12 @@ import {
   type Verdict,
   type Wish,
 } from "../../vocab/index.ts";
-import { allot, chargeOf, isWorthwhile, ownShare, remaining, within } from "../limits/budgets.ts";
+import { allot, chargeFor, isWorthwhile, limitsWithin, ownShare, remaining } from "../limits/budgets.ts";
 import { firstTurnEvents, openedEvent } from "../open.ts";
 import type { Delegate, Ports } from "../ports.ts";
 import { readState } from "../resume.ts";
-import { asItRuns, type Call, isDelegated, nameOf, type State, type Turn } from "../state.ts";
-import { CALLED_OFF, calledOff, isBeaten, lateness } from "./race.ts";
+import { asProposedToRun, type Call, callsIn, isDelegated, runningTool, type State, type Turn } from "../state.ts";
+import { CALLED_OFF, callOffReason, isBeaten, lateReason } from "./race.ts";
 
 // ── may it be ──
 
@@ -42,26 +42,27 @@ export type ContractedCall =
   | Readonly<{ kind: "fits"; action: Delegating }>
   | Readonly<{ kind: "refused"; action: Delegating; verdict: Extract<Verdict, { kind: "deny" }> }>;
 
+export type Contracting = Readonly<{
+  p: Pick<Ports, "tools" | "children">;
+  s: State;
+  t: Turn | null;
+  toolDigest: (tool: Tool) => Digest;
+  now: Millis;
+}>;
+
 /** A call against its tool's contract; a delegation against the lineage and the budget of its session too. */
-export function delegateContract(
-  p: Pick<Ports, "tools" | "children">,
-  s: State,
-  t: Turn | null,
-  call: Call,
-  toolDigest: (tool: Tool) => Digest,
-  now: Millis,
-): ContractedCall {
-  const tool = p.tools.find(nameOf(call));
-  const contracted = contract(asItRuns(call), tool, tool === null ? null : toolDigest(tool), call.edited);
+export function delegateContract({ p, s, t, toolDigest, now }: Contracting, call: Call): ContractedCall {
+  const tool = p.tools.find(runningTool(call));
+  const contracted = contract(asProposedToRun(call), tool, tool === null ? null : toolDigest(tool), call.edited);
   const { args } = contracted.action;
-  if (nameOf(call) !== DELEGATE || args === null || t === null) return contracted;
+  if (runningTool(call) !== DELEGATE || args === null || t === null) return contracted;
   const { agent: to } = delegationOf(args);
   const found = p.children.find(to);
   const action: Delegating = { kind: "delegate", call: call.proposed.id, to, agentDigest: found?.facts.digest ?? null, args };
   const reason =
-    (isBeaten(t, call) ? `it is no longer wanted: ${calledOff(t)}` : null) ??
+    (isBeaten(t, call) ? `it is no longer wanted: ${callOffReason(t)}` : null) ??
     whyNot(p, s, to) ??
-    (found === null ? `there is no agent \`${to}\` that could be run` : tooSmall(s, t, action, found, now));
+    (found === null ? `there is no agent \`${to}\` that could be run` : tooSmall({ s, t, now }, action, found));
   if (reason === null) return { kind: "fits", action };
   return { kind: "refused", action, verdict: { kind: "deny", by: "contract", because: [], faults: [], reason } };
 }
@@ -73,8 +74,8 @@ function whyNot({ children }: Pick<Ports, "children">, s: State, to: string): st
   return depth > deepest ? `it would be level ${depth} of delegates, and there may be ${deepest}` : null;
 }
 
-function tooSmall(s: State, t: Turn, action: Delegating, found: Delegate, now: Millis): string | null {
-  const { allotment } = shareOf(s, t, action, found, now);
+function tooSmall(at: Sharing, action: Delegating, found: Delegate): string | null {
+  const { allotment } = shareFor(at, action, found);
   const { tokens, iterations } = allotment;
   return isWorthwhile(allotment)
     ? null
@@ -87,19 +88,20 @@ const depthBelow = (s: State): number => (s.parent?.depth ?? 0) + 1;
 const deepestBelow = (s: State, maxDepth: number): number =>
   Math.min(s.parent?.deepest ?? Number.POSITIVE_INFINITY, (s.parent?.depth ?? 0) + maxDepth);
 
+type Sharing = Readonly<{ s: State; t: Turn; now: Millis }>;
 type Share = Readonly<{ allotment: Allotment; limits: Limits }>;
 
 /** Its agent's own limits, within its share. Time is not divided: delegates run beside each other, and the turn waits for them. */
-function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Millis): Share {
+function shareFor({ s, t, now }: Sharing, action: Delegating, found: Delegate): Share {
   const { cents, ...wish } = delegationOf(action.args).budget ?? {};
-  const toStart = t.calling.filter((c) => c.run.kind !== "running" && c.run.kind !== "ended" && c.gated.kind !== "denied");
-  const tools = toStart.map(nameOf).filter((tool) => tool !== DELEGATE); // they may start in the same commit, or again
+  const toStart = callsIn(t).filter((c) => c.run.kind !== "running" && c.run.kind !== "ended" && c.gated.kind !== "denied");
+  const tools = toStart.map(runningTool).filter((tool) => tool !== DELEGATE); // they may start in the same commit, or again
   const askers = Math.max(1, toStart.length - tools.length);
   const left = remaining(s, t, now);
   const own = ownShare(s, t, askers);
-  const kept = { ...own, calls: own.calls + tools.length, micros: tools.reduce((n, tool) => n + chargeOf(s, tool), own.micros ?? 0) };
+  const kept = { ...own, calls: own.calls + tools.length, micros: tools.reduce((n, tool) => n + chargeFor(s, tool), own.micros ?? 0) };
   const share = allot(left, askers, { ...wish, ...(cents === undefined ? {} : { micros: cents * MICROS_PER_CENT }) }, kept);
-  const limits = within(found.limits, { ...share, ms: left.ms });
+  const limits = limitsWithin(found.limits, { ...share, ms: left.ms });
   const micros = limits.cents === null ? share.micros : limits.cents * MICROS_PER_CENT;
   const { iterations, tokens, calls, turnMs: ms } = limits;
   return { allotment: { iterations, tokens, micros, calls, ms }, limits };
@@ -107,22 +109,19 @@ function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Mi
 
 // ── its beginning ──
 
-/** What opens it: in the parent's stream, and in its own. */
+/** The events that open a sub-agent: in its parent's stream, and in its own. */
 export type DelegateOpening = Readonly<{ child: SessionId; events: readonly JournalEvent[]; begin: Begin }>;
 
 /** Null when there is no budget left for it after all: others of the same reply were first, and it is decided again. */
-export function openingOf(
-  p: Pick<Ports, "children" | "ids">,
-  s: State,
-  t: Turn,
+export function openDelegate(
+  { p, s, t, now: at }: Sharing & Readonly<{ p: Pick<Ports, "children" | "ids"> }>,
   call: Call,
   action: Action,
-  at: Millis,
 ): DelegateOpening | null {
   if (action.kind !== "delegate") return null;
   const found = p.children.find(action.to);
   if (found === null) return null;
-  const { allotment, limits } = shareOf(s, t, action, found, at);
+  const { allotment, limits } = shareFor({ s, t, now: at }, action, found);
   if (!isWorthwhile(allotment)) return null;
   const child = p.ids.session();
   const opened = openedEvent({
@@ -160,7 +159,7 @@ const untimed = (a: Allotment): Allotment => ({ ...a, ms: 0 });
  * The word of a delegate's ending, for the transaction that ends its turn. Later turns of its session are nobody's but its own.
  * Under an id that nobody can know before: an inbox takes an id once, and whoever had used this one would have silenced it.
  */
-export function wordOfEnding(p: Pick<Ports, "signAsWriter" | "ids">, s: State, at: Millis): readonly Intent[] {
+export function endingIntents(p: Pick<Ports, "signAsWriter" | "ids">, s: State, at: Millis): readonly Intent[] {
   const { parent, last, session: child } = s;
   if (parent === null || last === null || last.turn !== 1) return [];
   const { ending, output, detail, activeMs } = last;
@@ -178,12 +177,12 @@ export function wordOfEnding(p: Pick<Ports, "signAsWriter" | "ids">, s: State, a
   return [p.signAsWriter({ id: p.ids.intent(), session: parent.session, at, wish })];
 }
 
-/** What follows from the word in the parent: labels first, so that nothing is decided without them. */
+/** The events in the parent that follow a sub-agent's ending: labels first, so that nothing is decided without them. */
 export function withConsequences(s: State, event: JournalEvent, wish: Wish, evidence: (call: Call, o: Outcome, ms: number) => Evidence) {
   if (event.kind !== "child.ended" || wish.kind !== "child-ended") return [event];
-  const call = s.turn?.calling.find((c) => c.proposed.id === event.call);
+  const call = callsIn(s.turn).find((c) => c.proposed.id === event.call);
   const fresh = wish.labels.filter((l) => !s.labels.has(l));
-  const outcome = outcomeOf(call, event, lateness(s.turn, call));
+  const outcome = toDelegateOutcome(call, event, lateReason(s.turn, call));
   const events: JournalEvent[] = [
     ...(fresh.length === 0 ? [] : [{ kind: "labels.added", labels: fresh, from: event.call } as const]),
     event,
@@ -202,7 +201,7 @@ export function withConsequences(s: State, event: JournalEvent, wish: Wish, evid
 }
 
 /** `late`: it raced with another that was first. */
-export function outcomeOf(
+export function toDelegateOutcome(
   call: Call | undefined,
   { ending, output, detail }: Extract<JournalEvent, { kind: "child.ended" }>,
   late: string | null,
@@ -262,7 +261,11 @@ export async function followChild(
  * A delegate that has ended: whoever drove it takes up the session it works for, and so on upwards, unless somebody holds that.
  * `takeUp` resolves with null when it will not: who was told to stop has stopped what it drove, and leaves those above as they are.
  */
-export async function goUp(p: Pick<Ports, "inbox">, s: State, takeUp: (session: SessionId) => Promise<State | null>): Promise<void> {
+export async function takeUpParents(
+  p: Pick<Ports, "inbox">,
+  s: State,
+  takeUp: (session: SessionId) => Promise<State | null>,
+): Promise<void> {
   for (let at = s; at.parent !== null && (at.turn === null || at.turns > 1); ) {
     const above = at.parent.session;
     if ((await p.inbox.pending(above)).length === 0) return; // its holder has heard of it already
@@ -278,11 +281,11 @@ export async function goUp(p: Pick<Ports, "inbox">, s: State, takeUp: (session: 
 }
 
 /** The delegates that are at work for a session, and those that work for them, as they stand. */
-export async function openBelow(p: { readonly journal: Pick<Ports["journal"], "read"> }, s: State): Promise<readonly State[]> {
+export async function readOpenDelegates(p: { readonly journal: Pick<Ports["journal"], "read"> }, s: State): Promise<readonly State[]> {
   const found: State[] = [];
-  for (const { child } of s.turn?.calling.filter(isDelegated) ?? []) {
+  for (const { child } of callsIn(s.turn).filter(isDelegated)) {
     const state = await readState(p, child.session);
-    found.push(state, ...(await openBelow(p, state)));
+    found.push(state, ...(await readOpenDelegates(p, state)));
   }
   return found;
 }

@@ -24,7 +24,7 @@ function fitting(value: Json): Json {
 const PROOF_MAX = 65_536;
 
 /** What a tool shows as proof of one run, field by field. What is too long or not JSON is left out with a word: it never stops a call that has had its effect. */
-export function proving(bill: { proof: JsonObject | null }): (proof: JsonObject) => void {
+export function evidenceRecorder(bill: { proof: JsonObject | null }): (proof: JsonObject) => void {
   return (proof) => {
     try {
       const own: JsonObject = frozenCopy({ ...bill.proof, ...proof });

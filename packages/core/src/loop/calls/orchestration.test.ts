@@ -9,7 +9,7 @@ import { type CrashPoint, PERMIT_ALL, readAll, reply, type Step, scriptedModel, 
 import { DELEGATE, type Entry, type EventKind, type JournalEvent, type SessionId, seq, type Tool } from "../../vocab/index.ts";
 import { emptyState, evolve, fold } from "../evolve.ts";
 import { sha256 } from "../fixtures/stage.ts";
-import { overdrawn } from "../limits/budgets.ts";
+import { listOverdrawn } from "../limits/budgets.ts";
 
 const model = (...steps: readonly Step[]) => scriptedModel(steps);
 const broken = (detail: string): Step => ({ kind: "failure", parts: [], detail, again: false, broke: false });
@@ -325,7 +325,7 @@ describe("crashes", () => {
     const [first] = entriesOf(w, root);
     if (first?.event.kind !== "session.opened") throw new Error("a session starts with its opening");
     const state = emptyState(root, first.event);
-    for (const entry of entriesOf(w, root)) expect(overdrawn(evolve(state, entry))).toEqual([]);
+    for (const entry of entriesOf(w, root)) expect(listOverdrawn(evolve(state, entry))).toEqual([]);
     expect([...state.reserved.keys()]).toEqual([]);
     for (const child of w.children()) expect(of(w, child, "turn.ended")).toHaveLength(1);
   }

@@ -4,24 +4,24 @@
  *      It follows from the fold alone, so a process that takes the session up calls off what the one before it had not.
  */
 import { DELEGATE } from "../../vocab/index.ts";
-import { type Call, nameOf, type Turn } from "../state.ts";
+import { type Call, callsIn, runningTool, type Turn } from "../state.ts";
 
 const isRacing = (c: Call): boolean => {
-  if (nameOf(c) !== DELEGATE) return false;
+  if (runningTool(c) !== DELEGATE) return false;
   const { args } = c.proposed;
   const given = c.edited ?? (args.kind === "json" ? args.value : null);
   return typeof given === "object" && given !== null && "first" in given && given["first"] === true;
 };
 
 const winnerOf = (t: Turn): Call | null =>
-  t.calling.find((c) => isRacing(c) && c.run.kind === "ended" && c.run.outcome.kind === "done") ?? null;
+  callsIn(t).find((c) => isRacing(c) && c.run.kind === "ended" && c.run.outcome.kind === "done") ?? null;
 
 /** Another of its reply, which it raced with, has completed. */
 export const isBeaten = (t: Turn, call: Call): boolean => isRacing(call) && call.run.kind !== "ended" && winnerOf(t) !== null;
 
 export const CALLED_OFF = "called off";
-export const calledOff = (t: Turn): string => `${CALLED_OFF}: \`${winnerOf(t)?.child?.agent ?? "another"}\` was first`;
+export const callOffReason = (t: Turn): string => `${CALLED_OFF}: \`${winnerOf(t)?.child?.agent ?? "another"}\` was first`;
 
 /** Why what it says now is no result; null when it is one. */
-export const lateness = (t: Turn | null, call: Call | undefined): string | null =>
-  t !== null && call !== undefined && isBeaten(t, call) ? calledOff(t) : null;
+export const lateReason = (t: Turn | null, call: Call | undefined): string | null =>
+  t !== null && call !== undefined && isBeaten(t, call) ? callOffReason(t) : null;

@@ -6,7 +6,7 @@ import { reply, type Step, type World } from "../../testing/index.ts";
 import { type EventKind, type Recover, type Repeat, type Strategy, type Tool, type ToolContext, UNTRUSTED } from "../../vocab/index.ts";
 import { ANN, APPROVE, call, open, REST, refusals, results, say, sha256, stage, toolOf } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
-import { backoff } from "./recovery.ts";
+import { backoff } from "./backoff.ts";
 
 const RETRY = { kind: "retry", times: 2, backoffMs: 100, maxBackoffMs: 1_000 } as const;
 

@@ -1,16 +1,17 @@
 /**
- * A call has failed: which strategy is next, and what it comes to. The driver's part; what it chooses is journalled, and `recovery-state.ts` folds it.
+ * Recovery: which strategy comes next for a call that failed, and the event it leads to. The driver records the choice, and `evolve.ts` beside this file folds it.
+ * F-1 a failed call has its one result only when `recovery.applied` says what was done about it, or its turn ends.
  * F-2 strategies are tried in order; one that fails or cannot be done gives way to the next, and when none is left the turn stops.
+ * F-3 a `once` call is never run again by a strategy; a `reconcile` call only after its tool has said that it did not happen.
  * F-2 a function of the user's is asked once for each call that fails; one that throws, or answers with no strategy, stops the turn.
- * Rule: F-3.
  */
+
 import { messageOf } from "../../act/act.ts";
 import { cut } from "../../observe/observe.ts";
 import {
   ASK_MODEL,
   type CallId,
   frozenCopy,
-  type Hash,
   type JournalEvent,
   type Millis,
   millis,
@@ -20,9 +21,10 @@ import {
   type Seq,
   type Tool,
 } from "../../vocab/index.ts";
-import { isTooDear, remaining, remainingMs } from "../limits/budgets.ts";
+import { isTooExpensive, remaining, remainingMs } from "../limits/budgets.ts";
 import type { Ports } from "../ports.ts";
-import { type Call, keyOf, type Mending, nameOf, type State, stricter, type Turn } from "../state.ts";
+import { type Call, callsIn, type Mending, runningTool, type State, stricter, type Turn, toCallKey } from "../state.ts";
+import { backoff } from "./backoff.ts";
 
 type Applied = Extract<JournalEvent, { kind: "recovery.applied" }>;
 
@@ -33,7 +35,7 @@ type Needs = Pick<Ports, "tools" | "hash">;
 type At = Readonly<{ p: Needs; s: State; t: Turn; call: Call; failed: Mending; now: Millis }>;
 
 /** One per drive: it remembers what a function said, until that is journalled. */
-export function chooser(p: Needs, s: State): (t: Turn, call: Call, now: Millis) => Choice | null {
+export function createChooser(p: Needs, s: State): (t: Turn, call: Call, now: Millis) => Choice | null {
   const said = new Map<CallId, Planned>();
   return (t, call, now) => {
     const failed = call.mending;
@@ -60,7 +62,7 @@ function planOf(p: Needs, call: Call, failed: Mending): Planned {
   const { starts, repeat } = call;
   try {
     const failure = {
-      tool: nameOf(call),
+      tool: runningTool(call),
       call: call.proposed.id,
       args: frozenCopy(args),
       error: failed.error,
@@ -142,12 +144,12 @@ function attempt(at: At, strategy: Recovery, tries: number): Tried {
 }
 
 function retry({ p, s, t, call, now }: At, strategy: Extract<Recovery, { kind: "retry" }>, tries: number): Tried {
-  const tool = p.tools.find(nameOf(call));
+  const tool = p.tools.find(runningTool(call));
   if (tool === null) return { not: "its tool is gone" };
   if (!mayRepeat(call, tool)) return { not: "a `once` call is never run again" };
   if (remaining(s, t, now).calls === 0) return { not: "the turn has no calls left" };
-  if (isTooDear(s, t, tool.name)) return { not: "the turn has no money left for it" };
-  const waitMs = backoff(strategy, tries, p.hash, keyOf(s, call));
+  if (isTooExpensive(s, t, tool.name)) return { not: "the turn has no money left for it" };
+  const waitMs = backoff(strategy, tries, p.hash, toCallKey(s, call));
   if (waitMs >= remainingMs(s, t, now)) return { not: "the turn has no time left for it" };
   return done({ dueAt: millis(now + waitMs), detail: `start ${call.starts + 1} in ${waitMs} ms` });
 }
@@ -155,18 +157,11 @@ function retry({ p, s, t, call, now }: At, strategy: Extract<Recovery, { kind: "
 /** The stricter of what its tool says now and what it said when it first started. */
 const mayRepeat = (call: Call, tool: Tool): boolean => stricter(call.repeat ?? tool.repeat, tool.repeat) !== "once";
 
-/** Doubles with each try, and is spread over the upper half, so that sessions that failed together do not come back together. */
-export function backoff({ backoffMs, maxBackoffMs }: Extract<Recovery, { kind: "retry" }>, tries: number, hash: Hash, key: string): number {
-  const full = Math.min(maxBackoffMs, backoffMs * 2 ** Math.min(tries - 1, 30));
-  const spread = Number.parseInt(hash(`orgate-jitter-1\n${key}\n${tries}`).slice(0, 8), 16) / 0xffffffff;
-  return Math.round(full / 2 + (full / 2) * spread);
-}
-
 function fallBack({ p, s, t, call, now }: At, name: string): Tried {
-  if (name === nameOf(call)) return { not: "it is the tool that failed" };
+  if (name === runningTool(call)) return { not: "it is the tool that failed" };
   if (p.tools.find(name) === null) return { not: `there is no tool \`${name}\`` };
   if (remaining(s, t, now).calls === 0) return { not: "the turn has no calls left" };
-  if (isTooDear(s, t, name)) return { not: "the turn has no money left for it" };
+  if (isTooExpensive(s, t, name)) return { not: "the turn has no money left for it" };
   return done({ tool: name });
 }
 
@@ -180,4 +175,25 @@ function cached({ s, failed, now }: At, maxAgeMs: number): Tried {
     look: found.seq,
     detail: `an old result, of ${Math.round(age / 1000)} s ago: the call itself failed now`,
   });
+}
+
+// ── where a failed call stands ──
+
+/** A strategy is to be chosen. */
+export const isToRecover = (c: Call): boolean => c.run.kind === "failed" && (c.mending?.stage === "choose" || c.mending?.stage === "next");
+
+/** Waits for its retry to be due. */
+export const isResting = (c: Call, now: Millis): boolean => c.run.kind === "failed" && c.mending?.dueAt != null && now < c.mending.dueAt;
+
+/** Runs because of a failure, and counts as a call like any other. */
+export const isAgain = (c: Call): boolean => c.run.kind === "failed" && (c.mending?.stage === "again" || c.mending?.stage === "person");
+
+/**
+ * When the next retry of a call or of the model is due; null when none was waiting for its time at `now`: one that is due waits for a person or a
+ * place, and not for a clock.
+ */
+export function nextRetry(t: Turn | null, now: Millis): Millis | null {
+  if (t !== null && t.modelDue !== null && now < t.modelDue) return t.modelDue;
+  const due = callsIn(t).flatMap((c) => (isResting(c, now) && c.mending?.dueAt != null ? [c.mending.dueAt] : []));
+  return due.length === 0 ? null : millis(Math.min(...due));
 }

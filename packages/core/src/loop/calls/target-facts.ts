@@ -31,22 +31,21 @@ import {
   touchedKind,
   valueCounter,
 } from "../../vocab/index.ts";
-import { valueKey } from "../evolve.ts";
 import type { Ports } from "../ports.ts";
-import { nameKey, type State, type Turn } from "../state.ts";
+import { callsIn, nameKey, type State, type Turn, valueKey } from "../state.ts";
 
 type Needs = Pick<Ports, "tools" | "journal" | "hash" | "counts">;
 type Call = Extract<Action, { kind: "call" }>;
 
-export type AimsOf = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => Aims;
+export type ReadTargetFacts = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => Aims;
 const NOTHING: Aims = Object.freeze({ targets: {}, outgoing: {} });
 
 type Index = { readonly tools: Digest; at: number; known: number; readonly seen: SeenValues };
-/** What was seen in a conversation: it goes on with the state from one drive to the next, and ends with it. */
+/** An index of the values seen in a conversation: it lives as long as the state, over several drives. */
 const INDEXES = new WeakMap<readonly Message[], Index>();
 
 /** One per drive: what was seen is indexed as it comes, and only for agents with a tool that aims at something. */
-export function aiming(p: Needs): AimsOf {
+export function createTargetFacts(p: Needs): ReadTargetFacts {
   const requests = new WeakMap<Turn, { readonly words: number; readonly request: MatchRequest }>();
 
   function seenIn(s: State): SeenValues {
@@ -154,7 +153,7 @@ function callsOf({ p, s, t, tool, action }: At, of: string, digests: readonly st
     const key = valueKey(tool.name, of, value);
     const sought = { name: valueCounter(tool.name, of), agent: s.agent.name, value };
     const aside = p.counts.asideIn({ session: s.session, action: action.call }, sought);
-    const own = t?.calling.some((c) => c.proposed.id === action.call && c.starts > 0) === true ? 1 : 0;
+    const own = callsIn(t).some((c) => c.proposed.id === action.call && c.starts > 0) === true ? 1 : 0;
     return { turn: (t?.values.get(key) ?? 0) + aside - own, session: (s.values.get(key) ?? 0) + aside - own };
   });
   return { turn: Math.max(0, ...counts.map((c) => c.turn)), session: Math.max(0, ...counts.map((c) => c.session)) };

@@ -13,7 +13,7 @@ type Needs = Pick<Ports, "gate" | "tools">;
 type Call = Extract<Action, { kind: "call" }>;
 
 /** `decided`: the call that is running; `factsOf`: as they were for that one. */
-export function supposing(
+export function createWouldPermit(
   p: Needs,
   decided: Decided,
   toolDigest: (tool: Tool) => Call["toolDigest"],

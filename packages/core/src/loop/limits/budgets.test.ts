@@ -25,9 +25,9 @@ import {
   writerId,
 } from "../../vocab/index.ts";
 import { evolve, fold } from "../evolve.ts";
-import { toResult } from "../result.ts";
+import { toResult } from "../session/result.ts";
 import type { State } from "../state.ts";
-import { allot, DIMENSIONS, isWorthwhile, overdrawn, ownShare, remaining, roomForOutput, usedIn, within } from "./budgets.ts";
+import { allot, DIMENSIONS, isWorthwhile, limitsWithin, listOverdrawn, ownShare, remaining, roomForOutput, sumUsed } from "./budgets.ts";
 
 const sha256: Hash = (text): Digest => digest(nodeHash("sha256", text, "hex"));
 const arb = arbitraries(fc);
@@ -63,7 +63,7 @@ function checkAfterEvery(w: World): void {
   let s: State | null = null;
   for (const entry of w.entries()) {
     s = s === null ? fold([entry]) : evolve(s, entry);
-    if (s !== null) expect(overdrawn(s), `after ${entry.event.kind} (${entry.seq})`).toEqual([]);
+    if (s !== null) expect(listOverdrawn(s), `after ${entry.event.kind} (${entry.seq})`).toEqual([]);
   }
 }
 
@@ -397,8 +397,8 @@ describe("shares", () => {
   test("B-2 what is not worth starting is said so, and a delegate's limits are its own within its share", () => {
     expect(isWorthwhile({ ...NOTHING_ALLOTTED, iterations: 1, tokens: 64, ms: 1 })).toBe(false);
     const share: Allotment = { iterations: 2, tokens: 5_000, micros: 25_000, calls: 0, ms: 900 };
-    expect(within(DEFAULT_LIMITS, share)).toMatchObject({ iterations: 2, tokens: 5_000, cents: 2, calls: 0, turnMs: 900 });
-    expect(within({ ...DEFAULT_LIMITS, cents: 1 }, { ...share, micros: null }).cents).toBe(1);
+    expect(limitsWithin(DEFAULT_LIMITS, share)).toMatchObject({ iterations: 2, tokens: 5_000, cents: 2, calls: 0, turnMs: 900 });
+    expect(limitsWithin({ ...DEFAULT_LIMITS, cents: 1 }, { ...share, micros: null }).cents).toBe(1);
   });
 
   test("B-2 what a delegate used counts as the turn's own, what it left over is free again", () => {
@@ -411,7 +411,7 @@ describe("shares", () => {
     });
     put(s, { kind: "budget.settled", call: callId("1.1"), amount: { iterations: 2, tokens: 1_000, micros: 10_000, calls: 1, ms: 300 } });
     expect(remaining(s, t, millis(0))).toEqual({ iterations: 23, tokens: 99_000, micros: 990_000, calls: 199, ms: 299_700 });
-    expect(usedIn(s, t)).toEqual({ iterations: 2, tokens: 1_000, micros: 10_000, calls: 1, ms: 300 });
+    expect(sumUsed(s, t)).toEqual({ iterations: 2, tokens: 1_000, micros: 10_000, calls: 1, ms: 300 });
   });
 });
 
@@ -448,7 +448,7 @@ describe("nothing is overshot", () => {
     switch (happening.kind) {
       case "model": {
         const room = roomForOutput(s, t);
-        if (t.asking !== null || room.short !== null || remaining(s, t, s.at).iterations === 0) return;
+        if (t.phase.kind === "asking" || room.short !== null || remaining(s, t, s.at).iterations === 0) return;
         const reserved = usageOf(room.input, room.output);
         const micros = Math.ceil(reserved.input * 3 + reserved.output * 15);
         const at = { iteration: t.iterations + 1, attempt: 1 };
@@ -486,7 +486,7 @@ describe("nothing is overshot", () => {
   const overshoots = (share: typeof allot) =>
     fc.property(limits, happenings, (given, all) => {
       const s = state(given);
-      for (const one of all) live(s, one, (now) => expect(overdrawn(now)).toEqual([]), share);
+      for (const one of all) live(s, one, (now) => expect(listOverdrawn(now)).toEqual([]), share);
     });
 
   test("B-1 random costs, lost processes and up to 20 delegates at once: settled + reserved ≤ limit after every event", () => {

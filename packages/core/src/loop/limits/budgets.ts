@@ -3,7 +3,7 @@
  * B-1 settled + reserved ≤ limit, in every dimension, after every event, whatever crashes. Only a provider that bills more than it was asked for
  *    breaks it: the truth is recorded, the ending names it, and nothing more is begun.
  * B-2 what is set aside for one is there for nobody else; a delegate gets its share of what is left.
- * Pure: the fold at the end is the only writer.
+ * Pure: `evolve.ts` beside this file folds reservations and settlements.
  */
 import {
   type AgentFacts,
@@ -18,12 +18,11 @@ import {
   type Millis,
   NOTHING_ALLOTTED,
   type Prices,
-  type SessionEvent,
   totalTokens,
   usageOf,
 } from "../../vocab/index.ts";
-import { overheadOf } from "../model/conversation.ts";
-import { type Call, knowledgeFor, modelNow, nameOf, type State, type Turn } from "../state.ts";
+import { overheadTokens } from "../model/conversation.ts";
+import { askingIn, type Call, callsIn, knowledgeFor, modelNow, runningTool, type State, type Turn } from "../state.ts";
 
 /** Rule 5: a model call that was lost or broke off is repeated at most twice. */
 export const MAX_ATTEMPTS = 3;
@@ -49,13 +48,14 @@ export function account(s: State, t: Turn): Account {
     calls: t.calls,
     ms: t.activeMs,
   };
+  const inFlight = askingIn(t);
   const asking: Allotment =
-    t.asking === null
+    inFlight === null
       ? NOTHING_ALLOTTED
       : {
-          iterations: t.asking.purpose === "reply" ? 1 : 0,
-          tokens: totalTokens(t.asking.reserved),
-          micros: t.asking.reservedMicros ?? 0,
+          iterations: inFlight.purpose === "reply" ? 1 : 0,
+          tokens: totalTokens(inFlight.reserved),
+          micros: inFlight.reservedMicros ?? 0,
           calls: 0,
           ms: 0,
         };
@@ -64,7 +64,7 @@ export function account(s: State, t: Turn): Account {
   return { settled: plus(own, t.settled), reserved };
 }
 
-/** What its limits leave after all that is settled and set aside; `micros` is null when money is not limited. Never below zero. */
+/** The rest of the limits after all that is settled and reserved; `micros` is null when money is not limited. Never below zero. */
 export function remaining(s: State, t: Turn, now: Millis): Allotment {
   const { settled, reserved } = account(s, t);
   const left = (of: Exclude<Dimension, "micros" | "ms">) => Math.max(0, t.limits[of] - settled[of] - reserved[of]);
@@ -93,7 +93,7 @@ function moneyLeft(s: State, t: Turn): number | null {
  * B-1, to be held after every event: the dimensions in which more is settled and reserved than the limit. Empty unless a provider billed more than it was
  * asked for. A turn's own time is measured, not set aside, and ends it when it is up; here it is what delegates have of it.
  */
-export function overdrawn(s: State): readonly Dimension[] {
+export function listOverdrawn(s: State): readonly Dimension[] {
   const t = s.turn;
   if (t === null) return [];
   const { settled, reserved } = account(s, t);
@@ -110,17 +110,19 @@ export function overdrawn(s: State): readonly Dimension[] {
 // ── the model ──
 
 /** Tokens of the next request, as counted. */
-export const requestTokens = (s: State): number => overheadOf(s) + (knowledgeFor(s.turn)?.tokens ?? 0) + s.window.tokens;
+export const requestTokens = (s: State): number => overheadTokens(s) + (knowledgeFor(s.turn)?.tokens ?? 0) + s.window.tokens;
 
-/** What is set aside for a request of so many tokens. */
+/** Tokens to reserve for a request of this many counted tokens. */
 const reservedInput = (agent: AgentFacts, t: Turn, tokens: number): number =>
   Math.ceil(tokens * (agent.tokenizer === "estimate" || t.fellBack > 0 ? MARGIN.estimate : MARGIN.counted)); // another model counts otherwise
 
+/** A request of so many tokens, for a reply of at most so many; `prices` are those of the model that is asked now unless given. */
+type RequestSize = Readonly<{ tokens: number; most: number; prices?: Prices | null }>;
 export type Room = Readonly<{ input: number; output: number; short: Shortage | null }>;
 export type Shortage = Readonly<{ ending: Extract<Ending, "out-of-tokens" | "out-of-money">; detail: string }>;
 
 /** The longest reply that neither tokens nor money can be overshot by, to a request of so many tokens; `short` when not even a short one fits. */
-export function roomFor(s: State, t: Turn, tokens: number, most: number, prices = modelNow(s.agent, t).prices): Room {
+export function roomFor(s: State, t: Turn, { tokens, most, prices = modelNow(s.agent, t).prices }: RequestSize): Room {
   const input = reservedInput(s.agent, t, tokens);
   const { settled, reserved } = account(s, t);
   const byTokens = t.limits.tokens - settled.tokens - reserved.tokens - input;
@@ -141,7 +143,7 @@ export function roomFor(s: State, t: Turn, tokens: number, most: number, prices 
 }
 
 /** Room for the next reply. */
-export const roomForOutput = (s: State, t: Turn): Room => roomFor(s, t, requestTokens(s), t.limits.outputTokens);
+export const roomForOutput = (s: State, t: Turn): Room => roomFor(s, t, { tokens: requestTokens(s), most: t.limits.outputTokens });
 
 /** Tokens of output that money is left for after this much input. */
 function affordable(s: State, t: Turn, input: number, prices: Prices | null): number {
@@ -155,7 +157,7 @@ function affordable(s: State, t: Turn, input: number, prices: Prices | null): nu
 
 /** A provider billed more than it was asked for, and more than there was. Nothing more is begun. */
 export function overBilled(s: State, t: Turn): Shortage | null {
-  const over = overdrawn(s);
+  const over = listOverdrawn(s);
   if (over.includes("tokens"))
     return {
       ending: "out-of-tokens",
@@ -177,16 +179,17 @@ function sum(s: State, t: Turn, of: Dimension): number {
 // ── tools ──
 
 /** The most one start of this tool may cost. */
-export const chargeOf = (s: State, tool: string): number => (Object.hasOwn(s.agent.charges, tool) ? (s.agent.charges[tool] ?? 0) : 0); // a tool may be called `constructor`
+export const chargeFor = (s: State, tool: string): number => (Object.hasOwn(s.agent.charges, tool) ? (s.agent.charges[tool] ?? 0) : 0); // a tool may be called `constructor`
 
 /** One more start of it is more than there is money for. */
-export const isTooDear = (s: State, t: Turn, tool: string): boolean => chargeOf(s, tool) > (moneyLeft(s, t) ?? Number.POSITIVE_INFINITY);
+export const isTooExpensive = (s: State, t: Turn, tool: string): boolean =>
+  chargeFor(s, tool) > (moneyLeft(s, t) ?? Number.POSITIVE_INFINITY);
 
-/** Of these calls, in order, the ones that there is money to start. */
-export function payable(s: State, t: Turn, calls: readonly Call[], isFree: (c: Call) => boolean): readonly Call[] {
+/** The calls that there is money to start, in order. */
+export function listAffordable(s: State, t: Turn, calls: readonly Call[], isFree: (c: Call) => boolean): readonly Call[] {
   let left = moneyLeft(s, t) ?? Number.POSITIVE_INFINITY;
   return calls.filter((c) => {
-    const charge = isFree(c) ? 0 : chargeOf(s, nameOf(c));
+    const charge = isFree(c) ? 0 : chargeFor(s, runningTool(c));
     if (charge > left) return false;
     left -= charge;
     return true;
@@ -195,12 +198,12 @@ export function payable(s: State, t: Turn, calls: readonly Call[], isFree: (c: C
 
 export const outOfMoney = (s: State, t: Turn, tool: string): Shortage => ({
   ending: "out-of-money",
-  detail: `a call of ${tool} may cost ${inCents(chargeOf(s, tool))} cents, and ${Math.floor((moneyLeft(s, t) ?? 0) / MICROS_PER_CENT)} of ${t.limits.cents} are left`,
+  detail: `a call of ${tool} may cost ${inCents(chargeFor(s, tool))} cents, and ${Math.floor((moneyLeft(s, t) ?? 0) / MICROS_PER_CENT)} of ${t.limits.cents} are left`,
 });
 
 /** Goes with `act.started`; nothing for a tool that costs nothing. */
 export function reservation(s: State, call: CallId, tool: string): readonly JournalEvent[] {
-  const micros = chargeOf(s, tool);
+  const micros = chargeFor(s, tool);
   return micros === 0 ? [] : [{ kind: "budget.reserved", call, amount: { ...NOTHING_ALLOTTED, micros } }];
 }
 
@@ -211,12 +214,12 @@ export function reservation(s: State, call: CallId, tool: string): readonly Jour
 export function settlement(s: State, call: CallId, tool: string, saidMicros: number | null): readonly JournalEvent[] {
   const held = s.reserved.get(call);
   if (held === undefined) return [];
-  const charge = Math.min(chargeOf(s, tool), held.amount.micros ?? 0);
+  const charge = Math.min(chargeFor(s, tool), held.amount.micros ?? 0);
   const saved = saidMicros === null ? 0 : charge - Math.min(charge, Math.max(0, saidMicros));
   return [{ kind: "budget.settled", call, amount: { ...held.amount, micros: (held.amount.micros ?? 0) - saved } }];
 }
 
-/** What was set aside for a call that was unknown is settled once somebody says what became of it: at the most, or at nothing. */
+/** The reservation of a call with an unknown outcome is settled once somebody resolves it: at its maximum, or at nothing. */
 export function settlementAfter(s: State, event: JournalEvent): readonly JournalEvent[] {
   switch (event.kind) {
     case "act.late":
@@ -233,7 +236,7 @@ export function settlementAfter(s: State, event: JournalEvent): readonly Journal
   }
 }
 
-const isOpen = (s: State, call: CallId): boolean => s.turn?.calling.some((c) => c.proposed.id === call && c.run.kind !== "ended") ?? false;
+const isOpen = (s: State, call: CallId): boolean => callsIn(s.turn).some((c) => c.proposed.id === call && c.run.kind !== "ended");
 
 function resolvedAt(s: State, call: CallId, took: boolean): readonly JournalEvent[] {
   const held = s.reserved.get(call);
@@ -242,7 +245,7 @@ function resolvedAt(s: State, call: CallId, took: boolean): readonly JournalEven
 
 // ── delegates ──
 
-/** What the turn itself needs to make something of what its delegates bring: one more model call. Left out of what they are given. */
+/** The turn needs one more model call to use the results of its sub-agents. This much is not shared with them. */
 export function ownShare(s: State, t: Turn, askers: number): Allotment {
   const heard = Math.min(t.limits.contextTokens, requestTokens(s) + askers * RESULT_TOKENS);
   const usage = usageOf(reservedInput(s.agent, t, heard), Math.min(t.limits.outputTokens, ANSWER_TOKENS));
@@ -273,7 +276,7 @@ export const isWorthwhile = (a: Allotment): boolean =>
   a.iterations >= 1 && a.tokens > MIN_OUTPUT && a.ms >= 1 && (a.micros === null || a.micros >= MICROS_PER_CENT);
 
 /** The limits of a delegate's turn: its agent's own, within its allotment. Whole cents, rounded down. */
-export const within = (limits: Limits, a: Allotment): Limits => ({
+export const limitsWithin = (limits: Limits, a: Allotment): Limits => ({
   ...limits,
   iterations: Math.min(limits.iterations, a.iterations),
   tokens: Math.min(limits.tokens, a.tokens),
@@ -282,54 +285,18 @@ export const within = (limits: Limits, a: Allotment): Limits => ({
   turnMs: Math.min(limits.turnMs, a.ms),
 });
 
-/** What a turn came to, its delegates and all that is still set aside included: what whoever gave it an allotment settles it at. */
-export function usedIn(s: State, t: Turn): Allotment {
+/** All that a turn used, with its sub-agents and open reservations. Its parent settles the allotment at this amount. */
+export function sumUsed(s: State, t: Turn): Allotment {
   const { settled, reserved } = account(s, t);
   return { ...plus(settled, reserved), micros: costOfTurn(s, t) };
 }
 
-// ── the fold ──
-
-type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
-
-/** Set aside on top of what is: a call that starts again may cost again. */
-export function reserve(s: State, e: Of<"budget.reserved">): State {
-  const held = s.reserved.get(e.call);
-  s.reserved.set(e.call, {
-    turn: held?.turn ?? s.turns,
-    amount: held === undefined ? e.amount : plus(held.amount, e.amount),
-  });
-  return s;
-}
-
-/** Of the turn that set it aside; what comes of an older turn's unknown counts in the session. */
-export function release(s: State, e: Of<"budget.settled">): State {
-  const held = s.reserved.get(e.call);
-  if (held === undefined) return s; // settled already
-  s.reserved.delete(e.call);
-  const t = s.turn;
-  if (t !== null && t.number === held.turn) {
-    t.settled = plus(t.settled, e.amount);
-    if (e.amount.micros === null) t.unpriced = true;
-  } else {
-    s.micros += e.amount.micros ?? 0;
-    if (e.amount.micros === null) s.unpriced = true;
-  }
-  return s;
-}
-
-/** A model call of this much: unknown price, unknown cost, never zero. */
-export function pay(t: Turn, micros: number | null): void {
-  if (micros === null) t.unpriced = true;
-  else t.micros += micros;
-}
-
-/** What the turn has cost, at the most where nobody can say yet; null where a price is not known. */
+/** The cost of the turn, with open reservations at their maximum; null where a price is not known. */
 export function costOfTurn(s: State, t: Turn): number | null {
   return t.unpriced ? null : sum(s, t, "micros");
 }
 
-/** What has been spent so far, as the gate sees it, in cents rounded up; null where a price is not known. What is set aside counts: it may be gone. */
+/** Cents spent so far, as the gate sees them, rounded up; null where a price is not known. Reservations count: they may be spent already. */
 export function centsSpent(s: State, t: Turn | null): Readonly<{ turn: number; session: number }> | null {
   if (s.unpriced || t?.unpriced === true || (t === null && s.agent.prices === null)) return null;
   const turn = t === null ? 0 : sum(s, t, "micros");
@@ -339,7 +306,7 @@ export function centsSpent(s: State, t: Turn | null): Readonly<{ turn: number; s
 
 const inCents = (micros: number): number => Math.ceil(micros / MICROS_PER_CENT);
 
-const plus = (a: Allotment, b: Allotment): Allotment => ({
+export const plus = (a: Allotment, b: Allotment): Allotment => ({
   iterations: a.iterations + b.iterations,
   tokens: a.tokens + b.tokens,
   micros: (a.micros ?? 0) + (b.micros ?? 0),

@@ -2,7 +2,7 @@ import { hash as nodeHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { memoryDisk, openMemory } from "../../testing/memory-journal.ts";
 import { type Digest, digest, type Hash, keyId, millis, writerId } from "../../vocab/index.ts";
-import { countingTime, countsOf } from "./rate-counters.ts";
+import { countingTime, openCounts } from "./rate-counters.ts";
 
 const sha256: Hash = (text): Digest => digest(nodeHash("sha256", text, "hex"));
 
@@ -13,7 +13,7 @@ const store = (writer: string) =>
 const SEND = { name: "calls:send", agent: "clerk", value: "" };
 
 test("G-25 what a decision sets aside is seen by the next one in any session, and not by itself", async () => {
-  const counts = countsOf(store("w1").journal, now);
+  const counts = openCounts(store("w1").journal, now);
   await counts.keep(["calls:send"]);
   const [a, b] = [
     { session: "a", action: "1.0" },
@@ -30,7 +30,7 @@ test("G-25 what a decision sets aside is seen by the next one in any session, an
 });
 
 test("G-25 what has begun counts on when its session is left, and what has not does not", async () => {
-  const counts = countsOf(store("w2").journal, now);
+  const counts = openCounts(store("w2").journal, now);
   await counts.keep(["calls:send"]);
   const begun = { session: "a", action: "1.0" };
   counts.setAside(begun, [{ ...SEND, by: 1 }]);
@@ -41,7 +41,7 @@ test("G-25 what has begun counts on when its session is left, and what has not d
 });
 
 test("G-25 a counter that is not kept yet cannot be read: whatever wanted to is denied", () => {
-  const counts = countsOf(store("w3").journal, now);
+  const counts = openCounts(store("w3").journal, now);
   expect(counts.areKept(["tokens"])).toBe(false);
   expect(() => counts.reader({ session: "a", action: "1.0" }, now())({ ...SEND, name: "tokens" })).toThrow("not counted yet");
 });

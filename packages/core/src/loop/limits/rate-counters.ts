@@ -61,141 +61,181 @@ export function countingTime(now: () => Millis, elapsed: () => number): () => Mi
 
 const keyOf = ({ name, agent, value }: RateQuery): string => `${name}\n${agent}\n${value}`;
 
-/** `elapsed`: milliseconds that really pass, also while the machine sleeps; without it the wall is believed. */
-export function countsOf(
-  journal: Pick<Journal, "writer" | "counted" | "keepCounts">,
-  wall: () => Millis,
-  elapsed: () => number = wall,
-): CountsPort {
-  const now = countingTime(wall, elapsed);
-  const kept = new Set<string>();
-  const own = new Map<string, Map<number, number>>();
-  const aside = new Map<string, number>(); // over all sessions
-  const sessions = new Map<string, Session>();
-  const since = now();
-  let generation = 0;
-  let swept = 0;
-  /** Rows of an earlier generation are read like anybody else's: what this one knows begins when it began to keep. */
-  const ownerOf = (generation: number): string => `${journal.writer}.${since}.${generation}`;
-  let owner = ownerOf(0);
+type CountsJournal = Pick<Journal, "writer" | "counted" | "keepCounts">;
 
-  const of = (session: string): Session => {
-    const found = sessions.get(session) ?? { aside: new Map(), reads: new Map() };
-    sessions.set(session, found);
-    return found;
+/** The rate counters of a process. `elapsed`: milliseconds that really pass, also while the machine sleeps; without it the wall clock is believed. */
+export function openCounts(journal: CountsJournal, wall: () => Millis, elapsed: () => number = wall): CountsPort {
+  const all = new RateCounters(journal, countingTime(wall, elapsed));
+  return {
+    keep: (names) => all.keep(names),
+    areKept: (names) => all.areKept(names),
+    reader: (whose, at) => all.reader(whose, at),
+    setAside: (whose, counts) => all.setAside(whose, counts),
+    letGo: (whose) => all.letGo(whose),
+    asideIn: (whose, sought) => all.asideIn(whose, sought),
+    isCurrent: (whose) => all.isCurrent(whose),
+    hasRead: (whose) => all.hasRead(whose),
+    conditions: (begun, counts) => all.conditions(begun, counts),
+    begun: (begun, counts) => all.begun(begun, counts),
+    leave: (session) => all.leave(session),
   };
-  const add = (list: readonly Aside[], sign: 1 | -1): void => {
-    for (const one of list) {
-      const left = (aside.get(keyOf(one)) ?? 0) + sign * one.by;
-      if (left === 0) aside.delete(keyOf(one));
-      else aside.set(keyOf(one), left);
-    }
-  };
-  const asideFor = (list: readonly Aside[] | undefined, key: string): number =>
-    (list ?? []).reduce((sum, one) => (keyOf(one) === key ? sum + one.by : sum), 0);
+}
 
-  function letGo({ session, action }: Whose): void {
-    const mine = sessions.get(session);
-    add(mine?.aside.get(action) ?? [], -1);
+class RateCounters {
+  readonly #journal: CountsJournal;
+  readonly #now: () => Millis;
+  readonly #kept = new Set<string>();
+  readonly #own = new Map<string, Map<number, number>>();
+  readonly #aside = new Map<string, number>(); // over all sessions
+  readonly #sessions = new Map<string, Session>();
+  readonly #since: Millis;
+  #generation = 0;
+  #swept = 0;
+  #owner: string;
+
+  constructor(journal: CountsJournal, now: () => Millis) {
+    this.#journal = journal;
+    this.#now = now;
+    this.#since = now();
+    this.#owner = this.#ownerName();
+  }
+
+  async keep(names: readonly string[]): Promise<void> {
+    const fresh = names.filter((name) => !this.#kept.has(name));
+    if (fresh.length === 0) return;
+    await this.#journal.keepCounts(fresh, this.#now());
+    this.#generation += 1;
+    this.#owner = this.#ownerName();
+    this.#own.clear();
+    for (const name of fresh) this.#kept.add(name);
+  }
+
+  areKept(names: readonly string[]): boolean {
+    return names.every((name) => this.#kept.has(name));
+  }
+
+  reader(whose: Whose, at: Millis): (sought: RateQuery) => Lately {
+    this.#sessions.get(whose.session)?.reads.delete(whose.action);
+    return (sought) => this.#read(whose, sought, at);
+  }
+
+  setAside(whose: Whose, counts: readonly Aside[]): void {
+    this.letGo(whose);
+    const wanted = counts.filter(({ name }) => this.#kept.has(name) || name.includes("/")); // per value it is read for a turn, too
+    if (wanted.length === 0) return;
+    this.#of(whose.session).aside.set(whose.action, wanted);
+    this.#add(wanted, 1);
+  }
+
+  letGo({ session, action }: Whose): void {
+    const mine = this.#sessions.get(session);
+    this.#add(mine?.aside.get(action) ?? [], -1);
     mine?.aside.delete(action);
   }
 
-  const others = (sought: RateQuery, at: Readonly<{ hour: number; day: number }>): Lately =>
-    journal.counted({ ...sought, ...at, not: owner });
+  asideIn({ session, action }: Whose, sought: RateQuery): number {
+    const all = this.#sessions.get(session)?.aside ?? [];
+    let sum = 0;
+    for (const [id, list] of all) if (id !== action) sum += asideFor(list, keyOf(sought));
+    return sum;
+  }
 
-  function read(whose: Whose, sought: RateQuery, at: Millis): Lately {
-    if (!kept.has(sought.name)) throw new Error(`\`${sought.name}\` is not counted yet`);
-    const span = spanOf(Math.min(at, now())); // a session's own time may be ahead, after a clock that was: the others' is not
-    const key = keyOf(sought);
-    const theirs = others(sought, span);
-    if (Number.isNaN(theirs.day)) {
-      kept.delete(sought.name); // kept anew before the next decision
-      throw new Error(`\`${sought.name}\` has to be counted anew`);
+  isCurrent({ session, action }: Whose): boolean {
+    for (const { sought, day, others: seen } of this.#sessions.get(session)?.reads.get(action)?.values() ?? [])
+      if (this.#others(sought, { hour: day, day }).day !== seen) return false;
+    return true;
+  }
+
+  hasRead({ session, action }: Whose): boolean {
+    return (this.#sessions.get(session)?.reads.get(action)?.size ?? 0) > 0;
+  }
+
+  conditions(begun: readonly Whose[], counts: readonly Count[]): NonNullable<Append["counts"]> {
+    const owner = this.#owner;
+    const unless = begun.flatMap(({ session, action }): readonly CountRead[] =>
+      [...(this.#sessions.get(session)?.reads.get(action)?.values() ?? [])].map(({ sought, day, others: seen }) => ({
+        ...sought,
+        day,
+        not: owner,
+        seen,
+      })),
+    );
+    return { owner, add: counts, unless, before: spanOf(this.#now()).day };
+  }
+
+  begun(all: readonly Whose[], { owner, add: counts }: NonNullable<Append["counts"]>): void {
+    for (const whose of all) {
+      this.letGo(whose);
+      this.#sessions.get(whose.session)?.reads.delete(whose.action);
     }
-    const mine = sumOf(rowsOf(own.get(key)), span);
-    const mineToBe = (aside.get(key) ?? 0) - asideFor(sessions.get(whose.session)?.aside.get(whose.action), key);
-    const { reads } = of(whose.session);
+    this.#sweep();
+    if (owner !== this.#owner) return; // it is read from the journal
+    for (const one of counts) {
+      if (!this.#kept.has(one.name)) continue;
+      const rows = this.#own.get(keyOf(one)) ?? new Map<number, number>();
+      this.#own.set(keyOf(one), rows.set(bucketOf(one.at), (rows.get(bucketOf(one.at)) ?? 0) + one.by));
+    }
+  }
+
+  leave(session: string): void {
+    for (const list of this.#sessions.get(session)?.aside.values() ?? []) this.#add(list, -1);
+    this.#sessions.delete(session);
+  }
+
+  /** Rows of an earlier generation are read like those of another process: this generation knows its counts since it began to keep them. */
+  #ownerName(): string {
+    return `${this.#journal.writer}.${this.#since}.${this.#generation}`;
+  }
+
+  #of(session: string): Session {
+    const found = this.#sessions.get(session) ?? { aside: new Map(), reads: new Map() };
+    this.#sessions.set(session, found);
+    return found;
+  }
+
+  #add(list: readonly Aside[], sign: 1 | -1): void {
+    for (const one of list) {
+      const left = (this.#aside.get(keyOf(one)) ?? 0) + sign * one.by;
+      if (left === 0) this.#aside.delete(keyOf(one));
+      else this.#aside.set(keyOf(one), left);
+    }
+  }
+
+  #others(sought: RateQuery, at: Readonly<{ hour: number; day: number }>): Lately {
+    return this.#journal.counted({ ...sought, ...at, not: this.#owner });
+  }
+
+  #read(whose: Whose, sought: RateQuery, at: Millis): Lately {
+    if (!this.#kept.has(sought.name)) throw new Error(`\`${sought.name}\` is not counted yet`);
+    const span = spanOf(Math.min(at, this.#now())); // a session's own time may be ahead, after a clock that was: the others' is not
+    const key = keyOf(sought);
+    const theirs = this.#others(sought, span);
+    if (Number.isNaN(theirs.day)) {
+      this.#kept.delete(sought.name); // kept again before the next decision
+      throw new Error(`\`${sought.name}\` has to be counted again`);
+    }
+    const mine = sumOf(rowsOf(this.#own.get(key)), span);
+    const mineToBe = (this.#aside.get(key) ?? 0) - asideFor(this.#sessions.get(whose.session)?.aside.get(whose.action), key);
+    const { reads } = this.#of(whose.session);
     const before = reads.get(whose.action) ?? new Map<string, Reading>();
     reads.set(whose.action, before.set(key, { sought, day: span.day, others: theirs.day }));
     return { hour: theirs.hour + mine.hour + mineToBe, day: theirs.day + mine.day + mineToBe };
   }
 
-  /** What is older than a day is of no more use. */
-  function sweep(): void {
-    const { day } = spanOf(now());
-    if (swept === day) return;
-    swept = day;
-    for (const [key, rows] of own) {
+  /** Rows older than a day are never read again. */
+  #sweep(): void {
+    const { day } = spanOf(this.#now());
+    if (this.#swept === day) return;
+    this.#swept = day;
+    for (const [key, rows] of this.#own) {
       for (const bucket of rows.keys()) if (bucket < day) rows.delete(bucket);
-      if (rows.size === 0) own.delete(key);
+      if (rows.size === 0) this.#own.delete(key);
     }
   }
-
-  return {
-    async keep(names) {
-      const fresh = names.filter((name) => !kept.has(name));
-      if (fresh.length === 0) return;
-      await journal.keepCounts(fresh, now());
-      generation += 1;
-      owner = ownerOf(generation);
-      own.clear();
-      for (const name of fresh) kept.add(name);
-    },
-    areKept: (names) => names.every((name) => kept.has(name)),
-    reader(whose, at) {
-      sessions.get(whose.session)?.reads.delete(whose.action);
-      return (sought) => read(whose, sought, at);
-    },
-    setAside(whose, counts) {
-      letGo(whose);
-      const wanted = counts.filter(({ name }) => kept.has(name) || name.includes("/")); // per value it is read for a turn, too
-      if (wanted.length === 0) return;
-      of(whose.session).aside.set(whose.action, wanted);
-      add(wanted, 1);
-    },
-    letGo,
-    asideIn({ session, action }, sought) {
-      const all = sessions.get(session)?.aside ?? [];
-      let sum = 0;
-      for (const [id, list] of all) if (id !== action) sum += asideFor(list, keyOf(sought));
-      return sum;
-    },
-    isCurrent({ session, action }) {
-      for (const { sought, day, others: seen } of sessions.get(session)?.reads.get(action)?.values() ?? [])
-        if (others(sought, { hour: day, day }).day !== seen) return false;
-      return true;
-    },
-    hasRead: ({ session, action }) => (sessions.get(session)?.reads.get(action)?.size ?? 0) > 0,
-    conditions(begun, counts) {
-      const unless = begun.flatMap(({ session, action }): readonly CountRead[] =>
-        [...(sessions.get(session)?.reads.get(action)?.values() ?? [])].map(({ sought, day, others: seen }) => ({
-          ...sought,
-          day,
-          not: owner,
-          seen,
-        })),
-      );
-      return { owner: owner, add: counts, unless, before: spanOf(now()).day };
-    },
-    begun(all, { owner: as, add: counts }) {
-      for (const whose of all) {
-        letGo(whose);
-        sessions.get(whose.session)?.reads.delete(whose.action);
-      }
-      sweep();
-      if (as !== owner) return; // it is read from the journal
-      for (const one of counts) {
-        if (!kept.has(one.name)) continue;
-        const rows = own.get(keyOf(one)) ?? new Map<number, number>();
-        own.set(keyOf(one), rows.set(bucketOf(one.at), (rows.get(bucketOf(one.at)) ?? 0) + one.by));
-      }
-    },
-    leave(session) {
-      for (const list of sessions.get(session)?.aside.values() ?? []) add(list, -1);
-      sessions.delete(session);
-    },
-  };
 }
+
+const asideFor = (list: readonly Aside[] | undefined, key: string): number =>
+  (list ?? []).reduce((sum, one) => (keyOf(one) === key ? sum + one.by : sum), 0);
 
 function* rowsOf(rows: ReadonlyMap<number, number> | undefined): Iterable<Readonly<{ bucket: number; n: number }>> {
   for (const [bucket, n] of rows ?? []) yield { bucket, n };

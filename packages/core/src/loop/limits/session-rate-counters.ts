@@ -13,18 +13,18 @@ import {
   usageOf,
   valueCounter,
 } from "../../vocab/index.ts";
-import { callOf } from "../people/approval-state.ts";
+import { findCall } from "../people/approval-state.ts";
 import type { Ports } from "../ports.ts";
 import { modelNow, type State } from "../state.ts";
 import { roomForOutput } from "./budgets.ts";
 import type { Aside, Whose } from "./rate-counters.ts";
 
-export type SessionCounter = Readonly<{
+export type SessionCounters = Readonly<{
   /** An event was folded. */
   heard(event: JournalEvent): void;
   /** These are about to be appended. */
   about(events: readonly Stamped[]): void;
-  /** What the append says of counters. */
+  /** The counters' part of the append. */
   now(): Pick<Append, "counts">;
   durable(): void;
   /** The append was refused. Says of an event whether it is a leave that rests on counters: such a leave has to be given again. */
@@ -33,7 +33,7 @@ export type SessionCounter = Readonly<{
   leave(): void;
 }>;
 
-export function counter(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounter {
+export function createSessionCounters(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounters {
   const session = s.session;
   let counted: Count[] = [];
   let begun: readonly Whose[] = [];
@@ -87,13 +87,13 @@ function beginningOf(e: JournalEvent): readonly string[] {
   }
 }
 
-/** What an action would count if it began now; nothing for one that has begun before. */
+/** The counts of an action if it began now; none for one that has begun before. */
 function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: Decided): readonly Aside[] {
   const agent = s.agent.name;
   const t = s.turn;
   if (t === null) return [];
   if (action.kind === "call") {
-    if ((callOf(t, id)?.starts ?? 1) > 0) return [];
+    if ((findCall(t, id)?.starts ?? 1) > 0) return [];
     const values = Object.entries(targetDigests(p.tools.find(action.tool), action.args, p.hash));
     const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: valueCounter(action.tool, arg), agent, value, by: 1 })));
     return [{ name: `calls:${action.tool}`, agent, value: "", by: 1 }, ...perValue];

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { manualClock } from "../../testing/index.ts";
 import { millis } from "../../vocab/index.ts";
 import type { State } from "../state.ts";
-import { deadlinesOf, steadyTime } from "./time.ts";
+import { createDeadlines, steadyTime } from "./time.ts";
 
 test("L-25 an entry's time is whole milliseconds, and passes at least as time does, also by a wall that stands still", () => {
   let ticks = 0.25;
@@ -19,7 +19,7 @@ test("L-25 an entry's time is whole milliseconds, and passes at least as time do
 
 test("T-5 deadlines ring at their own times on one sleep, in any order; what was taken away is silent, and nothing sleeps after the end", async () => {
   const clock = manualClock();
-  const deadlines = deadlinesOf(clock);
+  const deadlines = createDeadlines(clock);
   const rung: string[] = [];
   const ring = (name: string) => () => void rung.push(name);
   deadlines.set(300, ring("late"));

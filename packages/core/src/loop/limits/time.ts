@@ -26,10 +26,10 @@ export type Deadlines = Readonly<{ set(ms: number, ring: () => void): () => void
  * All on one sleep. Nearly every call is over long before it must be, and a timer of its own would be set and cleared for nothing: the sleep that is
  * there goes on, and when it ends it looks who is due and sleeps until the next.
  */
-export function deadlinesOf(clock: Clock): Deadlines {
+export function createDeadlines(clock: Clock): Deadlines {
   const waiting = new Set<{ readonly due: number; readonly ring: () => void }>();
   let wakes = Number.POSITIVE_INFINITY;
-  const alarm = alarmOf(clock, () => {
+  const alarm = createAlarm(clock, () => {
     const now = Math.max(wakes, clock.elapsed()); // a timer may be a little early: that it rings means that the time has come
     wakes = Number.POSITIVE_INFINITY;
     for (const one of [...waiting].filter(({ due }) => due <= now)) {
@@ -56,7 +56,7 @@ export function deadlinesOf(clock: Clock): Deadlines {
 }
 
 /** Rings once. One for as long as the turn is driven: all of its time counts, so the hour does not move. */
-export function alarmOf(clock: Clock, ring: () => void): Alarm {
+export function createAlarm(clock: Clock, ring: () => void): Alarm {
   let current: AbortController | null = null;
   return {
     isSet: () => current !== null,

@@ -18,11 +18,11 @@ import {
   type Tool,
   type ToolContext,
 } from "../../vocab/index.ts";
-import type { Cockpit } from "../effects.ts";
+import type { EffectContext } from "../effects.ts";
 import { sanitisedText } from "../model/sanitise.ts";
 
 /** `startedAt`: the entry that says that it has started. Any other tool is what it was. */
-export function bound(c: Cockpit, tool: Tool, startedAt: () => Seq): Tool {
+export function bindMemoryTool(c: EffectContext, tool: Tool, startedAt: () => Seq): Tool {
   if (knowledgeAction(tool.name) === null) return tool;
   const labels: Label[] = []; // of what it brings: the session gets them with its outcome
   const run = tool.name === RECALL_KNOWLEDGE ? recall(c, labels) : store(c, startedAt);
@@ -32,7 +32,7 @@ export function bound(c: Cockpit, tool: Tool, startedAt: () => Seq): Tool {
 type Run = (args: JsonObject, context: ToolContext) => Promise<Json>;
 
 const recall =
-  ({ p, s }: Cockpit, labels: Label[]): Run =>
+  ({ p, s }: EffectContext, labels: Label[]): Run =>
   async (args, { signal }) => {
     const { query, limit, directory, scope } = recallArgs(args);
     const folder = directory === undefined ? null : folderIn(directory);
@@ -82,7 +82,7 @@ function nothingSaid(query: string, directory: string | undefined, scope: string
 }
 
 const store =
-  ({ p, s }: Cockpit, startedAt: () => Seq): Run =>
+  ({ p, s }: EffectContext, startedAt: () => Seq): Run =>
   async (args, { key, signal }) => {
     const fact = storeArgs(args);
     const scope = s.agent.knowledge?.store ?? DEFAULT_KNOWLEDGE.store;

@@ -3,19 +3,23 @@
  * N-4 decided as `recall` before each request, and journalled with what it brought: with the text, once a session, so that what was sent can be told from
  *    the journal alone. N-6 what cannot be looked up is on record, and the turn goes on without.
  */
+
+import { messageOf } from "../../act/act.ts";
 import { blockOf, fittingItems, type Shown, shortenedItem } from "../../knowledge/block.ts";
 import { itemText } from "../../knowledge/item.ts";
 import type { Found, Search } from "../../knowledge/port.ts";
 import { LAST_MESSAGES, searchTerms } from "../../knowledge/terms.ts";
 import { cut } from "../../observe/observe.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
-import type { ActionId, JournalEvent, KnowledgeSettings, Label, RecalledItem, SessionEvent } from "../../vocab/index.ts";
+import { type ActionId, FaultError, type JournalEvent, type KnowledgeSettings, type Label, type RecalledItem } from "../../vocab/index.ts";
+import { checkHold, consume, type EffectContext } from "../effects.ts";
 import { requestTokens, roomFor } from "../limits/budgets.ts";
-import { counted, reserveOf } from "../model/conversation.ts";
+import { recallReserve, tokenCounter } from "../model/conversation.ts";
+import { isPromise } from "../model/middleware.ts";
 import { sanitisedText } from "../model/sanitise.ts";
-import { RECALL_DUE, type State, type Turn } from "../state.ts";
+import type { State, Turn } from "../state.ts";
 
-export const recallAction = (t: Turn): ActionId => ({ kind: "recall", iteration: t.iterations + 1 });
+export const toRecallId = (t: Turn): ActionId => ({ kind: "recall", iteration: t.iterations + 1 });
 
 export function searchFor(s: State): Search {
   const { scope, maxItems, threshold } = settingsOf(s);
@@ -75,16 +79,16 @@ const troubleOf = ({ trouble, cause }: Found): string | null =>
   trouble === null || cause === undefined ? trouble : `${trouble}: ${[...sanitisedText(cause, "clean")].slice(0, LONGEST_CAUSE).join("")}`;
 
 const rounded = (n: number): number => Math.round(n * 10_000) / 10_000;
-const tokensOf = (s: State, block: string): number => counted(s)(block) + PER_MESSAGE;
+const tokensOf = (s: State, block: string): number => tokenCounter(s)(block) + PER_MESSAGE;
 
 /** Knowledge never ends a turn: where there is no room for it, in the window or in what is left to spend, there is none. */
 function fittingIn(s: State, t: Turn, all: readonly Shown[]): readonly Shown[] {
   const before = requestTokens(s);
-  const room = Math.min(reserveOf(s), t.limits.contextTokens - before) - PER_MESSAGE;
-  const shown = room <= 0 ? [] : fittingItems(all, room, counted(s));
+  const room = Math.min(recallReserve(s), t.limits.contextTokens - before) - PER_MESSAGE;
+  const shown = room <= 0 ? [] : fittingItems(all, room, tokenCounter(s));
   const block = blockOf(shown);
   if (block === null) return [];
-  return roomFor(s, t, before + tokensOf(s, block), t.limits.outputTokens).short === null ? shown : [];
+  return roomFor(s, t, { tokens: before + tokensOf(s, block), most: t.limits.outputTokens }).short === null ? shown : [];
 }
 
 /** N-8 labels come back with what carries them: once for each item, so that a person who takes one off has seen to what the session had seen. */
@@ -96,27 +100,82 @@ function freshLabels(s: State, shown: readonly Shown[]): readonly Label[] {
   return [...new Set(carried)].filter((one) => !s.labels.has(one)).sort();
 }
 
-// ── the fold ──
+// ── the search itself ──
 
-type Recalled = Extract<SessionEvent, { kind: "knowledge.recalled" }>;
+/**
+ * Where the search stays in this process, decision and result are one commit with the request; where another system is asked, the decision is durable first.
+ */
+export const RECALLING = "recall";
 
-export function recalled(s: State, t: Turn, e: Recalled): void {
-  const shown = e.items.map((item): Shown => {
-    const seen = s.recalled.get(item.id);
-    const text = item.text ?? seen?.text ?? "";
-    const labels = [...new Set([...(seen?.labels ?? []), ...item.labels])];
-    if (item.text !== null || labels.length !== (seen?.labels.length ?? -1)) {
-      s.recalled.set(item.id, { text, labels });
-      s.recalledTexts.push({ text, labels });
+export type Recaller = Readonly<{
+  /** At once, where nobody else is asked. True: it is on record. */
+  now(t: Turn): boolean;
+  /** What has to be durable first. */
+  later(t: Turn): (() => void) | null;
+}>;
+
+export function createRecaller(c: EffectContext): Recaller {
+  const { p, s } = c;
+  function resultsIn(t: Turn, found: Found | Readonly<{ error: string }>): readonly JournalEvent[] {
+    return s.turn === t && !t.recall.done && t.recall.gated.kind === "allowed" ? recalledEvents(s, t, found) : []; // its turn has ended meanwhile
+  }
+  async function search(t: Turn, came: () => Found | Promise<Found>): Promise<() => readonly JournalEvent[]> {
+    try {
+      const found = await searchUnlessStopped(c.stopOf(null), came);
+      return () => resultsIn(t, found);
+    } catch (error) {
+      return () => resultsIn(t, { error: messageOf(error) });
     }
-    return { ...item, text };
-  });
-  const block = blockOf(shown);
-  t.recall = { ...t.recall, done: true };
-  t.knowledge = block === null ? null : { text: block, tokens: e.tokens, ids: shown.map(({ id }) => id) };
+  }
+  return {
+    now(t) {
+      if (p.knowledge.reach !== "local" || c.isInFlight(RECALLING)) return false;
+      let found: ReturnType<typeof p.knowledge.search> | Readonly<{ error: string }>;
+      try {
+        found = p.knowledge.search(searchFor(s), c.stopOf(null));
+      } catch (error) {
+        found = { error: messageOf(error) };
+      }
+      if (isPromise(found)) {
+        const came = found;
+        c.launch(RECALLING, () => search(t, () => came));
+        return false;
+      }
+      const came = resultsIn(t, found);
+      if (came.length > 0 && t.recall.gated.kind === "allowed") consume(c, t.recall.gated.decided);
+      for (const event of came) c.record(event);
+      return came.length > 0;
+    },
+    later(t) {
+      if (p.knowledge.reach !== "remote" || c.isInFlight(RECALLING) || t.recall.gated.kind !== "allowed") return null;
+      const sought = searchFor(s);
+      const action = t.recall.gated.decided.id;
+      consume(c, t.recall.gated.decided);
+      return () => {
+        const permit = c.permitFor(action);
+        checkHold(c);
+        c.launch(RECALLING, async () => {
+          const allowed = c.redeem(permit);
+          if (allowed.kind !== "recall" || allowed.scope !== sought.scope)
+            throw new FaultError({ kind: "permit-refused", action, detail: "it is about another scope" });
+          return search(t, () => p.knowledge.search(sought, c.stopOf(null)));
+        });
+      };
+    },
+  };
 }
 
-/** A fresh one for what comes next: after a reply, after an attempt that failed. */
-export function recallAnew(t: Turn): void {
-  t.recall = RECALL_DUE;
+/** A store that ignores the abort signal is not waited for. */
+async function searchUnlessStopped(signal: AbortSignal, came: () => Found | Promise<Found>): Promise<Found> {
+  let onStop = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    onStop = () => reject(new Error(`stopped: ${String(signal.reason)}`));
+  });
+  if (signal.aborted) onStop();
+  signal.addEventListener("abort", onStop, { once: true });
+  try {
+    return await Promise.race([came(), stopped]);
+  } finally {
+    signal.removeEventListener("abort", onStop);
+  }
 }

@@ -1,19 +1,40 @@
-/** The writing of what a turn has come to: announced, made durable, then done. */
+/**
+ * After a completed turn: what the assistant said in it is kept as working memory, where the agent wants that (off unless said: it is a way to poison memory).
+ * N-10 it is a `remember` like any other: decided, announced, then written under an id that is the same however often it is tried, then on record; the turn
+ *  ends after it. So a crash in between loses nothing and writes nothing twice; what cannot be written is on record, and the turn completes.
+ */
 import { messageOf } from "../../act/act.ts";
 import { idFrom, lastSummary } from "../../knowledge/item.ts";
+import { learningsOf } from "../../knowledge/learnings.ts";
 import { cut } from "../../observe/observe.ts";
-import { FaultError, type JournalEvent, LAST_SUMMARY } from "../../vocab/index.ts";
-import { type Cockpit, checkHold, consume } from "../effects.ts";
-import type { Turn } from "../state.ts";
-import { learntIn } from "./remember-state.ts";
+import { type Action, type ActionId, FaultError, type Hash, type JournalEvent, LAST_SUMMARY } from "../../vocab/index.ts";
+import { checkHold, consume, type EffectContext } from "../effects.ts";
+import { sanitisedText } from "../model/sanitise.ts";
+import type { State, Turn } from "../state.ts";
 
-export const KEEPING = "keep";
+/** Null: there is nothing to keep. */
+export function learningsIn(s: State, t: Turn): string | null {
+  if (s.agent.knowledge?.keepLearnings !== true) return null;
+  const learnt = learningsOf(t.learnt);
+  return learnt === null ? null : sanitisedText(learnt, "clean");
+}
 
-/** Announces the write, and hands back the doing of it. */
-export function keep(c: Cockpit, t: Turn): (() => void) | null {
+export const toRememberId = (t: Turn): ActionId => ({ kind: "remember", turn: t.number, iteration: t.iterations });
+
+export const toRememberAction = (s: State, t: Turn, hash: Hash): Action => ({
+  kind: "remember",
+  scope: "agent",
+  key: LAST_SUMMARY,
+  content: hash(learningsIn(s, t) ?? ""),
+});
+
+const KEEPING = "keep";
+
+/** Announces the write, and returns the function that launches it. */
+export function rememberTurn(c: EffectContext, t: Turn): (() => void) | null {
   const { p, s } = c;
-  const text = learntIn(s, t);
-  if (text === null || t.keep.gated.kind !== "allowed" || c.isFlying(KEEPING)) return null;
+  const text = learningsIn(s, t);
+  if (text === null || t.keep.gated.kind !== "allowed" || c.isInFlight(KEEPING)) return null;
   const action = t.keep.gated.decided.id;
   const turn = t.number;
   const id = idFrom(p.hash, s.session, "turn", `${turn}.${t.iterations}`);
@@ -25,7 +46,7 @@ export function keep(c: Cockpit, t: Turn): (() => void) | null {
   return () => {
     const permit = c.permitFor(action);
     checkHold(c);
-    c.fly(KEEPING, async () => {
+    c.launch(KEEPING, async () => {
       const allowed = c.redeem(permit);
       if (allowed.kind !== "remember" || allowed.content !== content)
         throw new FaultError({ kind: "permit-refused", action, detail: "it is about something else" });

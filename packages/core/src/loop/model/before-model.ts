@@ -23,12 +23,17 @@ import {
   type RequestMessage,
   type RequestView,
   readAttachments,
+  type Seq,
   seq,
   type ToolSpec,
   type Usage,
+  usageOf,
 } from "../../vocab/index.ts";
-import { assistantMessage, messageTokens, noteMessage, toolMessageOf, userMessage } from "./conversation.ts";
-import { fields, hooksOf, isPromise, listed, type MiddlewareRun, play, type Scene, textual } from "./middleware.ts";
+import type { EffectContext } from "../effects.ts";
+import { roomFor } from "../limits/budgets.ts";
+import type { State, Turn } from "../state.ts";
+import { assistantMessage, messageTokens, noteMessage, tokenCounter, toToolMessage, userMessage } from "./conversation.ts";
+import { fields, isPromise, listed, listHooks, type MiddlewareRun, runStage, type Scene, sceneIn, textual } from "./middleware.ts";
 
 /** A request as the conversation gives it: its tokens as counted, and what is set aside for it. */
 export type Plain = Readonly<{ request: ModelRequest; digest: Digest; tokens: number; reserved: Usage }>;
@@ -36,11 +41,11 @@ export type Plain = Readonly<{ request: ModelRequest; digest: Digest; tokens: nu
 export type Ready = Plain & Readonly<{ events: readonly JournalEvent[] }>;
 
 /** What has to be set aside for a request of so many tokens and a reply of at most so many; null when it does not fit. */
-export type RoomFor = (tokens: number, most: number) => Usage | null;
+type RoomFor = (tokens: number, most: number) => Usage | null;
 
-export type Preparing = Readonly<{ all: readonly Middleware[]; at: Scene; plain: Plain; roomFor: RoomFor; count: TokenCount; hash: Hash }>;
+type Preparing = Readonly<{ all: readonly Middleware[]; at: Scene; plain: Plain; roomFor: RoomFor; count: TokenCount; hash: Hash }>;
 /** `failed` events end the turn; they are recorded at once. */
-export type Prepared = Readonly<{ kind: "ready"; ready: Ready } | { kind: "failed"; events: readonly JournalEvent[] }>;
+type Prepared = Readonly<{ kind: "ready"; ready: Ready } | { kind: "failed"; events: readonly JournalEvent[] }>;
 
 type Draft = Readonly<{ request: ModelRequest; tokens: number; reserved: Usage; sets: readonly JsonObject[] }>;
 
@@ -65,16 +70,16 @@ function viewOf(request: ModelRequest): RequestView {
   return view;
 }
 
-export const hasBeforeModel = (all: readonly Middleware[]): boolean => all.some((m) => m.beforeModel !== null);
+const hasBeforeModel = (all: readonly Middleware[]): boolean => all.some((m) => m.beforeModel !== null);
 
-export function prepare({ all, at, plain, roomFor, count, hash }: Preparing): Prepared | Promise<Prepared> {
+function prepare({ all, at, plain, roomFor, count, hash }: Preparing): Prepared | Promise<Prepared> {
   for (const message of plain.request.messages) if (!Object.isFrozen(message)) deepFreeze(message); // once each: these are the session's own
-  const hooks = hooksOf(all, "beforeModel").map(({ name, hook }) => ({
+  const hooks = listHooks(all, "beforeModel").map(({ name, hook }) => ({
     name,
     hook: ({ request }: Draft, context: MiddlewareContext) => hook(viewOf(request), context),
   }));
   const apply = (draft: Draft, given: RequestChange) => changeRequest(draft, given, roomFor, count);
-  const ran = play({ stage: "before-model", at, hooks, apply }, { ...plain, sets: [] });
+  const ran = runStage({ stage: "before-model", at, hooks, apply }, { ...plain, sets: [] });
   return isPromise(ran) ? ran.then((r) => toPrepared(r, plain, hash)) : toPrepared(ran, plain, hash);
 }
 
@@ -109,7 +114,7 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, cou
   if (change.messages !== undefined) {
     const next = messagesIn(change.messages, messages, count);
     const isSame = next.length === messages.length && next.every((m, i) => m === messages[i]);
-    tokens += weight(next) - weight(messages);
+    tokens += weightOfMessages(next) - weightOfMessages(messages);
     if (!isSame) set["messages"] = byPlace(next, messages);
     messages = next;
   }
@@ -142,7 +147,7 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, cou
 }
 
 const weigh = (texts: readonly string[], count: TokenCount): number => texts.reduce((n, text) => n + count(text) + PER_MESSAGE, 0);
-const weight = (messages: readonly Message[]): number => messages.reduce((n, m) => n + m.tokens, 0);
+const weightOfMessages = (messages: readonly Message[]): number => messages.reduce((n, m) => n + m.tokens, 0);
 
 function lower(given: number, most: number, least: number, name: string): number {
   if (typeof given !== "number" || !(given >= least)) throw new Error(`\`${name}\` is no number of at least ${least}`);
@@ -162,13 +167,13 @@ function toolsIn(names: readonly string[], offered: readonly ToolSpec[]): readon
 function messagesIn(given: readonly RequestMessage[], shown: readonly Message[], count: TokenCount): readonly Message[] {
   if (!Array.isArray(given)) throw new Error("`messages` is no list");
   const own = new Set<RequestMessage>(shown);
-  const messages = given.map((m, i) => (own.has(m) ? (m as Message) : counted(messageIn(frozenCopy(m), i), count)));
+  const messages = given.map((m, i) => (own.has(m) ? (m as Message) : countedMessage(messageIn(frozenCopy(m), i), count)));
   checkUnits(messages);
   return messages;
 }
 
 /** It comes from no entry. */
-const counted = (words: Words, count: TokenCount): Message => ({ ...words, tokens: messageTokens(words, count), entry: seq(0) });
+const countedMessage = (words: Words, count: TokenCount): Message => ({ ...words, tokens: messageTokens(words, count), entry: seq(0) });
 
 function messageIn(m: RequestMessage, index: number): Words {
   const role: unknown = (m as RequestMessage | null)?.role;
@@ -182,7 +187,7 @@ function messageIn(m: RequestMessage, index: number): Words {
       if (!Array.isArray(m.parts) || !m.parts.every(isPart)) throw no("its parts are not text, thinking or calls");
       return assistantMessage(m.parts);
     case "tool":
-      return toolMessageOf({
+      return toToolMessage({
         wireId: textual(m.wireId, `message ${index} names no call`),
         tool: textual(m.tool, `message ${index} names no tool`),
         text: textual(m.text, `message ${index} has no text`),
@@ -207,7 +212,7 @@ function isPart(given: unknown): boolean {
   return [part["id"], part["wireId"], part["tool"], args?.["kind"]].every((one) => typeof one === "string");
 }
 
-/** What every provider takes: a person first, and every call followed by its results, in order. */
+/** Every provider accepts this order: a person first, and every call followed by its results. */
 function checkUnits(messages: readonly Message[]): void {
   if (messages[0]?.role !== "user" && messages[0]?.role !== "note") throw new Error("the first message is not a person's");
   let due: readonly string[] = [];
@@ -242,4 +247,81 @@ function byPlace(messages: readonly Message[], before: readonly Message[]): Json
     }
   }
   return list;
+}
+
+// ── one per drive ──
+
+export const BEFORE_MODEL = "before-model";
+
+/** Keeps the one request that middleware has prepared until it is made. Not part of the state: a lost process prepares it again, and nothing was sent. */
+export type PreparedRequests = Readonly<{
+  prepare(t: Turn): boolean;
+  /** Null: middleware has yet to see the request as it is now. */
+  ready(t: Turn): Ready | null;
+  /** Its turn is to end: the hook is not waited for. */
+  abandon(reason: string): void;
+}>;
+
+export function createPreparedRequests(c: EffectContext, makePlain: (t: Turn) => Plain): PreparedRequests {
+  let latest: { readonly seq: Seq; readonly messages: State["messages"]; readonly plain: Plain } | null = null;
+  /** The same as long as nothing has happened; a state that was read again has another list. */
+  function plainOf(t: Turn): Plain {
+    const { seq, messages } = c.s;
+    if (latest?.seq !== seq || latest.messages !== messages) latest = { seq, messages, plain: makePlain(t) };
+    return latest.plain;
+  }
+  let prepared: { readonly key: string; readonly ready: Ready } | null = null;
+  let leaving = new AbortController();
+  const keyOf = (t: Turn, { digest }: Plain) => `${t.number}.${t.iterations}.${t.attempts}.${digest}`;
+  const isWanted = hasBeforeModel(c.p.middleware);
+
+  function take(came: Prepared, t: Turn, key: string): readonly JournalEvent[] {
+    if (came.kind === "failed") return c.s.turn?.number === t.number ? came.events : [];
+    prepared = { key, ready: came.ready };
+    return [];
+  }
+  return {
+    prepare(t) {
+      if (!isWanted || c.isInFlight(BEFORE_MODEL)) return false;
+      const plain = plainOf(t);
+      const key = keyOf(t, plain);
+      if (prepared?.key === key) return false;
+      const own = linked(c.stopOf(null));
+      leaving = own.controller;
+      const at: Scene = { ...sceneIn(c, t.iterations + 1), signal: leaving.signal };
+      const largest = Math.max(t.limits.contextTokens, plain.tokens); // what must stay may exceed it already
+      const fitting = (tokens: number, most: number): Usage | null => {
+        const { input, output, short } = roomFor(c.s, t, { tokens, most });
+        return short !== null || tokens > largest ? null : usageOf(input, output);
+      };
+      const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, count: tokenCounter(c.s), hash: c.p.hash });
+      if (isPromise(came)) {
+        c.launch(BEFORE_MODEL, async () => {
+          const settled = await came;
+          own.unlink();
+          return () => take(settled, t, key);
+        });
+        return false;
+      }
+      own.unlink();
+      const events = take(came, t, key);
+      for (const event of events) c.record(event);
+      return events.length > 0;
+    },
+    ready(t) {
+      const plain = plainOf(t);
+      if (!isWanted) return { ...plain, events: [] };
+      return prepared?.key === keyOf(t, plain) ? prepared.ready : null;
+    },
+    abandon: (reason) => leaving.abort(reason),
+  };
+}
+
+/** Stops with the other, or by itself. Unlinked when it is over: a turn has many requests. */
+function linked(outer: AbortSignal): Readonly<{ controller: AbortController; unlink(): void }> {
+  const controller = new AbortController();
+  const onStop = () => controller.abort(outer.reason);
+  if (outer.aborted) onStop();
+  outer.addEventListener("abort", onStop, { once: true });
+  return { controller, unlink: () => outer.removeEventListener("abort", onStop) };
 }

@@ -6,18 +6,19 @@
 
 import { cut } from "../../observe/observe.ts";
 import type { ModelRequest } from "../../reason/port.ts";
-import { SUMMARY_SYSTEM, summaryText, transcript } from "../../reason/summary.ts";
+import { SUMMARY_SYSTEM, transcript } from "../../reason/summary.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
-import { drop, droppable, type MessageRange, mask, maskable, STEP, summable, sumUp } from "../../reason/window.ts";
+import { droppable, type MessageRange, maskable, STEP, summable } from "../../reason/window.ts";
 import { type Compacting, canonical, type Hash, type SessionEvent } from "../../vocab/index.ts";
 import { type Room, roomFor } from "../limits/budgets.ts";
 import type { State, Turn } from "../state.ts";
-import { counted, takenOf } from "./conversation.ts";
+import { reservedTokens, tokenCounter } from "./conversation.ts";
+import { foldCompacted } from "./evolve-context.ts";
 import { summariserNow } from "./summary-fallback.ts";
 
 type Compacted = Extract<SessionEvent, { kind: "context.compacted" }>;
 
-/** What has to be done before the next request; null when nothing has. */
+/** The compaction that the next request needs; null when it fits. */
 export function compaction(s: State, t: Turn): Compacting | null {
   const plan = s.agent.context;
   const { messages, window: w } = s;
@@ -35,13 +36,13 @@ export function compaction(s: State, t: Turn): Compacting | null {
 }
 
 /** Tokens of messages that a request may hold. */
-export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - takenOf(s);
+export const messageBudget = (s: State, t: Turn): number => t.limits.contextTokens - reservedTokens(s);
 
 /** No more than may be, and than somebody wants (J-30). */
-const wantedOf = (s: State, t: Turn): number => Math.min(budgetOf(s, t), s.compactTo ?? Number.POSITIVE_INFINITY);
+const wantedOf = (s: State, t: Turn): number => Math.min(messageBudget(s, t), s.compactTo ?? Number.POSITIVE_INFINITY);
 
 /** So far the oldest go at once: not one unit before every request. */
-const stepOf = (s: State, t: Turn): number => Math.min(Math.floor(budgetOf(s, t) * STEP), s.compactTo ?? Number.POSITIVE_INFINITY);
+const stepOf = (s: State, t: Turn): number => Math.min(Math.floor(messageBudget(s, t) * STEP), s.compactTo ?? Number.POSITIVE_INFINITY);
 
 /** The event for what needs no model. */
 export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summarise">): Compacted | null {
@@ -53,11 +54,11 @@ export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summ
         ? maskable(s.messages, s.window, plan.keep)
         : null;
   if (range === null) return null;
-  return compactedOf(s, how, range, { summary: null, model: null });
+  return toCompacted(s, how, range, { summary: null, model: null });
 }
 
 /** `after` is found by doing it: to a copy of the window, which is small. */
-export function compactedOf(
+export function toCompacted(
   s: State,
   how: Compacting,
   { first, last, upTo }: MessageRange,
@@ -65,14 +66,14 @@ export function compactedOf(
 ): Compacted {
   const event: Compacted = { kind: "context.compacted", how, first, last, upTo, ...by, before: s.window.tokens, after: 0 };
   const trial = { ...s, window: { ...s.window, lines: new Map(s.window.lines) } };
-  return { ...event, after: compacted(trial, event).window.tokens };
+  return { ...event, after: foldCompacted(trial, event).window.tokens };
 }
 
 // ── the summary ──
 
 export type SummaryPlan = Readonly<{ range: MessageRange; text: string; tokens: number; room: Room }>;
 
-/** What a summary would be made of; null when there is nothing to sum up, or neither tokens nor money for it. */
+/** The input of a summary; null when there is nothing to sum up, or neither tokens nor money for it. */
 export function summaryFor(s: State, t: Turn): SummaryPlan | null {
   const plan = s.agent.context;
   if (plan.kind !== "summarise" || t.summary.over) return null;
@@ -81,16 +82,17 @@ export function summaryFor(s: State, t: Turn): SummaryPlan | null {
   const { messages, window: w } = s;
   const range = summable(messages, w, plan.keep, Math.floor(wantedOf(s, t) / 2));
   if (range === null) return null;
-  const count = counted(s);
+  const count = tokenCounter(s);
   const system = count(SUMMARY_SYSTEM) + PER_MESSAGE;
   const { text, tokens } = transcript(messages.slice(w.summed, range.upTo), w.summary, t.limits.contextTokens - system, count);
   if (system + tokens > t.limits.contextTokens) return null;
-  const room = roomFor(s, t, system + tokens, Math.min(t.limits.outputTokens, summaryTokens(s, t)), prices);
+  const most = Math.min(t.limits.outputTokens, summaryTokens(s, t));
+  const room = roomFor(s, t, { tokens: system + tokens, most, prices });
   return room.short === null ? { range, text, tokens, room } : null;
 }
 
 /** A summary is a fifth of what fits, at the most. */
-const summaryTokens = (s: State, t: Turn): number => Math.max(64, Math.min(1_024, Math.floor(budgetOf(s, t) / 5)));
+const summaryTokens = (s: State, t: Turn): number => Math.max(64, Math.min(1_024, Math.floor(messageBudget(s, t) / 5)));
 
 export function summaryRequest(s: State, t: Turn, { text, tokens, room }: SummaryPlan): ModelRequest {
   const message = { role: "user", text, tokens, entry: s.seq } as const;
@@ -111,35 +113,14 @@ export const summaryDigest = (model: string, { system, messages, maxOutputTokens
   hash(canonical({ model, system, text: messages.map((m) => ("text" in m ? m.text : "")), maxOutputTokens }));
 
 /** The event that puts it in place; null when the model had nothing to say, and the oldest units go instead. */
-export function summedEvent(s: State, t: Turn, { range }: SummaryPlan, said: string, model: string): Compacted | null {
-  const summary = cut(said.trim(), Math.max(256, summaryTokens(s, t) * 6)); // a provider may say more than it was asked for
+export function summedEvent(
+  s: State,
+  t: Turn,
+  { range }: SummaryPlan,
+  { text, model }: Readonly<{ text: string; model: string }>,
+): Compacted | null {
+  const summary = cut(text.trim(), Math.max(256, summaryTokens(s, t) * 6)); // a provider may say more than it was asked for
   if (summary === "") return null;
   const first = s.window.summary === null || s.window.summary.first > range.first ? range.first : s.window.summary.first;
-  return compactedOf(s, "summarise", { ...range, first }, { summary, model });
-}
-
-// ── the fold ──
-
-export function compacted(s: State, e: Compacted): State {
-  const { messages, window: w } = s;
-  if (e.how !== "mask") s.compactTo = null; // what was wanted has been done, as far as it goes
-  switch (e.how) {
-    case "window":
-      drop(messages, w, e.upTo);
-      return s;
-    case "mask":
-      mask(messages, w, e.upTo, counted(s));
-      return s;
-    case "summarise": {
-      const text = summaryText(e.summary ?? "", e.first, e.last, e.model ?? "a model");
-      const message = { role: "note", text, tokens: counted(s)(text) + PER_MESSAGE, entry: s.seq } as const;
-      sumUp(messages, w, e.upTo, { message, first: e.first, last: e.last });
-      return s;
-    }
-  }
-}
-
-/** The journal's entry for a summary that was asked for: whatever came of it, there is no other before the next reply. */
-export function summaryOver(t: Turn): void {
-  t.summary = { ...t.summary, over: true };
+  return toCompacted(s, "summarise", { ...range, first }, { summary, model });
 }

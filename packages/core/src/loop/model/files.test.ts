@@ -5,7 +5,7 @@ import { SUMMARY_SYSTEM } from "../../reason/summary.ts";
 import { reply, type World } from "../../testing/index.ts";
 import { type Attachment, canonical, checkAttachments, isFault, type RequestMessage, type Said } from "../../vocab/index.ts";
 import { ANN, call, REST, refusals, stage, toolOf } from "../fixtures/stage.ts";
-import { createSession, forkSession } from "../sessions.ts";
+import { createSession, forkSession } from "../session/sessions.ts";
 import { checkHistory } from "./history.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

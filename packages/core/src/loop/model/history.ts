@@ -2,6 +2,7 @@
  * What was said before a session: checked when it is imported, folded when it opens, drawn from another session when it is forked.
  * A request made of it is valid for every provider: each call is answered once, in order, before anything else is said.
  */
+
 import { parseArgs } from "../../reason/parse.ts";
 import type { Message } from "../../reason/port.ts";
 import {
@@ -17,8 +18,9 @@ import {
   type Said,
   type SaidCall,
 } from "../../vocab/index.ts";
-import { isSettled, type State } from "../state.ts";
-import { assistantMessage, noteMessage, observation, say, toolMessage, userMessage } from "./conversation.ts";
+import { callsIn, isSettled, type State } from "../state.ts";
+import { assistantMessage, noteMessage, observation, toolMessage, userMessage } from "./conversation.ts";
+import { say } from "./evolve-conversation.ts";
 
 const MAX_MESSAGES = 10_000;
 const MAX_CHARS = 1_000_000;
@@ -155,11 +157,11 @@ export function hearHistory(s: State, history: readonly Said[]): void {
 // ── drawn from a session: what its fork begins with ──
 
 /** H-10 the conversation as it stands; calls without an outcome are told as unknown, because they may have been run there since. */
-export function historyOf(s: State): Readonly<{ history: readonly Said[]; unknown: readonly CallId[] }> {
+export function toHistory(s: State): Readonly<{ history: readonly Said[]; unknown: readonly CallId[] }> {
   const history = s.messages.slice(s.cleared).flatMap(toSaid);
   const unknown: CallId[] = [];
   const t = s.turn;
-  for (const c of t?.calling ?? []) {
+  for (const c of callsIn(t)) {
     const { id, wireId, tool } = c.proposed;
     if (t !== null && isSettled(c)) {
       const o = observation(c, t);

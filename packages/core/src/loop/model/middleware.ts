@@ -27,9 +27,21 @@ import {
   type ToolChange,
 } from "../../vocab/index.ts";
 import { noteEvent } from "../calls/notes.ts";
+import type { State } from "../state.ts";
 
 /** Where a stage is played: whose session, in which turn, about which call. */
 export type Scene = Omit<MiddlewareContext, "note"> & Readonly<{ call: CallId | null }>;
+
+/** The scene of a stage that is played now. */
+export const sceneIn = ({ s, stopOf }: Readonly<{ s: State; stopOf(tool: null): AbortSignal }>, iteration: number): Scene => ({
+  session: s.session,
+  agent: s.agent.name,
+  turn: s.turn?.number ?? s.turns + 1,
+  iteration,
+  labels: Object.freeze([...s.labels]),
+  signal: stopOf(null),
+  call: null,
+});
 
 /** What came of a stage: what the last one made of it, and the events that say so. `failed`: the last event says which one, and why. */
 export type MiddlewareRun<V> = Readonly<{ value: V; events: readonly JournalEvent[]; failed: boolean }>;
@@ -40,7 +52,7 @@ type Apply<V, C> = (value: V, given: C) => Readonly<{ value: V; change: Change; 
 type Stages<V, C> = Readonly<{ stage: Stage; at: Scene; hooks: readonly Named<V, C>[]; apply: Apply<V, C> }>;
 
 /** A promise only where a hook returned one. */
-export function play<V, C>({ stage, at, hooks, apply }: Stages<V, C>, start: V): MiddlewareRun<V> | Promise<MiddlewareRun<V>> {
+export function runStage<V, C>({ stage, at, hooks, apply }: Stages<V, C>, start: V): MiddlewareRun<V> | Promise<MiddlewareRun<V>> {
   const events: JournalEvent[] = [];
   const { call, ...scene } = at;
   let over = false;
@@ -104,7 +116,7 @@ function unlessStopped<T>(given: Promise<T>, signal: AbortSignal): Promise<T> {
   return promise.finally(() => signal.removeEventListener("abort", onStop)); // a turn has many stages: what they leave behind must not grow with it
 }
 
-export const hooksOf = <H extends Exclude<keyof Middleware, "name">>(
+export const listHooks = <H extends Exclude<keyof Middleware, "name">>(
   all: readonly Middleware[],
   hook: H,
 ): readonly Readonly<{ name: string; hook: NonNullable<Middleware[H]> }>[] =>
@@ -120,11 +132,11 @@ export const onUserMessage = (
   at: Scene,
   text: string,
 ): MiddlewareRun<string> | Promise<MiddlewareRun<string>> =>
-  play(
+  runStage(
     {
       stage: "user-message",
       at,
-      hooks: hooksOf(all, "userMessage"),
+      hooks: listHooks(all, "userMessage"),
       apply: (before, given: string) => {
         const value = textual(given, "it returned no text");
         if (value === "") throw new Error("it returned an empty text");
@@ -141,18 +153,18 @@ export async function onReply(
   reply: Extract<JournalEvent, { kind: "model.replied" }>,
 ): Promise<readonly JournalEvent[]> {
   const { finish } = reply;
-  const hooks = hooksOf(all, "afterModel").map(({ name, hook }) => ({
+  const hooks = listHooks(all, "afterModel").map(({ name, hook }) => ({
     name,
     hook: (parts: readonly Part[], context: MiddlewareContext) =>
       hook(Object.freeze({ text: textOf(parts), calls: Object.freeze(callsOf(parts).map(viewOf)), finish }), context),
   }));
-  const { value: parts, events, failed } = await play({ stage: "after-model", at, hooks, apply: changeReply }, reply.parts);
+  const { value: parts, events, failed } = await runStage({ stage: "after-model", at, hooks, apply: changeReply }, reply.parts);
   if (failed || !RUNS.has(finish)) return events;
-  const befores = hooksOf(all, "beforeTool");
+  const befores = listHooks(all, "beforeTool");
   const said: JournalEvent[] = [...events];
   for (const call of befores.length === 0 ? [] : callsOf(parts)) {
     if (call.args.kind === "not-json") continue;
-    const ran = await play<CallView, ToolChange>(
+    const ran = await runStage<CallView, ToolChange>(
       { stage: "before-tool", at: { ...at, call: call.id }, hooks: befores, apply: changeCall },
       viewOf(call),
     );
@@ -172,7 +184,7 @@ export function onResult(
 ): MiddlewareRun<string> | Promise<MiddlewareRun<string>> {
   const { call, outcome, text, limit } = result;
   if (outcome.kind === "unknown") return { value: text, events: [], failed: false }; // that nobody can tell is the runtime's own word
-  const hooks = hooksOf(all, "afterTool").map(({ name, hook }) => ({
+  const hooks = listHooks(all, "afterTool").map(({ name, hook }) => ({
     name,
     hook: (shown: string, context: MiddlewareContext) => hook(Object.freeze({ call, outcome, text: shown }), context),
   }));
@@ -181,7 +193,7 @@ export function onResult(
     const value = cut(textual(given, "it returned no text"), limit);
     return value === before ? null : { value, change: { kind: "observation", text: value } };
   };
-  return play({ stage: "after-tool", at, hooks, apply }, text);
+  return runStage({ stage: "after-tool", at, hooks, apply }, text);
 }
 
 type CallPart = Extract<Part, { kind: "call" }>;

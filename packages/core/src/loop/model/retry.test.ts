@@ -21,7 +21,7 @@ import {
 import { DEFAULT_MODEL_RETRY, FaultError, type Json } from "../../vocab/index.ts";
 import { call, sha256, toolOf } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
-import { toResult } from "../result.ts";
+import { toResult } from "../session/result.ts";
 
 type Setting = Partial<Omit<WorldOptions, "model" | "hash">>;
 type Staged = Readonly<{ w: World; model: ScriptedModel; others: readonly ScriptedModel[] }>;

@@ -5,27 +5,26 @@
  *     process ended, twice (rule 5). M-8 then the fallbacks, in order, each decided for itself; a turn stays with the one that it has come to.
  */
 import { type JournalEvent, type Millis, millis, type Purpose } from "../../vocab/index.ts";
-import { backoff } from "../calls/recovery.ts";
+import { backoff } from "../calls/backoff.ts";
 import { MAX_ATTEMPTS, remainingMs } from "../limits/budgets.ts";
 import type { Ports } from "../ports.ts";
-import { modelNow, type State, type Turn, UNDECIDED } from "../state.ts";
-import { reopen } from "./conversation.ts";
+import type { State, Turn } from "../state.ts";
 
-type Needs = Pick<Ports, "modelRetry" | "hash">;
+type At = Readonly<{ p: Pick<Ports, "modelRetry" | "hash">; s: State; t: Turn; now: Millis }>;
 type ModelFailed = Extract<JournalEvent, { kind: "model.failed" }>;
-/** What is known of a failure, before anybody has chosen what to do about it. */
+/** The facts of a failure, before a retry is chosen. */
 export type Failed = Pick<ModelFailed, "error" | "broke" | "again" | "transient" | "status" | "retryAfterMs">;
 
 // ── which model ──
 
 /** The one that is asked now, as the fold knows it (`modelNow`), and as it can be asked. */
-export const modelOf = (p: Pick<Ports, "model" | "fallbacks">, t: Turn): Ports["model"] =>
+export const currentModel = (p: Pick<Ports, "model" | "fallbacks">, t: Turn): Ports["model"] =>
   t.fellBack === 0 ? p.model : (p.fallbacks[t.fellBack - 1] ?? p.model);
 
 // ── what is chosen: the driver's part ──
 
 /** When the same model is asked again; null when it is not. */
-export function retryAt({ modelRetry, hash }: Needs, s: State, t: Turn, failed: Failed, purpose: Purpose, now: Millis): Millis | null {
+export function retryAt({ p: { modelRetry, hash }, s, t, now }: At, failed: Failed, purpose: Purpose): Millis | null {
   if (!failed.again && !failed.transient) return null;
   const { lost, refused } = triesAfter(purpose === "summary" ? t.summary.tries : t.tries, failed);
   if (lost >= MAX_ATTEMPTS || refused > modelRetry.times) return null;
@@ -39,48 +38,11 @@ const waitFor = ({ retryAfterMs }: Failed, own: number): number => (retryAfterMs
 /** Of this reply, by this model. */
 const keyOf = (s: State, t: Turn): string => `${s.session}/${t.number}.${t.iterations}.${t.fellBack}`;
 
+export const NO_TRIES: Turn["tries"] = Object.freeze({ lost: 0, refused: 0 });
 /** Refused for the moment, and nothing was said: not counted among the lost. */
 const isRefusal = ({ broke, transient }: Pick<Failed, "broke" | "transient">): boolean => transient && !broke;
 export const triesAfter = (tries: Turn["tries"], failed: Pick<Failed, "broke" | "transient">): Turn["tries"] =>
   isRefusal(failed) ? { ...tries, refused: tries.refused + 1 } : { ...tries, lost: tries.lost + 1 };
-
-// ── the fold ──
-
-export const NO_TRIES: Turn["tries"] = Object.freeze({ lost: 0, refused: 0 });
-
-export function modelFailed(s: State, t: Turn, e: ModelFailed): void {
-  t.modelError = e.error;
-  t.tries = triesAfter(t.tries, e);
-  t.modelDue = e.dueAt;
-  reopen(t);
-  if (e.dueAt === null || t.tries.lost >= MAX_ATTEMPTS) giveUpOn(s, t, mayDoElsewhere(e));
-}
-
-/** It was in flight when its process ended. */
-export function modelLost(s: State, t: Turn): void {
-  t.modelError = "the model call was in flight when its process ended";
-  t.tries = { ...t.tries, lost: t.tries.lost + 1 };
-  if (t.tries.lost >= MAX_ATTEMPTS) giveUpOn(s, t, true);
-}
-
-/** Left alone for now, or not allowed in another's place: the next one. That the agent's own model is not allowed ends the turn. */
-export function modelDenied(s: State, t: Turn): void {
-  if (t.model.kind !== "denied" || s.agent.fallbacks.length === 0) return;
-  const { by, reason } = t.model.verdict;
-  if (by !== "breaker" && t.fellBack === 0) return;
-  const said = by === "breaker" ? reason : `${modelNow(s.agent, t).model} may not be asked: ${reason}`;
-  t.modelError = t.modelError === null ? said : `${t.modelError}; ${said}`;
-  giveUpOn(s, t, true);
-}
-
-function giveUpOn(s: State, t: Turn, elsewhere: boolean): void {
-  t.modelDue = null;
-  if (elsewhere && t.fellBack < s.agent.fallbacks.length) {
-    t.fellBack += 1;
-    t.tries = NO_TRIES;
-    t.model = UNDECIDED;
-  } else t.noModel = true;
-}
 
 /**
  * A bad request is bad everywhere. A host that is not there, a key that is refused, a model that is not there, a used-up quota, an overload, what is too large

@@ -13,16 +13,16 @@ export function cleanedEvents(call: CallId, outcome: Outcome, markup: Markup): r
   return invisible + hidden === 0 ? [] : [{ kind: "text.cleaned", call, invisible, hidden, markup }];
 }
 
-/** Of a tool whose output is trusted nothing is taken out. */
-export const cleanedOf = (tool: Tool, call: CallId, outcome: Outcome): readonly JournalEvent[] =>
+/** Output of a trusted tool is shown as it is. */
+export const cleanedEventsFor = (tool: Tool, call: CallId, outcome: Outcome): readonly JournalEvent[] =>
   tool.labels.includes(UNTRUSTED) ? cleanedEvents(call, outcome, tool.markup) : [];
 
-/** What comes in by an inbox: an outcome after its time, a delegate's last word. */
-export function withCleaned(p: Pick<Ports, "tools">, s: State, events: readonly JournalEvent[]): readonly JournalEvent[] {
+/** Outcomes that come by the inbox are sanitised too: late outcomes, and the output of sub-agents. */
+export function withCleanedEvents(p: Pick<Ports, "tools">, s: State, events: readonly JournalEvent[]): readonly JournalEvent[] {
   return events.flatMap((e): readonly JournalEvent[] => {
     if (e.kind === "act.late") {
       const tool = p.tools.find(s.unknowns.get(e.call)?.tool ?? "");
-      return [...(tool === null ? cleanedEvents(e.call, e.outcome, "clean") : cleanedOf(tool, e.call, e.outcome)), e];
+      return [...(tool === null ? cleanedEvents(e.call, e.outcome, "clean") : cleanedEventsFor(tool, e.call, e.outcome)), e];
     }
     const isUntrusted = s.labels.has(UNTRUSTED) || events.some((one) => one.kind === "labels.added" && one.labels.includes(UNTRUSTED));
     return e.kind === "act.ended" && isUntrusted ? [...cleanedEvents(e.call, e.outcome, "clean"), e] : [e];

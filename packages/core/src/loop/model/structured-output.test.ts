@@ -11,8 +11,8 @@ import type { ModelReply, ModelRequest } from "../../reason/port.ts";
 import { arbitraries, PERMIT_ALL, reply, type Step, scriptedModel, type WorldOptions, world } from "../../testing/index.ts";
 import { canonical, DELEGATE, type Json, type JsonObject, type ReplyPart } from "../../vocab/index.ts";
 import { sha256 } from "../fixtures/stage.ts";
-import { toResult } from "../result.ts";
-import { outputsOf } from "./structured-output.ts";
+import { toResult } from "../session/result.ts";
+import { toOutputs } from "./structured-output.ts";
 
 const DEBT = z.strictObject({ name: z.string(), cents: z.int() });
 const asked = (schema: Schema, repairs?: number) => outputOfRun(schema, repairs, "tester", sha256);
@@ -182,7 +182,7 @@ describe("an answer by a schema", () => {
     await w.run("go");
     await w.wish({ kind: "steer", text: "no, Bob" });
     const s = await w.go();
-    expect(s.turn?.fits).toEqual({ value: { name: "Bob", cents: 1 } });
+    expect(s.turn?.phase).toMatchObject({ kind: "answering", fits: { value: { name: "Bob", cents: 1 } } });
   });
 
   test("M-25 a delegate's value comes back to its parent as JSON", async () => {
@@ -245,7 +245,7 @@ describe("another process", () => {
   test("M-25 a run's own schema is of its turn alone", async () => {
     const own = asked(DEBT);
     const run = asked(z.strictObject({ n: z.int() }));
-    const spoil = (p: Parameters<NonNullable<WorldOptions["spoil"]>>[0]) => ({ ...p, outputs: outputsOf(own, { turn: 1, output: run }) });
+    const spoil = (p: Parameters<NonNullable<WorldOptions["spoil"]>>[0]) => ({ ...p, outputs: toOutputs(own, { turn: 1, output: run }) });
     const { w } = setup([reply.text('{"n":1}'), reply.text(ann)], { spoil });
     expect((await w.run("go")).value).toEqual({ n: 1 });
     expect((await w.say("and now?")).value).toEqual({ name: "Ann", cents: 5 });

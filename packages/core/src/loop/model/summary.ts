@@ -4,12 +4,13 @@
  */
 import { costAtMost, FaultError, usageOf } from "../../vocab/index.ts";
 import { classifyModel, reportModel } from "../calls/breakers.ts";
-import { type Cockpit, checkHold, consume, failedEvent, repliedEvent, unlessStopped } from "../effects.ts";
+import { checkHold, consume, type EffectContext } from "../effects.ts";
 import type { Turn } from "../state.ts";
+import { askUnlessStopped, failedEvent, repliedEvent } from "./ask-model.ts";
 import { summaryDigest, summaryFor, summaryRequest, summedEvent } from "./context.ts";
-import { summariserNow, summariserOf } from "./summary-fallback.ts";
+import { currentSummariser, summariserNow } from "./summary-fallback.ts";
 
-export function summarise(c: Cockpit, t: Turn): (() => void) | null {
+export function summarise(c: EffectContext, t: Turn): (() => void) | null {
   const { p, s } = c;
   const plan = summaryFor(s, t);
   if (t.summary.gated.kind !== "allowed" || plan === null) return null;
@@ -17,7 +18,7 @@ export function summarise(c: Cockpit, t: Turn): (() => void) | null {
   const request = summaryRequest(s, t, plan);
   const asked = { iteration: t.iterations + 1, attempt: request.attempt, purpose: "summary" } as const;
   const reserved = usageOf(plan.room.input, plan.room.output);
-  const model = summariserOf(p, s, t);
+  const model = currentSummariser(p, s, t);
   const { prices } = summariserNow(s.agent, t);
   consume(c, decided);
   c.record({
@@ -31,20 +32,19 @@ export function summarise(c: Cockpit, t: Turn): (() => void) | null {
   return () => {
     const permit = c.permitFor(decided.id);
     checkHold(c);
-    c.fly("model", async () => {
+    c.launch("model", async () => {
       const allowed = c.redeem(permit);
       if (allowed.kind !== "model" || allowed.model !== model.id)
         throw new FaultError({ kind: "permit-refused", action: decided.id, detail: "it names another model" });
       const stop = c.stopOf(null);
-      const reply = await unlessStopped(stop, request, (signal) => model.ask(request, () => {}, signal));
+      const reply = await askUnlessStopped(stop, request, (signal) => model.ask(request, () => {}, signal));
       const what = classifyModel(reply, stop.aborted);
       return () => {
-        const error = "error" in reply ? reply.error : "";
-        reportModel(p, model.id, `${s.session}/${decided.id}`, what, error);
-        if ("error" in reply) return [failedEvent(c, t, reply, asked, model.id)];
+        reportModel(p, model.id, `${s.session}/${decided.id}`, { what, reason: "error" in reply ? reply.error : "" });
+        if ("error" in reply) return [failedEvent(c, t, reply, { ...asked, model: model.id })];
         const said = reply.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
         const isUsable = reply.finish !== "refused" && reply.finish !== "filtered";
-        const put = isUsable ? summedEvent(s, t, plan, said, reply.model) : null;
+        const put = isUsable ? summedEvent(s, t, plan, { text: said, model: reply.model }) : null;
         return [repliedEvent(s, reply, asked, prices), ...(put === null ? [] : [put])];
       };
     });

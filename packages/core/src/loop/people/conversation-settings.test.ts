@@ -4,7 +4,7 @@ import type { Message, ModelRequest } from "../../reason/port.ts";
 import { SUMMARY_SYSTEM } from "../../reason/summary.ts";
 import { failure, reply, scriptedModel, world } from "../../testing/index.ts";
 import { call, sha256, toolOf } from "../fixtures/stage.ts";
-import { historyOf } from "../model/history.ts";
+import { toHistory } from "../model/history.ts";
 
 const textOf = (m: Message): string => ("text" in m ? m.text : m.parts.map((p) => p.text).join(" "));
 const said = (r: ModelRequest | undefined): readonly string[] => (r?.messages ?? []).map(textOf);
@@ -21,7 +21,7 @@ test("J-30 after a clear the model is shown nothing of before, labels stay, and 
   await w.go();
   expect(w.events("context.cleared")).toMatchObject([{ before, by: { kind: "user", id: "ann" } }]);
   expect([w.state().window.tokens, [...w.state().labels]]).toEqual([0, labels]);
-  expect(historyOf(w.state()).history).toEqual([]);
+  expect(toHistory(w.state()).history).toEqual([]);
   await w.say("what do you remember?");
   expect(said(model.asked[2])).toEqual(["what do you remember?"]);
   await w.say("and now?");

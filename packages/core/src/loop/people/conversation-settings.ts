@@ -7,49 +7,32 @@
  *     summary before the next request; without one the oldest go.
  * J-30 a chosen model is one that the agent names; the turns after it begin with it, and what is named after it stands in for it. It is decided on like any.
  */
-import { droppable, maskable, newWindow } from "../../reason/window.ts";
+
+import { droppable, maskable } from "../../reason/window.ts";
 import type { AgentFacts, JournalEvent } from "../../vocab/index.ts";
-import { compacted, compactedOf } from "../model/context.ts";
+import { toCompacted } from "../model/context.ts";
+import { foldCompacted } from "../model/evolve-context.ts";
 import type { State } from "../state.ts";
 
 type Of<Kind extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: Kind }>;
 
-export const modelsOf = ({ model, fallbacks }: AgentFacts): readonly string[] => [model, ...fallbacks.map((one) => one.model)];
+export const listModels = ({ model, fallbacks }: AgentFacts): readonly string[] => [model, ...fallbacks.map((one) => one.model)];
 
 /** As `fellBack` counts: 0 is the agent's own. A model that the agent does not name was put in its place when the session was taken (M-19). */
 export const placeOfChosen = ({ agent, chosen }: Pick<State, "agent" | "chosen">): number =>
-  chosen === null ? 0 : Math.max(0, modelsOf(agent).indexOf(chosen));
-
-export function cleared(s: State): State {
-  const end = s.messages.length;
-  s.cleared = end;
-  s.compactTo = null;
-  Object.assign(s.window, { ...newWindow(), from: end, newest: end, masked: end, summed: end, lines: s.window.lines });
-  s.window.lines.clear();
-  return s;
-}
-
-export function compactAsked(s: State, { tokens }: Of<"context.compact-asked">): State {
-  s.compactTo = s.agent.context.kind === "summarise" && s.window.tokens > tokens ? tokens : null;
-  return s;
-}
-
-export function chooseModel(s: State, { model }: Of<"model.chosen">): State {
-  s.chosen = model;
-  return s;
-}
+  chosen === null ? 0 : Math.max(0, listModels(agent).indexOf(chosen));
 
 /** What follows from the wish at once; an agent that sums up does that before its next request. */
-export function trimmed(s: State, event: JournalEvent): readonly Of<"context.compacted">[] {
+export function compactNow(s: State, event: JournalEvent): readonly Of<"context.compacted">[] {
   if (event.kind !== "context.compact-asked" || s.agent.context.kind === "summarise") return [];
   const { tokens } = event;
   const trial = { ...s, window: { ...s.window, lines: new Map(s.window.lines) } };
   const done: Of<"context.compacted">[] = [];
   const apply = (how: "mask" | "window", range: ReturnType<typeof droppable>): void => {
     if (range === null) return;
-    const next = compactedOf(trial, how, range, { summary: null, model: null });
+    const next = toCompacted(trial, how, range, { summary: null, model: null });
     done.push(next);
-    compacted(trial, next);
+    foldCompacted(trial, next);
   };
   const plan = s.agent.context;
   if (plan.kind === "mask" && trial.window.tokens > tokens) apply("mask", maskable(s.messages, trial.window, plan.keep));

@@ -1,8 +1,10 @@
 /** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it (Q-13, Q-11). */
+
 import { haltOf, type Orders, type StandingHalt } from "../../journal/orders.ts";
 import { actionKind, DELEGATE, type GrantId, type JournalEvent, type Resource, type Stamped } from "../../vocab/index.ts";
-import { type Call, type Gated, isDelegated, nameOf, type State, type Turn } from "../state.ts";
-import { answeredOf } from "./approval-state.ts";
+import type { Ports } from "../ports.ts";
+import { type Call, callsIn, type Gated, isDelegated, runningTool, type State, type Turn } from "../state.ts";
+import { findAnswered } from "./approval-state.ts";
 
 /** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call, or a store about what is known. */
 export const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e) || isLeaveToRecall(e);
@@ -26,7 +28,7 @@ const isLeaveToRecall = (e: JournalEvent): boolean => e.kind === "gate.decided" 
 const agentsOf = (s: State): readonly string[] => [s.agent.name, ...(s.turn?.number === 1 ? (s.parent?.lineage ?? []) : [])];
 
 /** What halts this session's turn as a whole. */
-export const haltOn = (s: State, orders: Orders): StandingHalt | null =>
+export const findHalt = (s: State, orders: Orders): StandingHalt | null =>
   agentsOf(s)
     .map((agent) => haltOf(orders, agent))
     .find((halt) => halt !== null) ?? null;
@@ -36,52 +38,58 @@ export type HeldBack = Readonly<{ turn: StandingHalt | null; call(call: Call): S
 export const NOTHING_HELD: HeldBack = { turn: null, call: () => null };
 
 /** Q-14 A halt ends turns that are at work. A turn that waits for a person, or whose answer was not used yet, waits with the halt. */
-export function heldBack(s: State, orders: Orders): HeldBack {
+export function findHeldBack(s: State, orders: Orders): HeldBack {
   const { turn: t } = s;
   if (t === null || t.halt !== null || orders.halts.size === 0) return NOTHING_HELD;
   return {
-    turn: waitsForPeople(t) ? haltOn(s, orders) : null,
+    turn: waitsForPeople(t) ? findHalt(s, orders) : null,
     call: (c) => haltOnCall(t, c, orders),
   };
 }
 
 /** The halt that anything of this session waits with, if any. */
-export function haltWaitedFor(s: State, orders: Orders): StandingHalt | null {
-  const held = heldBack(s, orders);
-  return held.turn ?? s.turn?.calling.map(held.call).find((halt) => halt !== null) ?? null;
+export function findAwaitedHalt(s: State, orders: Orders): StandingHalt | null {
+  const held = findHeldBack(s, orders);
+  return (
+    held.turn ??
+    callsIn(s.turn)
+      .map(held.call)
+      .find((halt) => halt !== null) ??
+    null
+  );
 }
 
 function haltOnCall(t: Turn, c: Call, orders: Orders): StandingHalt | null {
-  const answered = c.run.kind === "lost" ? null : answeredOf(t, c.gated);
+  const answered = c.run.kind === "lost" ? null : findAnswered(t, c.gated);
   const question = answered === null ? undefined : t.questions.get(answered.approval);
-  return question === undefined ? null : haltOnDoing(orders, nameOf(c), question.about);
+  return question === undefined ? null : haltOnDoing(orders, runningTool(c), question.about);
 }
 
 const haltOnDoing = (orders: Orders, tool: string, about: Resource): StandingHalt | null =>
   (tool === DELEGATE ? orders.halts.get(`agent:${about.id}`) : undefined) ?? orders.halts.get(`tool:${tool}`) ?? null;
 
 /** The halt that a yes to this approval request would wait with. */
-export const haltAhead = (s: State, orders: Orders, tool: string, about: Resource): StandingHalt | null =>
-  haltOn(s, orders) ?? haltOnDoing(orders, tool, about);
+export const findHaltAhead = (s: State, orders: Orders, tool: string, about: Resource): StandingHalt | null =>
+  findHalt(s, orders) ?? haltOnDoing(orders, tool, about);
 
 /** `answeredLast`: a person spoke, and nothing has begun since. A sub-agent that is at work obeys the halt itself, or waits for a person. */
 function waitsForPeople(t: Turn): boolean {
-  if (t.answeredLast || t.calling.some(isDelegated)) return true;
-  const isWaiting = (gated: Gated): boolean => gated.kind === "asked" || answeredOf(t, gated) !== null;
+  if (t.answeredLast || callsIn(t).some(isDelegated)) return true;
+  const isWaiting = (gated: Gated): boolean => gated.kind === "asked" || findAnswered(t, gated) !== null;
   return (
-    t.calling.some((c) => c.run.kind !== "lost" && isWaiting(c.gated)) ||
+    callsIn(t).some((c) => c.run.kind !== "lost" && isWaiting(c.gated)) ||
     [t.model, t.respond, t.summary.gated, t.recall.gated, t.keep.gated].some(isWaiting)
   );
 }
 
 /** What a halt would have to name to stop these events. */
-export function scopesOf(s: State, events: readonly Stamped[]): readonly string[] {
+export function listHaltScopes(s: State, events: readonly Stamped[]): readonly string[] {
   const scopes = new Set<string>();
   for (const { event: e } of events) {
     if (!isBeginning(e)) continue;
     if (scopes.size === 0) for (const scope of ["all", ...agentsOf(s).map((agent) => `agent:${agent}`)]) scopes.add(scope);
     if (e.kind === "act.started") {
-      for (const call of s.turn?.calling ?? []) if (call.proposed.id === e.call) scopes.add(`tool:${nameOf(call)}`);
+      for (const call of callsIn(s.turn)) if (call.proposed.id === e.call) scopes.add(`tool:${runningTool(call)}`);
     } else if (e.kind === "gate.decided" && e.action.kind === "call") scopes.add(`tool:${e.action.tool}`);
     else if (e.kind === "child.opened") scopes.add(`agent:${e.agent}`);
   }
@@ -89,5 +97,14 @@ export function scopesOf(s: State, events: readonly Stamped[]): readonly string[
 }
 
 /** A decision that rests on a grant: only calls do. Once the grant is gone it is not recorded again, and the call is decided anew. */
-export const restsOn = (e: JournalEvent, grant: GrantId | null): boolean =>
+export const restsOnGrant = (e: JournalEvent, grant: GrantId | null): boolean =>
   grant !== null && e.kind === "gate.decided" && e.verdict.kind === "allow" && e.verdict.approval === grant;
+
+/** S-15 a halt may be lifted between the decision to wait for it and the commit: the orders are read once more before the session parks. */
+export async function isHaltLifted({ orders }: Pick<Ports, "orders">, s: State): Promise<boolean> {
+  const halt = () =>
+    s.turn !== null ? findAwaitedHalt(s, orders.now()) : s.followUps.length > 0 ? haltOf(orders.now(), s.agent.name) : null;
+  if (halt() === null) return false;
+  await orders.refresh();
+  return halt() === null;
+}

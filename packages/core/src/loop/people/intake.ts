@@ -1,51 +1,166 @@
 /**
- * From what arrived to the events it becomes, by way of middleware: what a person says may be rewritten, and so may what the model is shown of an outcome that came late.
- * H-3 a word that a failing middleware was to see is withheld from the model; the journal has it. What was to follow a turn is refused then.
- * Where a hook takes its time the word stays in the inbox until it has: a lost process neither loses nor doubles it (I-2). Words are heard in order.
+ * From an intent to the events it becomes, by way of middleware: it may rewrite what a person says, and what the model is shown of a late outcome.
+ * H-3 a message that a failing middleware was to see is withheld from the model; the journal has it. A message that was to follow a turn is refused then.
+ * While a hook takes its time its message stays in the inbox: a lost process neither loses nor doubles it (I-2). Messages are heard in order.
  */
+
 import { messageOf } from "../../act/act.ts";
-import { type Admitted, refusalOf } from "../../inbox/admit.ts";
+import { type Admitted, admit, findRefusals, toRefusal } from "../../inbox/admit.ts";
 import type { Arrived } from "../../inbox/port.ts";
 import { observeOutcome } from "../../observe/observe.ts";
-import { DELEGATE, type IntentId, type JournalEvent, type Limits, type Middleware, type Wish } from "../../vocab/index.ts";
-import { outcomeOf } from "../calls/delegate.ts";
-import { lateness } from "../calls/race.ts";
-import type { Cockpit, Landing } from "../effects.ts";
-import { isPromise, type MiddlewareRun, onResult, onUserMessage } from "../model/middleware.ts";
-import { sceneOf } from "../model/prepared-request.ts";
-import { shownOutcome } from "../model/sanitise.ts";
+import {
+  type CallView,
+  canonical,
+  DELEGATE,
+  type IntentId,
+  type JournalEvent,
+  type Limits,
+  type Middleware,
+  type Outcome,
+  type Tool,
+  type Wish,
+} from "../../vocab/index.ts";
+import { toDelegateOutcome, withConsequences } from "../calls/delegate.ts";
+import { evidence } from "../calls/outcome-events.ts";
+import { lateReason } from "../calls/race.ts";
+import type { SessionCommits } from "../commit.ts";
+import type { EffectContext, EffectResult } from "../effects.ts";
+import { isPromise, type MiddlewareRun, onResult, onUserMessage, sceneIn } from "../model/middleware.ts";
+import { shownOutcome, withCleanedEvents } from "../model/sanitise.ts";
+import { callsIn } from "../state.ts";
+import { compactNow } from "./conversation-settings.ts";
+import { toStanding } from "./may-answer.ts";
 
 type Word = Extract<JournalEvent, { kind: "turn.started" | "input.steered" | "input.queued" }>;
 type Late = Extract<JournalEvent, { kind: "act.late" | "child.ended" }>;
 
-export type Ears = Readonly<{
-  isHearing(id: IntentId): boolean;
-  /** What it became; null while middleware takes its time: it lands then. */
-  hear(one: Arrived): readonly JournalEvent[] | null;
-  /** A word that came in no inbox: the input of a run. */
-  first(event: JournalEvent): readonly JournalEvent[] | Promise<readonly JournalEvent[]>;
-  /** Nobody waits any longer for what was to steer it. */
-  turnEnded(): void;
-  /** Nor for what was to follow it. */
-  cancelledAll(): void;
-}>;
+export type IntakeContext = Pick<EffectContext, "p" | "s" | "launch" | "stopOf" | "record" | "toolDigest"> &
+  Readonly<{ limits: Limits; cancel: AbortSignal; commits: Pick<SessionCommits, "consume" | "isConsumed"> }>;
 
-export type Listening = Pick<Cockpit, "p" | "s" | "fly" | "stopOf"> &
-  Readonly<{ limits: Limits; cancel: AbortSignal; judged(one: Arrived): Admitted; took(id: IntentId): void; consequences: Consequences }>;
-/** What else follows from an event that a wish has become. */
-type Consequences = (event: JournalEvent, wish: Wish) => readonly JournalEvent[];
+/** The inbox of one drive: intents are admitted, shown to middleware where it wants to see them, and recorded as events. */
+export class Intake {
+  readonly #c: IntakeContext;
+  readonly #hearing = new Map<IntentId, Heard>();
+  #before: Promise<unknown> = Promise.resolve();
 
-export function ears(c: Listening): Ears {
-  const { p, s, limits, judged } = c;
-  const hearing = new Map<IntentId, Heard>();
-  let before: Promise<unknown> = Promise.resolve();
+  constructor(c: IntakeContext) {
+    this.#c = c;
+  }
 
-  /** For so long as a turn may last, or until whoever drives stops. */
-  async function bounded<T>(leaving: AbortController, work: () => T | Promise<T>): Promise<T> {
+  /** Turns the pending intents into events. An intent that waits for middleware stays in the inbox until then. */
+  async drain(): Promise<void> {
+    const { p, s, record, commits } = this.#c;
+    const pending = await p.inbox.pending(s.session);
+    for (const [i, one] of pending.entries()) {
+      const { intent } = one;
+      if (commits.isConsumed(intent.id) || this.#hearing.has(intent.id)) continue;
+      const isTakenBack = findRefusals(intent, pending.slice(i + 1)).some((later) => this.#admit(later).kind === "event");
+      const became = isTakenBack ? [toRefusal(intent, "the same person has taken it back since")] : this.#hear(one);
+      if (became === null) continue;
+      commits.consume(intent.id);
+      for (const event of became) record(event);
+    }
+  }
+
+  /** A message that came in no inbox: the input of a run. */
+  first(event: JournalEvent): readonly JournalEvent[] | Promise<readonly JournalEvent[]> {
+    if (!isSeen(this.#c.p.middleware, event)) return [event];
+    const leaving = new AbortController();
+    const now = this.#run(event, leaving);
+    if (!isPromise(now)) return heard(event, now);
+    return this.#bounded(leaving, () => now).then((ran) => heard(event, ran));
+  }
+
+  /** Messages that were to steer the turn are not waited for any longer. */
+  turnEnded(): void {
+    this.#overtake("input.steered", "the turn that it was to steer has ended");
+  }
+
+  /** Nor are messages that were to follow it. */
+  cancelledAll(): void {
+    this.#overtake("input.queued", "what was to follow the turn was cancelled");
+  }
+
+  /** An intent that cannot even be read is refused like any other: it must not block the session. */
+  #admit(one: Arrived): Admitted {
+    const { p, s, limits, toolDigest } = this.#c;
+    try {
+      if (s.taken.has(one.intent.id)) return { kind: "refused", reason: "it was taken before: a copy of an intent counts for nothing" };
+      const genuine = p.authenticate(one.intent);
+      const admitted = genuine.kind === "genuine" ? admit(one, toStanding(p, s, limits, toolDigest)) : genuine;
+      if (admitted.kind === "event") canonical(admitted.event); // an event that cannot be written must not fail the commit
+      return admitted;
+    } catch (error) {
+      return { kind: "refused", reason: `it cannot be understood: ${messageOf(error)}` };
+    }
+  }
+
+  /** Null while middleware takes its time: the events come as the result of an effect then. */
+  #hear(one: Arrived): readonly JournalEvent[] | null {
+    const { p, launch, cancel, commits } = this.#c;
+    const { id } = one.intent;
+    const admitted = this.#admit(one);
+    if (admitted.kind !== "event" || !isSeen(p.middleware, admitted.event)) return this.#outright(one, admitted);
+    const { event } = admitted;
+    const leaving = new AbortController();
+    const now = this.#hearing.size === 0 ? this.#run(event, leaving) : null;
+    if (now !== null && !isPromise(now)) return this.#became(one, now, null);
+    const hearing: Heard = { kind: event.kind, leaving, overtaken: null };
+    this.#hearing.set(id, hearing);
+    const last = this.#before;
+    const flight = this.#bounded(leaving, async () => {
+      if (now === null) await last;
+      return now ?? this.#run(event, leaving);
+    });
+    this.#before = flight.catch(() => {});
+    launch(`hear:${id}`, async (): Promise<EffectResult> => {
+      const ran = await flight;
+      return () => {
+        this.#hearing.delete(id);
+        if (event.kind === "input.queued" && ran.failed && cancel.aborted) return []; // it stays in the inbox for the next driver
+        commits.consume(id);
+        return this.#became(one, ran, hearing.overtaken);
+      };
+    });
+    return null;
+  }
+
+  /** Admitted again: while middleware took its time the turn may have ended. */
+  #became(one: Arrived, ran: MiddlewareRun<string>, overtaken: string | null): readonly JournalEvent[] {
+    const admitted = this.#admit(one);
+    if (admitted.kind !== "event" || !isSeen(this.#c.p.middleware, admitted.event)) return this.#outright(one, admitted);
+    if (overtaken !== null) return [toRefusal(one.intent, overtaken)];
+    const { event } = admitted;
+    if (event.kind === "input.queued" && ran.failed) return [toRefusal(one.intent, whyFailed(ran))];
+    return heard(event, ran).flatMap((e) => this.#consequences(e, one.intent.wish));
+  }
+
+  #outright(one: Arrived, admitted: Admitted): readonly JournalEvent[] {
+    return admitted.kind === "event" ? this.#consequences(admitted.event, one.intent.wish) : [toRefusal(one.intent, admitted.reason)];
+  }
+
+  /** An event that an intent has become, with the events that follow from it. */
+  #consequences(event: JournalEvent, wish: Wish): readonly JournalEvent[] {
+    const { p, s } = this.#c;
+    const events = withConsequences(s, event, wish, (call, outcome, ms) => evidence(this.#c, call, outcome, ms));
+    return [...withCleanedEvents(p, s, events), ...compactNow(s, event)];
+  }
+
+  #overtake(kind: Heard["kind"], reason: string): void {
+    for (const heard of this.#hearing.values()) {
+      if (heard.kind !== kind) continue;
+      heard.overtaken ??= reason;
+      heard.leaving.abort(reason);
+    }
+  }
+
+  /** Runs for at most as long as a turn may last, or until the driver is cancelled. */
+  async #bounded<T>(leaving: AbortController, work: () => T | Promise<T>): Promise<T> {
+    const { p, cancel, limits } = this.#c;
     const over = new AbortController();
-    const onCancel = () => leaving.abort(c.cancel.reason);
-    if (c.cancel.aborted) onCancel();
-    c.cancel.addEventListener("abort", onCancel, { once: true });
+    const onCancel = () => leaving.abort(cancel.reason);
+    if (cancel.aborted) onCancel();
+    cancel.addEventListener("abort", onCancel, { once: true });
     void p.clock.sleep(limits.turnMs, over.signal).then(() => {
       if (!over.signal.aborted) leaving.abort("out of time");
     });
@@ -53,97 +168,40 @@ export function ears(c: Listening): Ears {
       return await work();
     } finally {
       over.abort("over");
-      c.cancel.removeEventListener("abort", onCancel);
+      cancel.removeEventListener("abort", onCancel);
     }
   }
 
-  const run = (event: Word | Late, { signal }: AbortController): MiddlewareRun<string> | Promise<MiddlewareRun<string>> => {
-    const at = { ...sceneOf(c, s.turn?.iterations ?? 0), signal };
-    if (event.kind === "child.ended") return onDelegate(event, at);
-    if (event.kind !== "act.late") return onUserMessage(p.middleware, at, textIn(event));
+  #run(event: Word | Late, { signal }: AbortController): MiddlewareRun<string> | Promise<MiddlewareRun<string>> {
+    const { p, s } = this.#c;
+    const at = { ...sceneIn(this.#c, s.turn?.iterations ?? 0), signal };
+    if (event.kind !== "act.late" && event.kind !== "child.ended") return onUserMessage(p.middleware, at, textIn(event));
+    const { call, outcome, markup } = event.kind === "act.late" ? this.#lateCall(event) : this.#delegation(event);
+    const limit = s.turn?.limits.observationChars ?? this.#c.limits.observationChars;
+    const { text } = observeOutcome(call.tool, shownOutcome(outcome, markup), limit);
+    return onResult(p.middleware, { ...at, call: event.call }, { call, outcome, text, limit });
+  }
+
+  #lateCall(event: Extract<Late, { kind: "act.late" }>): LateOutcome {
+    const { p, s } = this.#c;
     const unknown = s.unknowns.get(event.call);
     const action = unknown?.decided.action;
     const tool = unknown?.tool ?? "the call";
-    const limit = s.turn?.limits.observationChars ?? limits.observationChars;
     const call = { id: event.call, tool, args: action?.kind === "call" ? action.args : null };
-    const made = p.tools.find(tool);
-    const { text } = observeOutcome(tool, shownOutcome(event.outcome, made?.markup ?? "clean"), limit);
-    return onResult(p.middleware, { ...at, call: event.call }, { call, outcome: event.outcome, text, limit });
-  };
+    return { call, outcome: event.outcome, markup: p.tools.find(tool)?.markup ?? "clean" };
+  }
 
-  /** What a delegate brings is a result like any other. */
-  const onDelegate = (event: Extract<Late, { kind: "child.ended" }>, at: ReturnType<typeof sceneOf>) => {
-    const made = s.turn?.calling.find((c) => c.proposed.id === event.call);
-    const outcome = outcomeOf(made, event, lateness(s.turn, made));
-    const limit = s.turn?.limits.observationChars ?? limits.observationChars;
+  /** The output of a sub-agent is a result like any other. */
+  #delegation(event: Extract<Late, { kind: "child.ended" }>): LateOutcome {
+    const { s } = this.#c;
+    const made = callsIn(s.turn).find((one) => one.proposed.id === event.call);
     const action = made?.run.kind === "running" ? made.run.decided.action : null;
     const call = { id: event.call, tool: DELEGATE, args: action?.kind === "delegate" ? action.args : null };
-    const { text } = observeOutcome(DELEGATE, shownOutcome(outcome, "clean"), limit);
-    return onResult(p.middleware, { ...at, call: event.call }, { call, outcome, text, limit });
-  };
-
-  const refused = ({ intent }: Arrived, reason: string): JournalEvent => refusalOf(intent, reason);
-  const outright = (one: Arrived, admitted: Admitted): readonly JournalEvent[] =>
-    admitted.kind === "event" ? c.consequences(admitted.event, one.intent.wish) : [refused(one, admitted.reason)];
-
-  /** Judged again: while middleware took its time the turn may have ended. */
-  function became(one: Arrived, ran: MiddlewareRun<string>, overtaken: string | null): readonly JournalEvent[] {
-    const admitted = judged(one);
-    if (admitted.kind !== "event" || !isSeen(p.middleware, admitted.event)) return outright(one, admitted);
-    if (overtaken !== null) return [refused(one, overtaken)];
-    const { event } = admitted;
-    if (event.kind === "input.queued" && ran.failed) return [refused(one, whyFailed(ran))];
-    return heard(event, ran).flatMap((e) => c.consequences(e, one.intent.wish));
+    return { call, outcome: toDelegateOutcome(made, event, lateReason(s.turn, made)), markup: "clean" };
   }
-
-  function overtake(kind: Heard["kind"], why: string): void {
-    for (const heard of hearing.values()) {
-      if (heard.kind !== kind) continue;
-      heard.overtaken ??= why;
-      heard.leaving.abort(why);
-    }
-  }
-
-  return {
-    isHearing: (id) => hearing.has(id),
-    hear(one) {
-      const { id } = one.intent;
-      const admitted = judged(one);
-      if (admitted.kind !== "event" || !isSeen(p.middleware, admitted.event)) return outright(one, admitted);
-      const { event } = admitted;
-      const leaving = new AbortController();
-      const now = hearing.size === 0 ? run(event, leaving) : null;
-      if (now !== null && !isPromise(now)) return became(one, now, null);
-      const heard: Heard = { kind: event.kind, leaving, overtaken: null };
-      hearing.set(id, heard);
-      const last = before;
-      const flight = bounded(leaving, async () => {
-        if (now === null) await last;
-        return now ?? run(event, leaving);
-      });
-      before = flight.catch(() => {});
-      c.fly(`hear:${id}`, async (): Promise<Landing> => {
-        const ran = await flight;
-        return () => {
-          hearing.delete(id);
-          if (event.kind === "input.queued" && ran.failed && c.cancel.aborted) return []; // it stays in the inbox: whoever drives next hears it
-          c.took(id);
-          return became(one, ran, heard.overtaken);
-        };
-      });
-      return null;
-    },
-    first(event) {
-      if (!isSeen(p.middleware, event)) return [event];
-      const leaving = new AbortController();
-      const now = run(event, leaving);
-      if (!isPromise(now)) return heard(event, now);
-      return bounded(leaving, () => now).then((ran) => heard(event, ran));
-    },
-    turnEnded: () => overtake("input.steered", "the turn that it was to steer has ended"),
-    cancelledAll: () => overtake("input.queued", "what was to follow the turn was cancelled"),
-  };
 }
+
+type LateOutcome = Readonly<{ call: CallView; outcome: Outcome; markup: Tool["markup"] }>;
 type Heard = { readonly kind: JournalEvent["kind"]; readonly leaving: AbortController; overtaken: string | null };
 
 function isSeen(all: readonly Middleware[], event: JournalEvent): event is Word | Late {

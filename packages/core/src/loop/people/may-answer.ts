@@ -20,12 +20,12 @@ import {
 } from "../../vocab/index.ts";
 import { delegateContract } from "../calls/delegate.ts";
 import type { Ports } from "../ports.ts";
-import { actingFor, type Call, isDelegated, nameOf, type Question, type State } from "../state.ts";
-import { modelsOf } from "./conversation-settings.ts";
+import { actingFor, type Call, callsIn, isDelegated, type Question, runningTool, type State } from "../state.ts";
+import { listModels } from "./conversation-settings.ts";
 
 type Needs = Pick<Ports, "gate" | "tools" | "hash" | "clock" | "children">;
 
-export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: Tool) => Digest): Standing {
+export function toStanding(p: Needs, s: State, limits: Limits, toolDigest: (tool: Tool) => Digest): Standing {
   const questionOf = (approval: string): Question | null =>
     [...(s.turn?.questions.values() ?? [])].find((q) => q.approval === approval) ?? null;
   return {
@@ -36,14 +36,14 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
     closed: s.closed,
     limits,
     tokens: s.window.tokens,
-    models: modelsOf(s.agent),
+    models: listModels(s.agent),
     question(approval) {
       const q = questionOf(approval);
       return q === null ? null : { digest: q.digest, expiresAt: q.expiresAt, answer: q.answer, voters: q.votes.map((v) => v.by) };
     },
     mayAnswer(user, wish) {
       const question = questionOf(wish.approval);
-      return question === null ? no("there is no such question") : mayAnswer(p, s, question, user, wish, toolDigest);
+      return question === null ? no("there is no such question") : mayAnswer({ p, s, toolDigest }, question, user, wish);
     },
     mayResolve(user, call) {
       const unknown = [...s.unknowns.values()].find((u) => u.call === call);
@@ -58,8 +58,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
       return denied === null ? { kind: "may" } : no(denied);
     },
     isUnknown: (call: CallId) => s.unknowns.has(call),
-    isOpenChild: (call, child) =>
-      s.turn?.calling.some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child) ?? false,
+    isOpenChild: (call, child) => callsIn(s.turn).some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child),
     isSetAside: (call: CallId) => s.deadLetters.has(call),
     firesFor: (intent) => (s.origin?.kind === "schedule" && intent.startsWith(firingPrefix(s.origin.schedule)) ? s.principal : null),
   };
@@ -88,19 +87,15 @@ function maySend(p: Needs, s: State, user: string, kind: "say" | "steer" | "canc
 
 const no = (reason: string) => ({ kind: "may-not", reason }) as const;
 
-function mayAnswer(
-  p: Needs,
-  s: State,
-  q: Question,
-  user: string,
-  { answer }: Extract<Wish, { kind: "answer" }>,
-  toolDigest: (tool: Tool) => Digest,
-): Leave {
-  const call = s.turn?.calling.find((c) => (c.proposed.id as string) === q.action) ?? null;
-  const tool = call === null ? q.action : nameOf(call);
+type At = Readonly<{ p: Needs; s: State; toolDigest: (tool: Tool) => Digest }>;
+
+function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<Wish, { kind: "answer" }>): Leave {
+  const { p, s } = at;
+  const call = callsIn(s.turn).find((c) => (c.proposed.id as string) === q.action) ?? null;
+  const tool = call === null ? q.action : runningTool(call);
   const speakers = s.turn?.speakers ?? [actingFor(s).id];
   const about = { approval: q.approval, agent: s.agent.name, tool };
-  if (answer.kind === "withdraw") return mayWithdraw(p, user, speakers, about, q.digest);
+  if (answer.kind === "withdraw") return mayWithdraw(p, user, { speakers, about, digest: q.digest });
   for (const requester of speakers) {
     const denied = deniedTo(p, user, { kind: actOfAnswer(answer), ...about, requester });
     if (denied !== null) return no(denied);
@@ -108,13 +103,13 @@ function mayAnswer(
   const counted = countsFor(q.asks, groupsFor(p.gate, user));
   if (answer.kind === "deny" && (counted.length > 0 || mayDenyAsSuch(p, user, speakers, about)))
     return { kind: "may", counts: counted, digest: q.digest, about: null };
-  const gone = answer.kind === "deny" ? undefined : q.votes.find((v) => mayNoLonger(p, s, q, tool, v.by));
+  const gone = answer.kind === "deny" ? undefined : q.votes.find((v) => mayNoLonger(at, q, tool, v.by));
   if (gone !== undefined) return no(`${gone.by} said yes before and may not any more: somebody denies it, and it is asked afresh`);
   const counts = counted;
   if (counts.length === 0) return no(`it is for ${[...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ")} to answer`);
   if (answer.kind === "grant") {
     if (call === null) return no("only an answer about a tool's call can be remembered");
-    if (isGoverning(p.tools.find(nameOf(call))))
+    if (isGoverning(p.tools.find(runningTool(call))))
       return no("what changes agents, policies or tools is approved each time: no grant covers it");
     const wide = tooWide(q.asks, answer.grant, p.clock.now());
     if (wide !== null) return no(wide);
@@ -125,14 +120,18 @@ function mayAnswer(
   if (call === null) return no("there are no arguments to edit");
   if (call.starts > 0 && !(call.run.kind === "failed" && call.mending?.stage === "person"))
     return no("it had started and may have run with these arguments: approve it as it is, or deny it");
-  const edited = editedDigest(p, s, call, answer.args, toolDigest);
+  const edited = editedDigest(at, call, answer.args);
   return "reason" in edited ? no(edited.reason) : { kind: "may", counts, ...edited };
 }
 
 type About = Readonly<{ approval: string; agent: string; tool: string }>;
 
 /** Q-21 Withdrawing is for those whose words the turn follows, where the policies let them; nobody else's groups matter to it. */
-function mayWithdraw(p: Needs, user: string, speakers: readonly string[], about: About, digest: Digest): Leave {
+function mayWithdraw(
+  p: Needs,
+  user: string,
+  { speakers, about, digest }: Readonly<{ speakers: readonly string[]; about: About; digest: Digest }>,
+): Leave {
   if (!speakers.includes(user)) return no("only whoever asked for it withdraws it: deny it");
   const denied = deniedTo(p, user, { kind: "withdraw", ...about, requester: user });
   return denied === null ? { kind: "may", counts: [], digest, about: null } : no(denied);
@@ -145,16 +144,11 @@ const mayDenyAsSuch = (p: Needs, user: string, speakers: readonly string[], abou
 /** S-18 whether those who speak may have an agent run is looked at when it is proposed: an answer changes what is asked of it, and never whom. */
 const OTHER_DELEGATE = "it would be another agent's: deny it, and say who is to do it";
 
-function editedDigest(
-  p: Needs,
-  s: State,
-  call: Call,
-  args: JsonObject,
-  toolDigest: (tool: Tool) => Digest,
-): { digest: Digest; about: Resource } | { reason: string } {
-  const contracted = delegateContract(p, s, s.turn, { ...call, edited: args }, toolDigest, p.clock.now());
+function editedDigest({ p, s, toolDigest }: At, call: Call, args: JsonObject): { digest: Digest; about: Resource } | { reason: string } {
+  const at = { p, s, t: s.turn, toolDigest, now: p.clock.now() };
+  const contracted = delegateContract(at, { ...call, edited: args });
   if (contracted.kind === "refused") return { reason: contracted.verdict.reason };
-  const before = delegateContract(p, s, s.turn, call, toolDigest, p.clock.now()).action;
+  const before = delegateContract(at, call).action;
   if (before.kind === "delegate" && contracted.action.kind === "delegate" && before.to !== contracted.action.to)
     return { reason: OTHER_DELEGATE };
   const digest = actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, p.hash);
@@ -162,7 +156,7 @@ function editedDigest(
 }
 
 /** A yes counts as long as whoever said it may say it. */
-function mayNoLonger(p: Needs, s: State, q: Question, tool: string, by: string): boolean {
+function mayNoLonger({ p, s }: At, q: Question, tool: string, by: string): boolean {
   const user = by.replace(/^user:/, "");
   return (s.turn?.speakers ?? []).some(
     (requester) => deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester }) !== null,

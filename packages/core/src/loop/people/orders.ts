@@ -15,7 +15,7 @@ export type OpenOrders = OrdersPort &
     revoke(order: Extract<JournalEvent, { kind: "grant.revoked" }>): Promise<void>;
   }>;
 
-export function ordersOf(journal: Pick<Journal, "read" | "append">, now: () => Millis): OpenOrders {
+export function openOrders(journal: Pick<Journal, "read" | "append">, now: () => Millis): OpenOrders {
   let orders: Orders = NO_ORDERS;
   const seen = new Map<StreamId, Seq>([
     [GRANTS, seq(0)],

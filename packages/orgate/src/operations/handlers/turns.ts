@@ -1,5 +1,15 @@
 /** Turns of a session, from its entries; and what came of one. */
-import { ENDINGS, type Entry, haltWaitedFor, type JournalEvent, type Json, readTurn, type SessionId, type State, seq } from "@orgate/core";
+import {
+  ENDINGS,
+  type Entry,
+  findAwaitedHalt,
+  type JournalEvent,
+  type Json,
+  readTurn,
+  type SessionId,
+  type State,
+  seq,
+} from "@orgate/core";
 import { haltOf, haltText, liftText, type Orders, type StandingHalt } from "@orgate/core/journal";
 import type { OperationOutput } from "@orgate/core/wire";
 import type { Runtime } from "../../runtime/api.ts";
@@ -146,7 +156,7 @@ function jsonIn(text: string | null): Json {
 
 /** Q-17 What was said to a halted agent waits in its session without a turn. */
 const haltOn = (s: State, orders: Orders): StandingHalt | null =>
-  s.turn !== null ? haltWaitedFor(s, orders) : s.followUps.length > 0 ? haltOf(orders, s.agent.name) : null;
+  s.turn !== null ? findAwaitedHalt(s, orders) : s.followUps.length > 0 ? haltOf(orders, s.agent.name) : null;
 
 function waitingWords(isWaiting: boolean, halt: StandingHalt | null) {
   if (halt !== null)

@@ -17,9 +17,10 @@ import {
   type Tool,
 } from "@orgate/core";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
+import { fileFault } from "../../files/file-fault.ts";
 import { type Draft, findDraft, matchDrafts } from "../../files/file-overlay.ts";
 import { readTextFile } from "../../files/text-file.ts";
-import { fileBad, matchProjectFiles, toProjectPath } from "../../guard/modules.ts";
+import { matchProjectFiles, toProjectPath } from "../../guard/modules.ts";
 import { findAgentPrices, type PriceList } from "../../models/agent-prices.ts";
 import { errorMessage } from "../../node/error-message.ts";
 import { unusableTool } from "../../toolclad/unusable-tool.ts";
@@ -88,7 +89,7 @@ async function readOne(root: string, path: string, drafts: readonly Draft[], mem
 export function refuseAll(path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): FaultError {
   const [{ line, column, detail, hint }, ...more] = problems;
   const rest = more.length === 0 ? hint : `${hint}; ${more.length} more: \`orgate agents validate\` tells them all`;
-  return fileBad(path, { line, column }, detail, rest, cause);
+  return fileFault({ file: path, at: { line, column }, detail, hint: rest }, cause);
 }
 
 /** What there is for agents to name; `broken` are tools that are written, and wrong. */

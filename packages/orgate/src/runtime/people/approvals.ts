@@ -13,6 +13,7 @@ import {
   type ApprovalId,
   type Ask,
   actionKind,
+  answerIn,
   type Coverage,
   coverageText,
   type Digest,
@@ -20,19 +21,19 @@ import {
   duration,
   type Entry,
   FaultError,
+  findHaltAhead,
   fold,
   type Gate,
   type GrantId,
   type GrantWish,
   grantText,
   HALT,
-  haltAhead,
   haltText,
   isGoverning,
   type JsonObject,
   type Millis,
   type OpenOrders,
-  ordersOf,
+  openOrders,
   type Principal,
   principalName,
   type Resource,
@@ -130,7 +131,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
     .slice(place)
     .findLast(({ event: e }) => e.kind === "approval.answered" && e.approval === approval && e.answer.kind === "edit")?.event;
   const tool = doing?.tool ?? question.action.split(":")[0] ?? question.action;
-  const halt = haltAhead(state, orders, tool, question.about);
+  const halt = findHaltAhead(state, orders, tool, question.about);
   const isGranted = decided?.kind === "gate.decided" && !isGoverning(decided.action.kind === "call" ? decided.action : null);
   const widest = isGranted ? widestOf(question.asks) : null;
   const { about, targets, labels } = question;
@@ -146,7 +147,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
     tool,
     args: edited?.args ?? doing?.args ?? null,
     editedBy: edited === null ? null : principalName(edited.by),
-    text: actionKind(question.action) === "respond" ? state.turn.answer : null,
+    text: actionKind(question.action) === "respond" ? answerIn(state.turn) : null,
     resource: doing === null ? null : question.about, // as it was edited
     digest: question.digest,
     asks: question.asks,
@@ -311,7 +312,7 @@ export type ApprovalStanding = Readonly<{ grants: readonly ListedGrant[]; halts:
 
 /** All grants and halts in force, for whoever only looks. */
 export async function standingOrders(journal: Pick<Journal, "read">, now: Millis): Promise<ApprovalStanding> {
-  const orders: OpenOrders = ordersOf(
+  const orders: OpenOrders = openOrders(
     { read: journal.read, append: () => Promise.reject(new Error("this is for looking only")) },
     () => now,
   );

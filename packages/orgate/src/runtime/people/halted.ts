@@ -29,9 +29,9 @@ export async function haltOnSession({ journal, halts, isHeld }: HaltNeeds, s: Se
     if (halt !== null) return halt;
   }
   if (s.state !== "running" || isHeld) return null;
-  const { haltWaitedFor, readTurn } = await import("@orgate/core"); // far more to load than a list needs
+  const { findAwaitedHalt, readTurn } = await import("@orgate/core"); // far more to load than a list needs
   try {
-    return haltWaitedFor(await readTurn({ journal }, s.session), orders);
+    return findAwaitedHalt(await readTurn({ journal }, s.session), orders);
   } catch {
     return null; // erased or damaged: whoever opens it is told
   }

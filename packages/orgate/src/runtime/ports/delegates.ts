@@ -14,7 +14,7 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate, coun
     if (agent === undefined || agent.missing.length + agent.missingServers.length + agent.missingTools.length > 0) return null; // without what it names it is not run
     if (found?.under === gate.digest) return found.delegate;
     const delegate = {
-      facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, counters),
+      facts: agentFacts(agent, { gate, tools: toolbox(toolsOf(agent), sha256), hash: sha256, counters }),
       limits: agent.limits,
       output: agent.output === null ? null : specOf(withDigest(agent.output, sha256)),
     };

@@ -3,9 +3,7 @@ import { uptime } from "node:os";
 import { join } from "node:path";
 import {
   type BoundedFolds,
-  breakersOf,
   type CountsPort,
-  countsOf,
   type Embedder,
   type Intent,
   type Knowledge,
@@ -13,7 +11,9 @@ import {
   knowledgeOn,
   type OpenBreakers,
   type OpenOrders,
-  ordersOf,
+  openBreakers,
+  openCounts,
+  openOrders,
   type SessionId,
 } from "@orgate/core";
 import { trustIn } from "@orgate/core/journal";
@@ -73,14 +73,14 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const listen: OpenProjectStore["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const folds = sweptFolds(store.journal, nodeClock.elapsed);
-    const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
+    const breakers = openBreakers(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
     return {
       store,
       keys,
       keyring,
       orders: ordersFor(store),
       breakers,
-      counts: countsOf(store.journal, nodeClock.now, () => uptime() * 1_000),
+      counts: openCounts(store.journal, nodeClock.now, () => uptime() * 1_000),
       folds,
       knowledge,
       knowledgeStore,
@@ -125,7 +125,7 @@ function knowledgeIn(directory: string) {
 
 /** What another process orders is seen by the same look that sees its intents. */
 function ordersFor({ journal, inbox }: Store): OpenOrders {
-  const orders = ordersOf(journal, nodeClock.now);
+  const orders = openOrders(journal, nodeClock.now);
   return {
     ...orders,
     watch(changed) {

@@ -2,10 +2,11 @@
  * The shell's agent among a project's agents: a file like any other's (`agents/shell.symbi`). Unless it names delegates it may have all others do something, and each time a
  * policy decides.
  */
+
 import { type Agent, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
 import type { CoordinatorTools } from "../../coordinator/tools.ts";
-import { fileBad } from "../../guard/modules.ts";
+import { fileFault } from "../../files/file-fault.ts";
 import type { Env } from "../../node/env.ts";
 import { SHELL } from "../../project/shell-agent.ts";
 import { type ShellTools, shellTools } from "./tools.ts";
@@ -42,7 +43,7 @@ function withShell(agents: readonly Found[], { command, middleware }: ShellTools
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       const { message, hint } = describe(error.fault);
-      throw fileBad(found.file, null, message, hint, error);
+      throw fileFault({ file: found.file, detail: message, hint }, error);
     }
   });
 }

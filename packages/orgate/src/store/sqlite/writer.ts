@@ -105,7 +105,7 @@ export function openWriter(db: DatabaseSync, places: Places, counting: Counting 
   const counter = counting === null ? null : openCounter(db, counting);
   const counts = (): CountWriter => counter ?? missingKey();
   const blobs = openBlobs(db, places.blobs);
-  let questions: QuestionWriter | null = null; // whoever only puts intents may have no table of this form (`mendQuestions`)
+  let questions: QuestionWriter | null = null; // a process that only puts intents may have no table of this form (`rebuildQuestions`)
   const questionRows = (): QuestionWriter => (questions ??= questionWriter(db));
   const unknowns = unknownWriter(db);
   const deadLetters = deadLetterWriter(db);

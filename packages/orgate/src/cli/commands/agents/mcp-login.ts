@@ -22,7 +22,11 @@ export const login: RunCommand = async (given, screen) => {
       tell(given, screen, `sign in here: ${url.href}`);
       return back.came;
     };
-    await signInAt(server, given.env, orgateHome(given.env), `http://127.0.0.1:${back.port}/callback`, show);
+    await signInAt(server, given.env, {
+      home: orgateHome(given.env),
+      redirectUrl: `http://127.0.0.1:${back.port}/callback`,
+      authorize: show,
+    });
   } finally {
     back.close();
   }

@@ -83,7 +83,7 @@ export function policiesFor(
   only?: ReadonlySet<string>,
 ): Policies {
   try {
-    return openPolicies(config, agents, surface, only, memory);
+    return openPolicies(config, agents, surface, { only, remembered: memory });
   } catch (error) {
     if (isFault(error, "policies-refused"))
       agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(mustHaveSkills);

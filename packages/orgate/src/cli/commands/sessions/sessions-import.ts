@@ -1,7 +1,7 @@
 /** `orgate sessions import`: a conversation from a file, as a session of its own. The library checks it, cleans it and labels it (H-7, G-35). */
 
 import { resolve } from "node:path";
-import { type Entry, FaultError, fold, historyOf, isFault } from "@orgate/core";
+import { type Entry, FaultError, fold, isFault, toHistory } from "@orgate/core";
 import { decodePayload, type ExportRead, readExport } from "@orgate/core/journal";
 import type { SaidInput } from "../../../files/file-input.ts";
 import { readTextFile } from "../../../files/text-file.ts";
@@ -87,7 +87,7 @@ function exported(file: string, { what, stream, torn, firstBad, records }: Expor
   }
   const state = fold(entries);
   if (state === null) throw bad(file, null, "it has no entries");
-  return { history: historyOf(state).history.filter(({ role }) => role !== "note"), labels: [...state.labels] };
+  return { history: toHistory(state).history.filter(({ role }) => role !== "note"), labels: [...state.labels] };
 }
 
 /** What is wrong with a message is told with the file it stands in. */

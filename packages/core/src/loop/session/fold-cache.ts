@@ -3,10 +3,10 @@
  * before it (rule 8). A cache and never the truth: a fold counts only while the journal still has the entry that it ends with, and nothing was erased.
  * L-23 whatever does not fit is dropped, and the session is folded from its entries. L-23 what is kept is bounded in sessions, in characters and in time.
  */
-import type { Journal } from "../journal/port.ts";
-import type { Message } from "../reason/port.ts";
-import { type Digest, ERASURES, type SessionId } from "../vocab/index.ts";
-import type { State } from "./state.ts";
+import type { Journal } from "../../journal/port.ts";
+import type { Message } from "../../reason/port.ts";
+import { type Digest, ERASURES, type SessionId } from "../../vocab/index.ts";
+import type { State } from "../state.ts";
 
 /** A state and where it stands: the hash of its last entry, and how many erasures there had been. */
 export type Fold = Readonly<{ state: State; hash: Digest; erasures: number }>;

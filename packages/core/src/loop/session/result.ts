@@ -1,11 +1,11 @@
-/** What came of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
+/** The result of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
 
-import { haltText, liftText, type Orders, type StandingHalt } from "../journal/orders.ts";
-import type { Message } from "../reason/port.ts";
-import { ENDINGS, type Ending, type Json, NO_USAGE, type SessionId, type Usage } from "../vocab/index.ts";
-import { costOfTurn } from "./limits/budgets.ts";
-import { haltWaitedFor } from "./people/halts.ts";
-import type { Question, State, Unknown } from "./state.ts";
+import { haltText, liftText, type Orders, type StandingHalt } from "../../journal/orders.ts";
+import type { Message } from "../../reason/port.ts";
+import { ENDINGS, type Ending, type Json, NO_USAGE, type SessionId, type Usage } from "../../vocab/index.ts";
+import { costOfTurn } from "../limits/budgets.ts";
+import { findAwaitedHalt } from "../people/halts.ts";
+import type { Question, State, Unknown } from "../state.ts";
 
 /** `Value`: what it answers with, where that is to be structured. */
 export type RunResult<Value = Json> = Readonly<{
@@ -48,7 +48,7 @@ export function toResult(
   const at = s.turn ?? s.last;
   const ending = s.turn === null ? (s.last?.ending ?? null) : null;
   const questions = [s, ...below].flatMap(openQuestions);
-  const halt = orders === null ? null : ([s, ...below].map((one) => haltWaitedFor(one, orders)).find((one) => one !== null) ?? null);
+  const halt = orders === null ? null : ([s, ...below].map((one) => findAwaitedHalt(one, orders)).find((one) => one !== null) ?? null);
   const waiting = halt !== null && questions.length === 0 ? heldWords(halt) : WAITING;
   const words = ending === null ? waiting : ENDINGS[ending];
   const usage = at?.usage ?? NO_USAGE;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Message } from "../reason/port.ts";
-import { type CrashPoint, opened, reply, scriptedModel, type World } from "../testing/index.ts";
+import type { Message } from "../../reason/port.ts";
+import { type CrashPoint, opened, reply, scriptedModel, type World } from "../../testing/index.ts";
 import {
   type AgentFacts,
   callId,
@@ -13,12 +13,12 @@ import {
   type SessionEvent,
   type SessionId,
   type Stamped,
-} from "../vocab/index.ts";
-import { ANN, asks, BOB, call, open, pay, REST, say, stage, toolOf } from "./fixtures/stage.ts";
-import { checkHistory } from "./model/history.ts";
-import { openSession } from "./open.ts";
-import type { Ports } from "./ports.ts";
-import { readState } from "./resume.ts";
+} from "../../vocab/index.ts";
+import { ANN, asks, BOB, call, open, pay, REST, say, stage, toolOf } from "../fixtures/stage.ts";
+import { checkHistory } from "../model/history.ts";
+import { openSession } from "../open.ts";
+import type { Ports } from "../ports.ts";
+import { readState } from "../resume.ts";
 import { closeSession, createSession, forkSession } from "./sessions.ts";
 
 const FACTS: AgentFacts = factsOf(opened("tester"));

@@ -1,12 +1,21 @@
 /** Sessions as a whole: opened without a turn, forked, closed. None of it runs anything, so none of it needs the agent's code. */
 
-import type { SessionSummary } from "../journal/summary.ts";
-import { estimates } from "../reason/tokens.ts";
-import { FaultError, isFault, isSessionId, type JournalEvent, type Principal, type SessionId, type Surface, seq } from "../vocab/index.ts";
-import { checkHistory, historyOf } from "./model/history.ts";
-import { beginSession, holdTakenEvent, type Opening } from "./open.ts";
-import type { Ports } from "./ports.ts";
-import { readState } from "./resume.ts";
+import type { SessionSummary } from "../../journal/summary.ts";
+import { estimates } from "../../reason/tokens.ts";
+import {
+  FaultError,
+  isFault,
+  isSessionId,
+  type JournalEvent,
+  type Principal,
+  type SessionId,
+  type Surface,
+  seq,
+} from "../../vocab/index.ts";
+import { checkHistory, toHistory } from "../model/history.ts";
+import { beginSession, holdTakenEvent, type Opening } from "../open.ts";
+import type { Ports } from "../ports.ts";
+import { readState } from "../resume.ts";
 
 type Founding = Pick<Ports, "journal" | "ids" | "clock">;
 
@@ -99,7 +108,7 @@ export async function forkSession(
       hint: `it has 1 to ${origin.seq}: \`orgate sessions show ${from}\``,
     });
   const state = await readState(p, from, { upTo: last, counters: p.counters }); // what was cut to fit is cut as it was
-  const { history, unknown } = historyOf(state);
+  const { history, unknown } = toHistory(state);
   const forked = { kind: "session.forked", from, at: last, unknown } as const;
   const { agent, chosen } = state;
   const make = (): Promise<SessionSummary> =>

@@ -1,10 +1,9 @@
-/** What middleware changed, as folded. Its events come right before the one they are about, in the same commit: nothing that was folded is ever taken back. */
-import type { SessionEvent } from "../../vocab/index.ts";
-import type { Call, State, Turn } from "../state.ts";
+/** The fold of what middleware changed. Its events come right before the one they are about, in the same commit: nothing that was folded is ever taken back. */
 
-type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
+import type { EventOf } from "../fold-parts.ts";
+import { type Call, callsIn, type State, type Turn } from "../state.ts";
 
-export function rewritten(s: State, { change, call: id, middleware }: Of<"middleware.applied">): State {
+export function foldMiddlewareApplied(s: State, { change, call: id, middleware }: EventOf<"middleware.applied">): State {
   const t = s.turn;
   switch (change.kind) {
     case "input":
@@ -20,7 +19,7 @@ export function rewritten(s: State, { change, call: id, middleware }: Of<"middle
       if (t !== null && id !== null) t.rewritten.calls.set(id, { kind: "block", reason: `${middleware}: ${change.reason}` });
       return s;
     case "observation": {
-      const call = t?.calling.find((c) => c.proposed.id === id);
+      const call = callsIn(t).find((c) => c.proposed.id === id);
       if (call !== undefined) call.shown = change.text;
       else if (id !== null) showLate(s, id, change.text);
       return s;
@@ -34,10 +33,10 @@ function showLate(s: State, id: Call["proposed"]["id"], text: string): void {
 }
 
 /** The turn cannot go on; what the middleware was to look at is withheld. */
-export function broken(s: State, { middleware, stage, call: id, error }: Of<"middleware.failed">): State {
+export function foldMiddlewareFailed(s: State, { middleware, stage, call: id, error }: EventOf<"middleware.failed">): State {
   const t = s.turn;
   const withheld = `[withheld] middleware ${middleware} failed before this could be shown`;
-  const call = t?.calling.find((c) => c.proposed.id === id);
+  const call = callsIn(t).find((c) => c.proposed.id === id);
   if (stage === "after-tool" && id !== null) {
     if (call !== undefined) call.shown = withheld;
     else showLate(s, id, withheld);
@@ -47,8 +46,8 @@ export function broken(s: State, { middleware, stage, call: id, error }: Of<"mid
   return s;
 }
 
-/** What the calls of a reply start with. */
-export function arrangedFor(t: Turn, id: Call["proposed"]["id"]): Pick<Call, "edited" | "blocked"> {
+/** The changes that middleware made to one call of a reply. */
+export function changesFor(t: Turn, id: Call["proposed"]["id"]): Pick<Call, "edited" | "blocked"> {
   const change = t.rewritten.calls.get(id);
   return {
     edited: change?.kind === "arguments" ? change.args : null,
@@ -57,7 +56,7 @@ export function arrangedFor(t: Turn, id: Call["proposed"]["id"]): Pick<Call, "ed
 }
 
 /** They were of one reply only. */
-export function forget(t: Turn): void {
+export function forgetChanges(t: Turn): void {
   t.rewritten.parts = null;
   t.rewritten.calls.clear();
 }

@@ -1,11 +1,13 @@
-/** What a session records of its agent: enough to see, later, that it runs on another. */
-import type { Agent } from "../agents/define-agent.ts";
-import type { Gate } from "../gate/port.ts";
-import { toolText } from "../reason/prompted.ts";
-import { type Counters, estimates, PER_MESSAGE } from "../reason/tokens.ts";
-import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../vocab/index.ts";
+/** The facts of its agent that a session records: enough to see, later, that it runs on another. */
+import type { Agent } from "../../agents/define-agent.ts";
+import type { Gate } from "../../gate/port.ts";
+import { toolText } from "../../reason/prompted.ts";
+import { type Counters, estimates, PER_MESSAGE } from "../../reason/tokens.ts";
+import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../../vocab/index.ts";
 
-export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, counters: Counters = estimates): AgentFacts {
+type FactParts = Readonly<{ gate: Gate; tools: Tools; hash: Hash; counters?: Counters }>;
+
+export function agentFacts(agent: Agent, { gate, tools, hash, counters = estimates }: FactParts): AgentFacts {
   const { name, instructions, model, prices, fallbacks, tokenizer, context, knowledge } = agent;
   const count = counters(tokenizer);
   const inWords = agent.modelOptions["tools"] === "prompted" ? count(toolText([], "x".repeat(16), null)) : 0;
@@ -22,13 +24,13 @@ export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, c
     context,
     prices,
     fallbacks,
-    charges: chargesOf(tools),
+    charges: listCharges(tools),
     knowledge,
   };
 }
 
 /** Micros by tool: what is set aside before one of them starts. */
-export function chargesOf(tools: Tools): AgentFacts["charges"] {
+export function listCharges(tools: Tools): AgentFacts["charges"] {
   const charged = tools.offered.flatMap(({ name }) => {
     const cents = tools.find(name)?.maxCents ?? 0;
     return cents === 0 ? [] : [[name, Math.ceil(cents * MICROS_PER_CENT)] as const];

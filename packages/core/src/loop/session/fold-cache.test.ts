@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Journal } from "../journal/port.ts";
-import type { Model, ModelRequest } from "../reason/port.ts";
-import { estimateTokens } from "../reason/tokens.ts";
-import { type CrashPoint, reply, type Step, type World, world } from "../testing/index.ts";
-import { canonical, ERASURES, label, type Principal, type SessionId, seq, UNTRUSTED, type Wish } from "../vocab/index.ts";
-import { fold } from "./evolve.ts";
-import { APPROVE, open, PEOPLE, say, sha256, toolOf } from "./fixtures/stage.ts";
+import type { Journal } from "../../journal/port.ts";
+import type { Model, ModelRequest } from "../../reason/port.ts";
+import { estimateTokens } from "../../reason/tokens.ts";
+import { type CrashPoint, reply, type Step, type World, world } from "../../testing/index.ts";
+import { canonical, ERASURES, label, type Principal, type SessionId, seq, UNTRUSTED, type Wish } from "../../vocab/index.ts";
+import { fold } from "../evolve.ts";
+import { APPROVE, open, PEOPLE, say, sha256, toolOf } from "../fixtures/stage.ts";
+import type { Ports } from "../ports.ts";
+import { takeSession } from "../resume.ts";
+import type { State } from "../state.ts";
 import { type BoundedFolds, type FoldCache, type FoldLimits, foldCache } from "./fold-cache.ts";
-import type { Ports } from "./ports.ts";
-import { takeSession } from "./resume.ts";
 import { forkSession } from "./sessions.ts";
-import type { State } from "./state.ts";
 
 const ROOMY: FoldLimits = { sessions: 8, chars: 1_000_000, idleMs: 1_000 };
 const OPERATOR: Principal = { kind: "user", id: "ann" };

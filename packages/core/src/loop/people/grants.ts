@@ -1,0 +1,89 @@
+/** Grants: an approval that is remembered decides a call that would otherwise ask. Its giver must still be allowed to approve. */
+
+import { covers, coversCall, type GrantQuery, newLabels } from "../../gate/approvals.ts";
+import { shownTargets } from "../../gate/arguments/targets.ts";
+import { orDenied } from "../../gate/fail-closed.ts";
+import {
+  type Action,
+  type Ask,
+  type Decided,
+  type Digest,
+  type Doing,
+  doingOf,
+  isGoverning,
+  type Millis,
+  type Targets,
+  type Verdict,
+} from "../../vocab/index.ts";
+import type { Ports } from "../ports.ts";
+import { actingFor, type State, type Turn } from "../state.ts";
+
+type Asking = Readonly<{
+  p: Pick<Ports, "gate" | "orders" | "tools">;
+  s: State;
+  t: Turn;
+  action: Action;
+  digest: Digest;
+  slice: Digest;
+  now: Millis;
+}>;
+
+/** A grant writes its own decision at each use: it stands in the verdict, and `grant.used` with what it started. */
+export function withGrant(verdict: Verdict, at: Asking): Verdict {
+  const { p, s, action } = at;
+  const doing = doingOf(action);
+  if (verdict.kind !== "ask" || doing === null || isGoverning(action.kind === "call" ? action : null)) return verdict;
+  const { tool } = doing;
+  const sought = toQuery(at, verdict.asks, doing);
+  const requester = actingFor(s).id;
+  const mayStill = (user: string) =>
+    orDenied(() => p.gate.decideFor(user, { kind: "approve", approval: "grant", agent: s.agent.name, tool, requester })).verdict.kind ===
+    "allow";
+  const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought) && mayStill(g.by.id)); // a grant is worth what its giver is
+  return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
+}
+
+const toQuery = (
+  { p, s, t, action, digest, slice, now }: Asking,
+  asks: readonly Ask[],
+  { tool, toolDigest, resource }: Doing,
+): GrantQuery => ({
+  agent: s.agent.name,
+  onBehalfOf: actingFor(s),
+  tool,
+  toolDigest,
+  resource,
+  digest,
+  slice,
+  now,
+  policies: asks.map((a) => a.policy),
+  session: s.session,
+  turn: t.number,
+  targets: toShownTargets(p, action),
+  labels: [...s.labels],
+});
+
+/** The call's targets as a person is shown them. The only target of a delegation is its resource. */
+export function toShownTargets(p: Pick<Ports, "tools">, action: Action): Targets | null {
+  const doing = doingOf(action);
+  if (doing === null) return null;
+  return action.kind === "delegate" ? {} : shownTargets(p.tools.find(doing.tool), doing.args);
+}
+
+/** Q-10 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
+export function lapsedGrant(at: Pick<Asking, "p" | "s" | "t" | "now">, { action, digest, slice, verdict }: Decided): string | null {
+  const doing = doingOf(action);
+  if (verdict.kind !== "ask" || doing === null) return null;
+  const sought = toQuery({ ...at, action, digest, slice }, verdict.asks, doing);
+  const lapsed = [...at.p.orders.now().grants.values()].find((g) => coversCall(g, sought));
+  return lapsed === undefined
+    ? null
+    : `grant ${lapsed.grant} was given before the session was labelled ${newLabels(lapsed, sought).join(", ")}`;
+}
+
+/** Gives the grants that durable approvals ask for, from `from` on: by the process that took the approval, or the next one. Returns how many were given so far. */
+export async function giveGrants({ orders }: Pick<Ports, "orders">, { grantsDue }: State, from: number): Promise<number> {
+  const due = grantsDue.slice(from);
+  for (const grant of due) if (!orders.now().given.has(grant.grant)) await orders.give(grant);
+  return from + due.length;
+}

@@ -1,0 +1,212 @@
+/** The moves that stay in the process: their events go with the next commit. True from `perform`: something was recorded, and the moves are chosen again. */
+import { expiry } from "../gate/approvals.ts";
+import { AwaitsGate } from "../gate/late.ts";
+import { haltOf } from "../journal/orders.ts";
+import { type ActionId, canonical, type Decided, type Limits, type Outcome, printActionId } from "../vocab/index.ts";
+import type { Announcer } from "./announce.ts";
+import { evidence, newLabelEvents } from "./calls/outcome-events.ts";
+import type { SessionCommits } from "./commit.ts";
+import { consume, type EffectContext } from "./effects.ts";
+import { approvalDigest, isDoubtedAsBefore, type Judge } from "./judge.ts";
+import type { Stops } from "./limits/abort-scopes.ts";
+import { costOfTurn, settlement } from "./limits/budgets.ts";
+import { RECALLING } from "./memory/recall.ts";
+import { BEFORE_MODEL } from "./model/before-model.ts";
+import { compactedEvent } from "./model/context.ts";
+import { checkOutput } from "./model/structured-output.ts";
+import type { EndMove, Move } from "./moves.ts";
+import { findGated } from "./people/approval-state.ts";
+import { lapsedGrant, toShownTargets } from "./people/grants.ts";
+import { type Call, type FollowUp, runningTool, stricter, type Turn, toActionId } from "./state.ts";
+
+export type Performing = Readonly<{
+  c: EffectContext;
+  decide: Judge;
+  commits: SessionCommits;
+  announcer: Announcer;
+  stop: Stops;
+  limits: Limits;
+  cancel: AbortSignal;
+}>;
+
+/** A move whose gate answers later is not launched: it is decided again, on the facts of then, once the answer is there. */
+export function performOrAwait(at: Performing, move: Move): boolean | "awaited" {
+  try {
+    return perform(at, move);
+  } catch (error) {
+    if (!(error instanceof AwaitsGate)) throw error;
+    const name = `gate:${error.key}`;
+    if (!at.c.isInFlight(name)) at.c.launch(name, () => error.answered.then(() => () => []));
+    return "awaited";
+  }
+}
+
+function perform(at: Performing, move: Move): boolean {
+  const { c, announcer, stop } = at;
+  const t = c.s.turn;
+  if (move.kind === "gate") {
+    recordDecision(at, at.decide(c.s, t, move.action));
+    return true;
+  }
+  if (move.kind === "start") return startTurn(at, move.followUp);
+  if (t === null) return false;
+  switch (move.kind) {
+    case "question":
+      return requestApproval(c, t, move.action);
+    case "expire":
+      c.record({ kind: "approval.expired", approval: move.question.approval, result: move.question.onExpiry });
+      return true;
+    case "recover":
+      return recover(c, t, move.call);
+    case "give-up":
+      giveUp(c, move.call, "the process that ran it ended before it could say what became of it");
+      return true;
+    case "end":
+      return endTurn(at, t, move);
+    case "act":
+    case "reconcile":
+      return reconsiderCall(at, t, move.call);
+    case "stop":
+      stop.stopTurn(move.ending);
+      return false;
+    case "compact":
+      return recordIfAny(c, compactedEvent(c.s, t, move.how));
+    case "check-output":
+      return recordIfAny(c, checkOutput(c.p, t));
+    case "recall":
+      return announcer.recall(t);
+    case "ask-model":
+      return reconsiderAnswer(at, t) || announcer.prepare(t);
+    case "summarise":
+    case "keep":
+    case "settle":
+    case "follow":
+    case "call-off":
+    case "wait":
+      return false;
+  }
+}
+
+function recordIfAny(c: EffectContext, event: Parameters<EffectContext["record"]>[0] | null): boolean {
+  if (event !== null) c.record(event);
+  return event !== null;
+}
+
+/** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J-27). */
+function recordDecision({ c }: Performing, decided: Decided): void {
+  const policies = c.p.gate.digest;
+  if (policies !== c.s.agent.policies) c.record({ kind: "agent.changed", agent: { ...c.s.agent, policies } });
+  c.record(decided);
+}
+
+/** A queued message starts the next turn, unless the driver was cancelled or work is halted. */
+function startTurn({ c, limits, cancel }: Performing, { text: input, files, by, intent }: FollowUp): boolean {
+  const { p, s } = c;
+  if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
+  c.record({ kind: "turn.started", turn: s.turns + 1, input, files, by, limits, intent });
+  return true;
+}
+
+/** Ends the turn. Middleware or a search that is still at its next request is aborted first, and the turn ends when it has stopped. */
+function endTurn({ c, announcer, stop }: Performing, t: Turn, { ending, output, detail }: EndMove): boolean {
+  if (c.isInFlight(BEFORE_MODEL)) {
+    announcer.abandon(ending);
+    return false;
+  }
+  if (c.isInFlight(RECALLING)) {
+    stop.stopTurn(ending);
+    return false;
+  }
+  if (ending === "completed" && t.respond.kind === "allowed")
+    consume(c, { ...t.respond.decided, id: printActionId({ kind: "respond", iteration: t.iterations }) });
+  const { number: turn, usage, lost, iterations, calls } = t;
+  const activeMs = t.activeMs + Math.max(0, c.time() - c.s.at);
+  c.record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: costOfTurn(c.s, t), iterations, calls, activeMs });
+  return true;
+}
+
+function requestApproval({ p, s, time, record }: EffectContext, t: Turn, id: ActionId): boolean {
+  const action = printActionId(id);
+  const gated = findGated(t, action);
+  if (gated?.kind !== "to-ask") return false;
+  const { decided, asks, again } = gated;
+  const digest = approvalDigest(t, decided.action, decided.digest, p.hash);
+  const { expiresAt } = expiry(asks, time());
+  const why = again ?? lapsedGrant({ p, s, t, now: time() }, decided);
+  const targets = toShownTargets(p, decided.action);
+  record({
+    kind: "approval.asked",
+    approval: p.ids.approval(),
+    action,
+    digest,
+    asks,
+    expiresAt,
+    again: why,
+    ...(targets === null ? {} : { targets }),
+  });
+  return true;
+}
+
+/** False when a cached result has to be read first: that leaves the process. */
+function recover(c: EffectContext, t: Turn, call: Call): boolean {
+  const choice = c.chooseFor(t, call);
+  if (choice?.kind !== "apply") return false;
+  c.record(choice.event);
+  return true;
+}
+
+/** A call whose outcome nobody can tell ends `unknown`; one that only reads ends `failed`. */
+function giveUp(c: EffectContext, call: Call, detail: string): void {
+  const { p, s } = c;
+  const id = call.proposed.id;
+  const outcome: Outcome =
+    call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
+  const tool = p.tools.find(runningTool(call));
+  for (const event of tool === null ? [] : newLabelEvents(s, tool, id)) c.record(event); // its outcome may still come late
+  if (outcome.kind !== "unknown") for (const event of settlement(s, id, runningTool(call), null)) c.record(event);
+  const proof = evidence(c, call, null, 0);
+  c.record({ kind: "act.ended", call: id, outcome, evidence: proof, endsTurn: false, recovering: outcome.kind === "failed" });
+}
+
+/**
+ * A call that waited for a place, or for its process to come back, is checked again right before it starts:
+ * it is decided again when something its decision read has changed, and given up when its tool may no longer be repeated as it was.
+ */
+function reconsiderCall(at: Performing, t: Turn, call: Call): boolean {
+  const { c, commits } = at;
+  const { p, s } = c;
+  if (call.gated.kind !== "allowed") return false;
+  const tool = p.tools.find(runningTool(call));
+  if (call.run.kind === "lost" && (tool === null || stricter(call.repeat ?? "once", tool.repeat) !== call.repeat)) {
+    giveUp(c, call, "its tool is gone or may no longer be repeated");
+    return true;
+  }
+  const before = call.gated.decided;
+  const action = printActionId(toActionId(call));
+  const isCurrent =
+    before.action.kind !== "delegate" && // whether there is budget for it changes with every event
+    commits.isCurrent(action) &&
+    p.gate.digest === s.agent.policies;
+  if (isCurrent && isDoubtedAsBefore(p, s, before)) return false;
+  const now = at.decide(s, t, toActionId(call));
+  commits.markCurrent(action);
+  if (isSame(now, before)) return false;
+  commits.withdraw(action);
+  recordDecision(at, now);
+  return true;
+}
+
+/** The decision to deliver an answer is made again before every request, and recorded when it differs from the one on record. */
+function reconsiderAnswer(at: Performing, t: Turn): boolean {
+  if (t.respond.kind !== "allowed") return false;
+  const now = at.decide(at.c.s, t, { kind: "respond", iteration: t.iterations + 1 });
+  if (isSame(now, t.respond.decided)) return false;
+  recordDecision(at, now);
+  return true;
+}
+
+/** The same verdict (and the approval or grant behind it), policies, action and facts. */
+const isSame = (a: Decided, b: Decided): boolean =>
+  a.slice === b.slice && a.digest === b.digest && isAlike(a.verdict, b.verdict) && isAlike(a.read, b.read);
+/** A gate that caches its decisions returns the same objects again. */
+const isAlike = (a: object, b: object): boolean => a === b || canonical(a) === canonical(b);
