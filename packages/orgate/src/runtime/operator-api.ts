@@ -19,11 +19,11 @@ import { type Acting, haltWork, inForce, resumeWork, revokeGrant, viewQuestion }
 import { readBreakers, setBreaker, unknownBreaker } from "./people/breakers.ts";
 import { viewDeadLetter } from "./people/dead-letters.ts";
 import { unknownScope } from "./people/halt-scope.ts";
+import { sendIntent } from "./people/send-intent.ts";
 import { settledFault, settledRequest } from "./people/settled-request.ts";
 import { editKnown } from "./people/trusted-values.ts";
 import type { Outside } from "./ports/outside.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
-import { sendIntent } from "./send-intent.ts";
 
 export type OperatorParts = Readonly<{
   place: OpenProjectStore;

@@ -15,8 +15,8 @@ import {
 import { narrator } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
+import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { type AcceptedIntent, sendIntent } from "../../../runtime/send-intent.ts";
 import type { Person } from "../../../store/keyring.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";

@@ -1,8 +1,8 @@
 /** Signs an intent and delivers it: the way into a session's inbox for the command line and the library. */
 import { FaultError, type Intent, type IntentId, type SessionId, type Wish } from "@orgate/core";
-import { type Person, signIntent } from "../store/keyring.ts";
-import { type Delivered, deliver, type IntentDelivery } from "./delivery.ts";
-import type { Outside } from "./ports/outside.ts";
+import { type Person, signIntent } from "../../store/keyring.ts";
+import { type Delivered, deliver, type IntentDelivery } from "../delivery.ts";
+import type { Outside } from "../ports/outside.ts";
 
 type Sending = Omit<IntentDelivery, "intent"> &
   Readonly<{
