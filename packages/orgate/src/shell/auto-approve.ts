@@ -1,5 +1,5 @@
 /**
- * What a shell does about what is authored in it: consent that was given beforehand, and a server of its own that takes up what was saved.
+ * Handles authored files in a shell: consent given beforehand (`--yes`), and a restart of the local server after a save.
  *
  * S-12 `--yes` is one answer of the person's to the first question about `save_artifact` in a conversation: a yes to that save. Saves are never granted: once it
  *      was given, or refused, the next question is the person's.
@@ -12,7 +12,6 @@ import type { Shell } from "./contract.ts";
 
 /** S-12 conversations in which `--yes` was used up: one answer each, whichever server is in front, so that what was revoked stays so. */
 export type UsedConsents = Set<SessionId>;
-/** What it needs of a shell. */
 type Desk = Pick<Shell, "conversations" | "openApprovals" | "answer" | "say" | "switchServer" | "connection">;
 export type AutoApprove = Readonly<{
   look(): void;
@@ -28,7 +27,7 @@ const PLAIN_SAVE = "shell/shell/save";
 export const NO_AUTHOR =
   "this project has no agent of the shell's own: `/init shell` writes agents/shell.symbi and policies/shell/, yours to edit";
 
-/** What others' conversations ask is shown here too (`/approvals`, `/resume`): nobody said yes to that. `opener`: null where that is not known. */
+/** Covers only plain saves in one's own conversations: requests of other sessions are shown here too. `opener`: null if unknown. */
 export const coversConsent = (
   {
     agent,

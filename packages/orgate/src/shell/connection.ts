@@ -1,5 +1,5 @@
 /**
- * How the shell reaches a coordinator: one typed client and one live link, whether the server is this process's own or another machine's.
+ * A connection to a server: one typed client and one live link, for the local server and for remote ones alike.
  * S-1 whatever the shell shows or does goes through the API and the link, in both cases: there is no second way in.
  */
 import { randomUUID } from "node:crypto";
@@ -10,7 +10,7 @@ import { WebSocket } from "ws";
 export type ServerConnection = Readonly<{
   client: Client;
   open(changed: (state: LinkState) => void): Link;
-  /** What it is called in the footer. */
+  /** The name shown in the footer. */
   name: string;
   isLocal: boolean;
   /** Settles when a server of the shell's own has ended by itself. */

@@ -1,4 +1,4 @@
-/** What commands and user interfaces may do with a shell. */
+/** The interface of a shell for commands and user interfaces. */
 import type { Answer, SessionId } from "@orgate/core/vocab";
 import type { Called, Link, Problem } from "@orgate/core/wire";
 import type { ServerConnection } from "./connection.ts";

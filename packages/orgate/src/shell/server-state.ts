@@ -1,4 +1,4 @@
-/** What the server knows beside a shell's conversations: agents, waiting approval requests, halts, names to complete. Read again when an entry changes it. */
+/** Server state beside a shell's conversations: agents, waiting approval requests, halts, names to complete. Read again when an entry changes it. */
 import { haltText } from "@orgate/core/journal/view";
 import type { Called, Link, OperationOutput } from "@orgate/core/wire";
 import type { ServerConnection } from "./connection.ts";

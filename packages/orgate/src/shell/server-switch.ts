@@ -16,11 +16,11 @@ import type { Shell } from "./contract.ts";
 import type { ShellUi } from "./ui/ui.ts";
 
 export type ServerSwitch = Readonly<{
-  /** Null before the first server was reached. */
+  /** Null before the first server is connected. */
   shell(): Shell | null;
-  /** In front of it, or of a server of one's own (null). */
+  /** Connects to a server; null: the local server. */
   switchTo(url: string | null): Promise<Shell>;
-  /** A server of one's own has ended by itself. */
+  /** Settles when the local server ended by itself. */
   lost: Promise<FaultError>;
   close(): Promise<void>;
 }>;
@@ -64,7 +64,7 @@ export function openServerSwitch(given: Given, screen: Screen, ui: ShellUi, begi
   return { shell: () => current, switchTo, lost, close: async () => current?.close() };
 }
 
-/** By what it is called: a name that leads here today may lead elsewhere tomorrow. */
+/** By literal name only: what another name resolves to may change. */
 const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 
 const namesOf = (shell: Shell): readonly string[] => shell.agents().map(({ name }) => name);

@@ -1,5 +1,5 @@
 /**
- * What may be authored, and where it lies.
+ * Which files may be authored, and where.
  *
  * S-8 an artifact lies in `agents/`, `policies/` or `tools/`, under one plain name in lower case, and is one that the project would read; nothing else is written.
  * S-8 what the shell itself is and is held to is not authored by it, whoever says yes: `agents/shell.*`, `policies/shell/`, constraints, settings, keys, state.
@@ -14,7 +14,7 @@ export { SHELL };
 export type ArtifactKind = "dsl" | "cedar" | "toolclad";
 export const MAX_ARTIFACT = 128 * 1024;
 
-/** What no grant and no answer covers. */
+/** Files that no grant and no approval covers. */
 export const SHELL_OWNED: readonly string[] = [...SHELL_FILES, `policies/${SHELL}`];
 
 const NAME = "[a-z0-9][a-z0-9_-]{0,63}";

@@ -66,7 +66,7 @@ export function checkPolicyConstraints(
   ];
 }
 
-/** What a name in a setting stands for: the word itself, and every tool that it is about. */
+/** The actions that a name in a setting stands for: the name itself, and every tool with that effect. */
 function doingsOf(name: string, tools: readonly Tool[]): readonly PolicyAction[] {
   if (ACTS.has(name)) return [{ id: name, groups: [] }];
   if (EFFECTS.has(name))
@@ -155,7 +155,7 @@ export type AgentCheck = Readonly<{
   constraints: Constraints;
   /** Behind its tools, by name. */
   manifests: ReadonlyMap<string, ManifestFile>;
-  /** What its file says, as it was compiled. */
+  /** Policies compiled from its file. */
   policies: readonly LoadedPolicy[];
   calendar: Calendar;
   now: number;
@@ -245,7 +245,7 @@ function forbiddenIn(agent: Agent, name: string): string | null {
   return tool.name === name ? `has \`${name}\`, which is forbidden` : `has \`${tool.name}\`, which does \`${name}\`: that is forbidden`;
 }
 
-/** So many due times are looked at: what repeats, repeats within them. */
+/** Due times that are compared: a repeating pattern shows within them. */
 const MOST_DUE = 400;
 
 function judgeSchedules(symbi: SymbiFile, { constraints: { max_cron_frequency: least }, calendar, now }: AgentCheck): readonly Finding[] {

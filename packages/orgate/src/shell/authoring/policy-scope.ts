@@ -1,5 +1,5 @@
 /**
- * What a Cedar policy is about, by its parsed form: never by its text.
+ * Which actions, principals and resources a Cedar policy covers, by its parsed form, never by its text.
  * S-9 a scope that is not understood counts as covering everything.
  */
 import type { LoadedPolicy } from "@orgate/core/gate";
@@ -40,17 +40,17 @@ function actionsIn(e: unknown): readonly string[] | null {
   return ids.every((id) => id !== null) ? ids : null;
 }
 
-/** Whoever it may be: `principal`, `principal is Agent`. */
+/** No principal is named: `principal`, `principal is Agent`. */
 export const allowsAnyPrincipal = ({ principal }: Json): boolean =>
   principal.op === "All" || (principal.op === "is" && principal.in === undefined);
 
-/** Of whom it speaks by name, groups among them. */
+/** Principals named in the scope, groups included. */
 export const namedPrincipals = ({ principal }: Json, type: string): readonly string[] => {
   const named = namedIn(principal, type);
   return named.kind === "any" ? [] : named.ids;
 };
 
-/** Whatever it touches: neither its scope nor what it demands says on what. */
+/** Neither the scope nor a condition restricts the resource. */
 export function allowsAnyResource({ resource, conditions }: Json): boolean {
   if (resource.op !== "All" && resource.op !== "is") return false;
   if (resource.op === "is" && resource.in !== undefined) return false;
@@ -81,7 +81,7 @@ function uidsIn(scope: Scope): readonly Readonly<{ type: string; id: string }>[]
   });
 }
 
-/** What has to be so, all of it. */
+/** The parts of a conjunction. */
 function conjuncts(body: unknown): readonly unknown[] {
   const both = fieldsOf(fieldsOf(body)["&&"]);
   return "left" in both ? [...conjuncts(both["left"]), ...conjuncts(both["right"])] : [body];

@@ -13,8 +13,9 @@ import type { Config } from "../../config/config.ts";
 import { sha256 } from "../../node/crypto.ts";
 import type { Env } from "../../node/env.ts";
 import { type Change, compareSides, type Differences, type Side } from "../../policies/agents-diff.ts";
-import { type Loading, policyPlace, tryLoadFolder } from "../../policies/policies.ts";
+import { policyPlace } from "../../policies/policies.ts";
 import { readCases } from "../../policies/policy-cases.ts";
+import { type Loading, tryLoadFolder } from "../../policies/policy-load.ts";
 import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../../project/project-agents.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { schedulesIn, webhooksIn } from "../../schedules/declaring.ts";
@@ -34,7 +35,7 @@ type Sides = Readonly<{ before: Side | null; after: Side }>;
 
 /** Tools that are the shell's alone. */
 const SHELL_TOOLS = ["save_artifact"] as const;
-/** Names that the shell's policies speak of: whoever took one would be permitted what it is. */
+/** Tool names in the shell's policies: a tool with such a name would get its permissions. */
 const TAKEN: ReadonlySet<string> = new Set(
   "validate_dsl validate_cedar validate_toolclad save_artifact read_artifact list_tools read_file search edit_file shell delegate".split(
     " ",
@@ -78,7 +79,7 @@ async function lookedAt(config: Config, artifact: Artifact, env: Env, kind: Arti
   }
 }
 
-/** What speaks against it in itself, whatever it would change; empty: nothing. */
+/** Problems of the artifact itself, regardless of what it would change. */
 export async function findFlaws(config: Config, artifact: Artifact, env: Env): Promise<readonly Finding[]> {
   const looked = await lookedAt(config, artifact, env, null);
   return Array.isArray(looked) ? looked : [];
@@ -319,7 +320,7 @@ export function changesUsedTool({ artifact, sides }: Extract<TryResult, { kind: 
   return usedLines(sides.before, sides.after).length > 0;
 }
 
-/** What is decided stays the same, what is done does not: by whom, told by the tool. */
+/** Lists tools that agents already use and that would do something else under the same name. */
 function usedLines(before: Side, after: Side): readonly string[] {
   const users = new Map<string, string[]>();
   for (const { name: agent, tools } of before.agents)
@@ -335,7 +336,7 @@ function usedLines(before: Side, after: Side): readonly string[] {
 
 const surfaceIn = (path: string): Surface | null => SURFACES.find((one) => path.split("/").slice(1, -1).includes(one)) ?? null;
 
-/** What people may is not tried: what is permitted to them that was not, and what forbids it no more, is told by its policy. */
+/** People's actions are not tried out: new permits for people, and forbids that disappear, are listed by policy. */
 function peopleLines(before: Side, after: Side): readonly string[] {
   const only = (these: Side, others: Side, effect: "permit" | "forbid"): readonly LoadedPolicy[] => {
     const known = new Set(others.loaded.policies.map(({ text }) => text));

@@ -1,4 +1,4 @@
-/** Commands about what waits for people. */
+/** Commands about approval requests, unknown outcomes and grants. */
 import { approvalRow, quorumText, timeLeft } from "@orgate/core/journal/view";
 import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
@@ -12,7 +12,7 @@ type Unknowns = OperationOutput<"unknowns">["items"];
 /** A call's id is of its session. */
 const nameOf = ({ session, call }: Unknowns[number]): string => `${session.slice(-6)}:${call}`;
 
-/** Calls of which nobody can tell whether they took effect: they wait for a person as well. */
+/** Calls with an unknown outcome wait for a person as well. */
 async function unknowns({ unwrap, connection, ui }: Shell): Promise<void> {
   const found = await unwrap(connection.client.call("unknowns", { query: { limit: 100 } }));
   if (found === null || found.items.length === 0) return;
@@ -65,7 +65,7 @@ async function questions(shell: Shell): Promise<void> {
   ]);
 }
 
-/** Read first, so that the answer is bound to what was there to be seen. */
+/** Reads the request first, so that the answer is bound to its current digest. */
 async function answered(id: string, answer: Answer, shell: Shell): Promise<void> {
   if (id === "") return shell.say("which one? `/approvals` lists them");
   const found = await shell.unwrap(shell.connection.client.call("approval", { params: { approval: approvalId(id) } }));
@@ -73,7 +73,7 @@ async function answered(id: string, answer: Answer, shell: Shell): Promise<void>
   await shell.answer({ session: found.session, approval: found.approval, digest: found.digest }, answer);
 }
 
-/** All there is to see before answering. */
+/** Prints everything an approver needs to see. */
 export async function explainApproval(id: string, shell: Shell): Promise<void> {
   if (id === "") return shell.say("`/why ID`: `/approvals` lists them");
   const found = await shell.unwrap(shell.connection.client.call("approval", { params: { approval: approvalId(id) } }));

@@ -1,5 +1,5 @@
 /**
- * Commands that author: they tell the shell's agent what is wanted, in words that it and its offline stand-in understand alike. What is saved is asked about.
+ * Commands that author: they send the shell's agent a request that it and its offline model understand alike. Every save asks for approval.
  * S-20 `/spawn`, `/policy`, `/tool` and `/behavior` are messages to the shell's agent, and nothing without one: it says how a project gets one. `/spawn NAME` starts an agent that is there.
  */
 import { visible } from "../../terminal/visible.ts";

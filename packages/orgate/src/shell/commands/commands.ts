@@ -1,5 +1,5 @@
 /**
- * The commands of the shell, as data: what they are called, what they take, what they do. What is not in here is not offered, and what is works.
+ * All slash commands as data, their help, and the parser of a line.
  *
  * S-20 every command has help: `/help NAME`, `/NAME help`, `/NAME --help`.
  * `/help` lists all commands by group, on one screen; `/help GROUP` and `/help all` say what each is for.
@@ -53,7 +53,7 @@ export type ParsedLine =
   | Readonly<{ kind: "command"; command: ShellCommand; rest: string }>
   | Readonly<{ kind: "unknown"; said: string }>;
 
-/** As other programs have taught people to leave. */
+/** Aliases known from other programs. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["exit", "quit"],
   ["q", "quit"],

@@ -1,4 +1,4 @@
-/** Commands that talk to agents, and about what they are shown. */
+/** Commands that send messages to agents, and manage the model's context. */
 import { count } from "@orgate/core/journal/view";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";

@@ -24,7 +24,7 @@ async function tools(rest: string, shell: Shell): Promise<void> {
   );
 }
 
-/** The last so many. */
+/** Entries shown unless a number is given. */
 const AUDITED = 20;
 async function audit(rest: string, shell: Shell): Promise<void> {
   const most = rest === "" ? AUDITED : Number(rest);

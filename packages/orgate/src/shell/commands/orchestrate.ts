@@ -1,5 +1,5 @@
 /**
- * Several agents at one task. The line is said to the conductor, in a conversation of its own; whom you talk to stays whom you talk to.
+ * Several agents on one task. The line goes to the orchestrator in its own session; the addressed agent stays the same.
  * S-20 what is typed becomes the same plan as the command's CLI twin says; what cannot be is said with the reason, and nothing is begun.
  */
 import { CONDUCTOR, type OrchestrationKind, orchestrationText, readOrchestration } from "@orgate/core/vocab";

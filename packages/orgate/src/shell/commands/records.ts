@@ -1,4 +1,4 @@
-/** Commands about what is kept: positions, exports, logs, knowledge, skills, schedules, secrets. */
+/** Commands about snapshots, exports, logs, knowledge, skills, schedules and secrets. */
 
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -163,9 +163,9 @@ async function cron(rest: string, shell: Shell): Promise<void> {
   if (done !== null) shell.say(`${visible(schedule)} is ${done.state}`);
 }
 
-// ── what belongs to this machine ──
+// ── commands of the local machine ──
 
-/** The very command, run beside the server: its words are its words. */
+/** Runs the command of the command line beside the local server and prints its output. */
 async function twin(argv: readonly string[], shell: Shell, elsewhere: string): Promise<void> {
   if (shell.connection.runCommand === null) return shell.say(elsewhere);
   const { text } = await shell.connection.runCommand(argv);

@@ -1,4 +1,4 @@
-/** Commands about the conversation, and with whom it is. */
+/** Commands about sessions, the addressed agent and the server. */
 import { count, durationText, tokensText } from "@orgate/core/journal/view";
 import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";

@@ -1,4 +1,4 @@
-/** What the line's thread and the thread of its server tell each other. Plain data. */
+/** Messages between the shell's thread and its local server's thread. Plain data. */
 import type { Fault } from "@orgate/core/vocab";
 import type { Given } from "../../terminal/command.ts";
 
@@ -14,7 +14,7 @@ export type LocalServerSetup = Readonly<{ given: GivenText; columns: number; isC
 
 export type ToServer =
   | Readonly<{ kind: "close" }>
-  /** What was said to a hidden question; null: nobody said it. */
+  /** The answer to a hidden question; null: none was given. */
   | Readonly<{ kind: "said"; id: number; text: string | null }>
   /** A command of the command line, in this thread. */
   | Readonly<{ kind: "run"; id: number; argv: readonly string[]; columns: number }>;
@@ -26,7 +26,7 @@ export type FromServer =
   | Readonly<{ kind: "ran"; id: number; code: number; text: string }>
   | Readonly<{ kind: "closed" }>;
 
-/** What of the shell's options its server reads. */
+/** The shell's options that its local server reads. */
 const TEXTS = ["as"] as const;
 const FLAGS = ["yes", "allow-shell"] as const;
 

@@ -19,7 +19,7 @@ import { type FromServer, type LocalServerSetup, type ToServer, toGivenText } fr
 export type CommandOutput = Readonly<{ code: number; text: string }>;
 type Waiting = Readonly<{ done(ran: CommandOutput): void; failed(error: Error): void }>;
 
-/** So long it may take to leave; the journal has whatever had not landed by then. */
+/** How long leaving may take; work that has not landed by then continues from the journal. */
 const LEAVING_MS = 5_000;
 
 export async function startLocalServerThread(given: Given, screen: Screen, ask: AskHidden): Promise<ServerConnection> {
@@ -106,7 +106,7 @@ const stopped = (why: string): FaultError =>
     hint: "start `orgate shell` again: the journal has everything, and what was in progress goes on",
   });
 
-/** What code of the project prints would tear the picture: it is said beside, line by line. */
+/** Output of the project's code would tear the picture: it is printed as separate lines. */
 function passOn(stream: Readable, screen: Screen): void {
   let rest = "";
   stream.setEncoding("utf8").on("data", (piece: string) => {

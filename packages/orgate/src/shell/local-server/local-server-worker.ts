@@ -20,7 +20,7 @@ function ask(question: string): Promise<string> {
   return answer.promise;
 }
 
-/** Nothing can be typed here: whoever needs to ask asks by way of the line. */
+/** Nothing can be typed in this thread: questions go to the shell's line. */
 function screenOf({ isColoured }: LocalServerSetup, columns: number, write: (text: string) => void): Screen {
   const paint = isColoured ? coloured : plain;
   return {

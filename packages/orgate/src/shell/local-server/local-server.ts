@@ -1,5 +1,5 @@
 /**
- * A coordinator of the shell's own: in this process, on a free port of this machine, for one person who shows a key that lives in memory only.
+ * The local server of a shell: in this process, on a free port of this machine, for one person with a key that is only in memory.
  * Rule: S-2.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";

@@ -25,7 +25,7 @@ export function shellAgentSetup(config: Config, env: Env, desk: CoordinatorTools
   return { tools: tools.tools, within: (agents) => withShell(agents, tools, desk.middleware) };
 }
 
-/** `leave` holds delegates to what whoever speaks may run. */
+/** `leave` limits delegation to agents that the caller may run. */
 function withShell(agents: readonly Found[], { command, middleware }: ShellTools, leave: Middleware): readonly Found[] {
   const others = agents.map(({ agent }) => agent.name).filter((name) => name !== SHELL);
   return agents.map((found) => {

@@ -62,7 +62,7 @@ export function artifactFiles(config: Config): ArtifactFiles {
 }
 
 /**
- * What a person is shown beside the question. `before` is left out for a new file.
+ * Facts shown with the approval request. `before` is left out for a new file.
  * S-12 `people`: it changes what people may do, or nobody can tell: policies ask about that each time, and no grant covers it.
  * S-12 `used`: a tool that agents have already becomes another one: the same.
  */

@@ -116,7 +116,7 @@ function triesOf() {
 }
 type Tries = ReturnType<typeof triesOf>;
 
-/** What is looked at before anything is decided: how often it was tried, and of a save, what it would change. */
+/** Runs before the gate: limits attempts, and adds to a save what it would change. */
 const authoring = (config: Config, env: Env, tries: Tries): Middleware =>
   defineMiddleware({
     name: "authoring",
@@ -144,7 +144,7 @@ function textsIn(args: Json): Readonly<{ path: string; content: string }> | null
 // ── saving ──
 
 type Spoken = Awaited<ReturnType<CoordinatorTools["speaking"]>>;
-/** What of the coordinator's desk a save needs. */
+/** The part of the coordinator's tools that a save needs. */
 type SpeaksFor = Readonly<{
   speaking(
     session: SessionId,
@@ -205,7 +205,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
   });
 }
 
-/** What a person would do next. */
+/** The command to run next. */
 function nextFor(at: string, agents: readonly string[]): string {
   const [first] = agents;
   if (first !== undefined) return `/spawn ${first}`;

@@ -22,12 +22,12 @@ export type Footer = Readonly<{
   addressee: string | null;
   model: string;
   contextTokens: number;
-  /** So many may be in a request; null where nobody has said. */
+  /** Token limit of a request; null if none is set. */
   contextLimit: number | null;
-  /** What the turn in progress is at. */
+  /** The phase of the turn in progress. */
   phase: "thinks" | "answers" | "acts" | "waits for you" | null;
   micros: number | null;
-  /** Questions that wait, in all sessions that this person may see. */
+  /** Open approval requests in all sessions that this operator may see. */
   waiting: number;
   /** The scopes of the halts in force. */
   halts: readonly string[];
@@ -52,9 +52,9 @@ export type Picture = Readonly<{
   editor: Editor;
   panel: Panel | null;
   completion: Completion | null;
-  /** What has the keys for a while, in place of what is in progress. */
+  /** Has the keys, and the place of what is in progress. */
   modal: Pick<Modal, "rows"> | null;
-  /** What is asked for hidden, in place of the line. */
+  /** A hidden question, in place of the line. */
   question: string | null;
   /** One line above the footer: what a key just did, or would do. */
   hint: string;
@@ -70,7 +70,7 @@ export function drawFrame(picture: Picture, look: ScreenLook, rows: number): Reg
   const { rows: drawn, cursor, next } = drawnIn(picture, look, rows);
   return { rows: drawn.map((row) => within(row, look.columns)), cursor, next };
 }
-/** Whatever was drawn too wide is cut, and loses its colours. */
+/** Cuts a row that is too wide; it loses its colours. */
 function within(row: string, columns: number): string {
   const bare = row.replace(COLOURS, "");
   return width(bare) <= columns ? row : shortened(bare, columns);
@@ -295,7 +295,7 @@ export function footerRow(footer: Footer, { paint, columns }: ScreenLook): strin
   const rest = shortened(parts.join(" · "), room - width(kept) - width(first) - width(second));
   return `  ${paint("bad", kept)}${paint("warn", first)}${paint(phase === null ? "dim" : PHASES[phase], second)}${paint("dim", rest)}`;
 }
-/** Of the footer, so that many halts leave room for the rest. */
+/** Most columns for halts in the footer, so that the rest has room. */
 const MOST_HALTED = 40;
 const PHASES: Readonly<Record<NonNullable<Footer["phase"]>, Tone>> = {
   thinks: "accent",

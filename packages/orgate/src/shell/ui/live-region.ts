@@ -1,6 +1,6 @@
 /**
- * The lines at the bottom that change. What is finished is printed above them once and belongs to the terminal from then on: its scrollback, its
- * search, its selection. So drawing costs what changes, however long the session is.
+ * The lines at the bottom that change. Finished lines are printed above them once and then belong to the terminal: its scrollback, its
+ * search, its selection. So drawing costs only what changes, however long the session is.
  *
  * S-19 what is settled is written once, in order, and never touched again; the region below it is all that is ever redrawn.
  * Nothing is written where nothing changed; a row is written again only when it is another one.
@@ -10,11 +10,11 @@ import { width } from "../../terminal/visible.ts";
 /** `cursor`: where the terminal's cursor stands, counted in rows of the region and columns. */
 export type Region = Readonly<{ rows: readonly string[]; cursor: Readonly<{ row: number; column: number }> | null }>;
 export type LiveRegion = Readonly<{
-  /** What to write, so that `settled` stands above and the region is `next`. Empty when all is as it was. */
+  /** The text that prints `settled` above and turns the region into `next`. Empty if nothing changed. */
   draw(settled: readonly string[], next: Region): string;
   /** The region goes, the cursor stands where it began. */
   clear(): string;
-  /** Rows may have been broken anew by the terminal. */
+  /** The terminal may have wrapped rows differently. */
   resized(columns: number): void;
 }>;
 

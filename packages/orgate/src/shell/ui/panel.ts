@@ -23,7 +23,7 @@ export type Panel = Readonly<{
   /** A key that comes sooner is no answer. */
   armedAt: number;
   focus: "panel" | "line";
-  /** What enter sends the line as; null: the line is a message. */
+  /** What Enter sends the line as; null: a message. */
   writing: "reason" | "arguments" | null;
   /** Where the page begins that is shown of what would change. */
   from?: number;
@@ -41,10 +41,10 @@ export type PanelResult =
   | Readonly<{ kind: "passed"; panel: Panel }>
   | Readonly<{ kind: "taken"; panel: Panel }>
   | Readonly<{ kind: "chosen"; panel: Panel; choice: Choice }>;
-/** What an answer is bound to. */
+/** Identifies the exact request that an answer is for. */
 export type ApprovalRef = Readonly<{ session: SessionId; approval: ApprovalId; digest: Digest }>;
 
-/** So long after the question appeared, or the last key, whichever is later. */
+/** How long keys are ignored after the request appeared, or after the last key. */
 export const QUIET_MS = 400;
 const CHOICES: Readonly<Record<string, Choice>> = { y: "approve", e: "edit", g: "grant", n: "deny", "?": "why" };
 
@@ -73,10 +73,10 @@ export function panelFor(
   return next === undefined ? null : openPanel(next, at.now, at.lastKeyAt, at.isLineEmpty);
 }
 
-/** What a yes would be about has been on screen. */
+/** All pages of the change have been on screen. */
 export const isRead = ({ asked: { edit, item }, isRead: read = false }: Panel): boolean => (edit === null ? item.tool !== SAVES : read);
 
-/** After it was drawn. What was drawn for other columns is read from its beginning. */
+/** Notes which page was drawn. After a resize reading starts over. */
 export const markDrawn = (panel: Panel, next: number | null): Panel => ({ ...panel, next, isRead: panel.isRead === true || next === null });
 export const resetPages = (panel: Panel): Panel => ({ ...panel, from: 0, isRead: false });
 

@@ -29,7 +29,7 @@ import { visible } from "../../terminal/visible.ts";
 import { formatMoney, type ScreenLook } from "./look.ts";
 import { callTitle, isCancelled } from "./sub-agents.ts";
 
-/** How many items, from the first, are as they will be. */
+/** Counts the items from the first that can no longer change. */
 export function countSettled({ items }: SessionView, from: number): number {
   let at = from;
   while (at < items.length && isSettled(items[at])) at += 1;
@@ -44,9 +44,9 @@ function isSettled(item: ViewItem | undefined): boolean {
   return !(item.kind === "reply" && item.withheld);
 }
 
-/** What was said for later is shown below until its turn begins, and stands in the scrollback where that is: never twice. */
+/** A queued message is shown below until its turn begins, and then in the scrollback: never twice. */
 export const isQueued = (item: ViewItem): boolean => item.kind === "said" && item.how === "queued";
-/** Said for later, and not begun. Only the last ones are looked through: what waits was said not long ago. */
+/** Queued messages whose turn has not begun. Only recent items are searched. */
 export function queuedTexts({ items }: SessionView): readonly string[] {
   const begun = new Map<string, number>();
   const waiting: string[] = [];
@@ -228,7 +228,7 @@ function endedLines(item: EndedItem, look: ScreenLook): readonly string[] {
   ];
 }
 
-/** What is shown of words in progress: their end, as many rows as there are. */
+/** The reply in progress: its last rows. */
 export function renderStreaming({ streaming, state }: SessionView, look: ScreenLook, rows: number): readonly string[] {
   if (streaming === null || state !== "running") return []; // words may come after the reply that took their place
   const words = streaming.text === "" && look.showThinking ? streaming.thinking : streaming.text;
@@ -260,7 +260,7 @@ export function wrapText(
     .map((line, i) => `${i === 0 ? margin.first : margin.rest}${paint(tone, line)}`);
 }
 
-/** What goes on of a point in a list goes on below its words. */
+/** Continuation lines of a list item are indented to its text. */
 function hangOf(line: string, room: number): string {
   const mark = /^\s*(?:[-*•]|\d{1,3}[.)])\s+/.exec(line)?.[0] ?? "";
   return mark.length <= room / 2 ? " ".repeat(mark.length) : "";

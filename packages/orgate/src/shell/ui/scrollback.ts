@@ -1,5 +1,5 @@
 /**
- * What goes into the scrollback of a shell's conversations, and what was left out there because it was long ago.
+ * The scrollback of a shell's conversations, and older items that were left out of it.
  * S-19 what can no longer change is printed once, in order; a heading says whose it is where the speaker changes.
  */
 import { count, type SessionId } from "@orgate/core/vocab";
@@ -16,7 +16,7 @@ export type Scrollback = Readonly<{
   earlier(talk: Conversation, most: number, look: ScreenLook): readonly string[];
 }>;
 
-/** So many of the items that were there before are printed at the most. */
+/** Most items of an existing session that are printed at first. */
 const MOST_EARLIER = 400;
 
 export function openScrollback(talks: Pick<Conversations, "all">): Scrollback {

@@ -1,4 +1,4 @@
-/** Those who work for a session, as it shows them: a card for each, and what they came to together. */
+/** Sub-agents of a session: a card for each, and their totals. */
 import { type CallItem, count, type SessionView, tokenCountText, type ViewItem } from "@orgate/core/journal/view";
 import { DELEGATE } from "@orgate/core/vocab";
 import { formatMoney, type ScreenLook } from "./look.ts";
@@ -23,17 +23,17 @@ export function subAgentTotals(
   ];
 }
 
-/** It did not complete, and that was nobody's wish; or was not let begin. */
+/** It ended without completing or being cancelled, or was not allowed to start. */
 const isShort = ({ tool, child, status }: CallItem): boolean =>
   child === null
     ? tool === DELEGATE && status === "denied"
     : child.ending !== null && child.ending !== "completed" && child.ending !== "cancelled";
 
-/** By who does it, and how its task begins. */
+/** A call's title: the sub-agent and the beginning of its task, or the tool and its summary. */
 export const callTitle = ({ tool, summary, args, child }: CallItem): string =>
   child === null ? `${tool}(${summary})` : `${child.agent}(${taskIn(args) ?? summary})`;
 
-/** Of arguments as they are shown: a line for each. */
+/** The task in arguments that are shown one per line. */
 function taskIn(args: string): string | null {
   const [, text] = /^ {2}"task": (".*"),?$/m.exec(args) ?? [];
   if (text === undefined) return null;
@@ -41,5 +41,5 @@ function taskIn(args: string): string | null {
   return more.length === 0 ? first : `${first} …`;
 }
 
-/** That is no failure. */
+/** A cancelled sub-agent is no failure. */
 export const isCancelled = ({ child }: CallItem): boolean => child?.ending === "cancelled";

@@ -1,5 +1,5 @@
 /**
- * Tables on a screen of so many columns.
+ * Tables that fit the screen.
  * A table is no wider than the screen: its last column gives way first, then the widest, and never the first, which is what a row is called by.
  */
 import { shortened } from "@orgate/core/journal/view";

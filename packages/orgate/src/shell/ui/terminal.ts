@@ -20,13 +20,13 @@ export type Terminal = Readonly<{
 export type TerminalEvents = Readonly<{
   keys(keys: readonly Key[]): void;
   resized(): void;
-  /** It is ours again: nothing of what was drawn can be taken for granted. */
+  /** The terminal is ours again: everything must be redrawn. */
   resumed(): void;
   /** Somebody ends this process, or the terminal has gone. */
   ended(signal: NodeJS.Signals): void;
 }>;
 
-/** What a shell on a terminal needs of its surroundings. */
+/** The ports of a shell on a terminal. */
 export type TerminalPorts = Readonly<{
   open(events: TerminalEvents): Terminal;
   /** The paint that fits this terminal without a theme. */
@@ -77,7 +77,7 @@ export function openTerminal(input: ReadStream, output: WriteStream, events: Ter
     input.setRawMode(false);
   };
   const continued = (): void => {
-    isOurs = false; // whoever had it meanwhile may have changed it
+    isOurs = false; // another program may have changed its mode
     take();
     events.resumed();
   };

@@ -6,7 +6,7 @@ import { width } from "../../terminal/visible.ts";
 
 const COLOUR = /\u001b\[[0-9;]*m/g;
 const PIECES = /\u001b\[[0-9;]*m|\s+|[^\s\u001b]+|\u001b/g;
-/** Of a table's row the column that is last begun in the first so much of the screen; else of a list's point its words. */
+/** Continuation lines hang below a table's last column that begins within this share of the screen, or below a list item's text. */
 const HANGING = 0.6;
 
 function hangOf(line: string, columns: number): number {

@@ -1,6 +1,6 @@
 /**
- * What the line could go on to be: commands after `/`, agents after `@`, files of the folder in any other word, and after `@`. Pure: what there
- * is to choose from comes in.
+ * Completion of the line: commands after `/`, agents after `@`, files of the folder in any other word, and after `@`. Pure: the choices
+ * are passed in.
  * What is offered holds the letters that were written, in their order; those that begin with them come first, then the shorter.
  */
 import type { Line } from "./editor.ts";
@@ -9,17 +9,17 @@ export type Choices = Readonly<{
   commands: readonly Offer[];
   agents: readonly Offer[] /** Below a folder, `src/` for one. */;
   files(folder: string): readonly string[];
-  /** What the word at that place after a command may be; null: a file, or anything. */
+  /** Completions for the word at that position of a command; null: a file, or anything. */
   argumentOffers(command: string, at: number): readonly Offer[] | null;
 }>;
-/** What a word of a command completes to: names that the server knows, files, or one of a list. */
+/** The kind of a command's argument: names that the server knows, files, or one of a list. */
 export type ArgumentKind = "agent" | "session" | "approval" | "model" | "schedule" | "command" | "file" | "anything" | readonly string[];
 export type Offer = Readonly<{ word: string; about: string }>;
 export type Completion = Readonly<{ from: number; offers: readonly Offer[]; chosen: number }>;
 
 const MOST = 8;
 
-/** How well it fits, the lower the better; null: not at all. */
+/** How well a word matches, the lower the better; null if it does not. */
 export function matchScore(written: string, word: string): number | null {
   const [want, have] = [written.toLowerCase(), word.toLowerCase()];
   if (have.startsWith(want)) return have.length - want.length;

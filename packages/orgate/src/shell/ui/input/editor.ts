@@ -18,7 +18,7 @@ export type Editor = Readonly<{
   history: readonly string[];
   /** Where in the history; null at what is being written. */
   place: number | null;
-  /** What was being written before the history was looked at. */
+  /** The text before the history was browsed. */
   draft: Line;
   killed: string;
   search: Search | null;
@@ -26,7 +26,7 @@ export type Editor = Readonly<{
 export type EditResult =
   | Readonly<{ kind: "on"; editor: Editor }>
   | Readonly<{ kind: "sent"; editor: Editor; text: string }>
-  /** Not the editor's: completion, cancelling, leaving, scrolling are for whoever has the screen. */
+  /** Keys the editor leaves to the screen: completion, cancelling, leaving, scrolling. */
   | Readonly<{ kind: "passed"; editor: Editor; key: Key }>;
 
 const EMPTY: Line = { text: "", at: 0 };

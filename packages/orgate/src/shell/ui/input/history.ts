@@ -59,7 +59,7 @@ export function historyPath(cwd: string, env: Readonly<Record<string, string | u
   }
 }
 
-/** It is a convenience: where it cannot be kept, nothing else stops. */
+/** A convenience: if the file cannot be written, nothing else fails. */
 export function openHistory(file: string): History {
   setAside(file);
   const lines = [...linesIn(`${file}.1`), ...linesIn(file)].slice(-MOST_LINES);
@@ -72,7 +72,7 @@ export function openHistory(file: string): History {
       quietly(() => {
         mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
         opened(file, O_WRONLY | O_APPEND | O_CREAT, (fd) => {
-          fchmodSync(fd, 0o600); // whoever made it
+          fchmodSync(fd, 0o600); // whoever created it
           writeSync(fd, `${JSON.stringify(text)}\n`); // one write at the end: shells do not write into each other's lines
         });
       });

@@ -1,6 +1,6 @@
 /**
- * What a terminal sends, as keys. Terminals agree on little, so only what they agree on is read, and what is not known is swallowed whole: half an
- * escape sequence must never end up in what a person writes.
+ * Reads a terminal's bytes as keys. Only sequences that terminals agree on are read; unknown ones are swallowed whole: half an
+ * escape sequence must never end up in the text.
  *
  * A paste between its marks is one text, however it comes in pieces; nothing in it is a key, so no line break in it sends anything.
  */
