@@ -2,7 +2,7 @@
 import { realpathSync } from "node:fs";
 import { type Agent, FaultError, type Model } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
-import { fileBad } from "../../files/file-fault.ts";
+import { fileFault } from "../../files/file-fault.ts";
 import { importModule, matchProjectFiles } from "../../guard/modules.ts";
 import { readModelSettings } from "../../models/env.ts";
 import { modelsWith } from "../../models/named-model.ts";
@@ -28,15 +28,15 @@ export async function loadProjectPorts(
   if (ports === null) return {};
   const folder = realpathSync(root);
   const [file] = matchProjectFiles(folder, [ports], "ports");
-  if (file === undefined) throw fileBad(`${root}/orgate.toml`, null, `\`ports.module\`: there is no file \`${ports}\``, HINT);
+  if (file === undefined) throw fileFault(`${root}/orgate.toml`, null, `\`ports.module\`: there is no file \`${ports}\``, HINT);
   const module = await importModule(file, folder);
   const given: unknown = "default" in module ? module.default : null;
-  if (typeof given !== "object" || given === null) throw fileBad(file, null, "its default export is no object", HINT);
+  if (typeof given !== "object" || given === null) throw fileFault(file, null, "its default export is no object", HINT);
   for (const [name, value] of Object.entries(given)) {
     const known = NAMES.find((one) => one === name);
-    if (known === undefined) throw fileBad(file, null, `there is no port \`${name}\``, HINT);
+    if (known === undefined) throw fileFault(file, null, `there is no port \`${name}\``, HINT);
     const problem = RUNTIME_OPTIONS[known](value, name);
-    if (problem !== null) throw fileBad(file, null, `\`${name}\` is not what \`createRuntime\` takes`, HINT);
+    if (problem !== null) throw fileFault(file, null, `\`${name}\` is not what \`createRuntime\` takes`, HINT);
   }
   const { model, ...rest } = given as ProjectPorts;
   return model === undefined ? rest : { ...rest, model: withFallback(model, modelsWith(readModelSettings(env, root)), file) };
