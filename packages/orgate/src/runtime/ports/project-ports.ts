@@ -28,15 +28,16 @@ export async function loadProjectPorts(
   if (ports === null) return {};
   const folder = realpathSync(root);
   const [file] = matchProjectFiles(folder, [ports], "ports");
-  if (file === undefined) throw fileFault(`${root}/orgate.toml`, null, `\`ports.module\`: there is no file \`${ports}\``, HINT);
+  if (file === undefined)
+    throw fileFault({ file: `${root}/orgate.toml`, detail: `\`ports.module\`: there is no file \`${ports}\``, hint: HINT });
   const module = await importModule(file, folder);
   const given: unknown = "default" in module ? module.default : null;
-  if (typeof given !== "object" || given === null) throw fileFault(file, null, "its default export is no object", HINT);
+  if (typeof given !== "object" || given === null) throw fileFault({ file, detail: "its default export is no object", hint: HINT });
   for (const [name, value] of Object.entries(given)) {
     const known = NAMES.find((one) => one === name);
-    if (known === undefined) throw fileFault(file, null, `there is no port \`${name}\``, HINT);
+    if (known === undefined) throw fileFault({ file, detail: `there is no port \`${name}\``, hint: HINT });
     const problem = RUNTIME_OPTIONS[known](value, name);
-    if (problem !== null) throw fileFault(file, null, `\`${name}\` is not what \`createRuntime\` takes`, HINT);
+    if (problem !== null) throw fileFault({ file, detail: `\`${name}\` is not what \`createRuntime\` takes`, hint: HINT });
   }
   const { model, ...rest } = given as ProjectPorts;
   return model === undefined ? rest : { ...rest, model: withFallback(model, modelsWith(readModelSettings(env, root)), file) };
