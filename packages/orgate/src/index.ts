@@ -28,6 +28,7 @@ export { cedarEngine } from "./policies/cedar-engine.ts";
 export { type LateAnswer, type LateFacts, type LateGateOptions, lateGate } from "./policies/late-gate.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies/policies.ts";
 export { watchPolicies } from "./policies/policy-record.ts";
+export type { FindSecret } from "./project/own-manifest-ports.ts";
 export { type ManifestToolsOptions, manifestTools } from "./project/project-manifests.ts";
 export { readSkill } from "./project/skill-folder.ts";
 export { type SymbiAgentsOptions, symbiAgents } from "./project/symbi/symbi-agents.ts";
@@ -57,6 +58,9 @@ export {
   type KnowledgeEditor as Editor,
   type Placing,
 } from "./runtime/people/knowledge.ts";
+export type { BreakerTable, OwnCounters, Tracer } from "./runtime/ports/own-ports.ts";
+export type { OpenOwnStore, OwnStore, StoreOpening } from "./runtime/ports/own-store.ts";
+export { definePorts, type ProjectPorts } from "./runtime/ports/project-ports.ts";
 export { createRuntime } from "./runtime/runtime.ts";
 export type { Forking, NewSession, Sessions } from "./runtime/sessions.ts";
 export type { Following, Subscribe, Words } from "./runtime/subscribe.ts";

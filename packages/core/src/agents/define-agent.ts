@@ -18,6 +18,7 @@ import {
   frozenCopy,
   type Hash,
   isKnowledgeTool,
+  isTokenizer,
   type JsonObject,
   KEEP,
   type KnowledgeSettings,
@@ -261,8 +262,12 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   const prices = priceOf(model);
   const fallbacks = Object.freeze(others.map((one) => Object.freeze({ model: one, prices: priceOf(one) })));
   const tokenizer = given.tokenizer ?? tokenizerOf(model);
-  if (!TOKENIZERS.includes(tokenizer))
-    throw invalid(where, `\`tokenizer\` is ${JSON.stringify(tokenizer)}`, `known are ${TOKENIZERS.join(", ")}`);
+  if (!isTokenizer(tokenizer))
+    throw invalid(
+      where,
+      `\`tokenizer\` is ${JSON.stringify(tokenizer)}`,
+      `known are ${TOKENIZERS.join(", ")}, and own/NAME for one that the runtime's \`counters\` bring`,
+    );
   const context = contextOf(given.context ?? { kind: "window" }, where);
   const unpriced = unpricedLimit(limits, { model, prices, fallbacks, context }, where);
   if (unpriced !== null) throw new FaultError(unpriced);

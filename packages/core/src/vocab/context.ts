@@ -19,3 +19,6 @@ export function tokenizerOf(model: string): string {
   if (/^openai\/(gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-oss|chatgpt-4o|o[1-9])/.test(model)) return "o200k_base";
   return /^openai\/gpt-(4|3\.5)/.test(model) ? "cl100k_base" : "estimate";
 }
+
+/** `own/NAME` is counted by what the runtime brings, and estimated where it brings nothing. */
+export const isTokenizer = (name: string): boolean => TOKENIZERS.includes(name) || /^own\/[\w-]{1,64}$/.test(name);

@@ -27,6 +27,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "groups.agents.*": [{ groups: { agents: { g: ["a"] } } }, "groups.agents.g", ["a"]],
   "groups.users.*": [{ groups: { users: { g: ["u"] } } }, "groups.users.g", ["u"]],
   "models.default": [{ models: { default: "offline/echo" } }, "models.default", "offline/echo"],
+  "ports.module": [{ ports: { module: "ports.ts" } }, "ports", "ports.ts"],
   "prices.*.input": [price({ input: 3 }), "prices.p/m.input", 3],
   "prices.*.output": [price({ output: 4 }), "prices.p/m.output", 4],
   "prices.*.cachedInput": [price({ cachedInput: 0.5 }), "prices.p/m.cachedInput", 0.5],

@@ -38,6 +38,7 @@ const projectSchema = z.strictObject({
   skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
   groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
   models: z.strictObject({ default: model.exactOptional() }).prefault({}),
+  ports: z.strictObject({ module: z.string().refine(isInside, "must be a path below the project's folder, without `..`") }).optional(),
   prices: z.record(model, price).default({}),
   knowledge: z.strictObject({ embedding: model.exactOptional() }).prefault({}),
   coordinator: z
@@ -87,6 +88,8 @@ export type Config = Readonly<{
   groups: Groups;
   /** The model of every agent that names none, `provider/name`; null: the offline model, which is built in. */
   models: Readonly<{ default: string | null }>;
+  /** A module below `root` whose default export replaces parts of the runtime; null: none. */
+  ports: string | null;
   /** What models cost, by `provider/name`: for agents that do not say it themselves. */
   prices: Readonly<Record<string, Prices>>;
   /** `embedding`: what makes vectors of what is known, `provider/name`; null: it is found by its words alone. */
@@ -126,7 +129,8 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, server, knowledge, skills, groups, models, prices, coordinator, notify, schedules, webhooks } = read.data;
+  const { project, journal, server, knowledge, skills, groups, models, ports, prices, coordinator, notify, schedules, webhooks } =
+    read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -140,6 +144,7 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       skillsHome: skills.home ? join(homedir(), ".agents", "skills") : null,
       groups,
       models: Object.freeze({ default: models.default ?? null }),
+      ports: ports?.module ?? null,
       prices,
       knowledge: Object.freeze({ embedding: knowledge.embedding ?? null }),
       coordinator,

@@ -128,7 +128,9 @@ export function listFilesUnder(place: string): readonly string[] {
 const patternsIn = fromText((text): readonly string[] => {
   const toml = readToml(text);
   const read = toml.kind === "toml" ? toConfig(toml.value, "/", "orgate.toml") : null;
-  return read?.kind === "config" ? [...read.config.agents, ...read.config.tools] : []; // of a bad one nothing is loaded
+  return read?.kind === "config"
+    ? [...read.config.agents, ...read.config.tools, ...(read.config.ports === null ? [] : [read.config.ports])]
+    : []; // of a bad one nothing is loaded
 });
 const patternsOf = (root: string): readonly string[] => patternsIn(join(root, "orgate.toml")) ?? [];
 

@@ -7,7 +7,7 @@ import { type Action, type Agent, canonical, type Facts, type JsonObject, SCOPES
 import { actionOf, type Case, factsOf, type LoadedPolicy } from "@orgate/core/gate";
 import type { Journal } from "@orgate/core/journal";
 import { readPastDecisions } from "./past-decisions.ts";
-import type { LoadedFolder } from "./policies.ts";
+import type { LoadedFolder } from "./policy-load.ts";
 import { type Probing, policyProbes } from "./policy-probes.ts";
 
 export type Side = Readonly<{ agents: readonly Agent[]; loaded: LoadedFolder; cases: readonly Case[] }>;

@@ -6,8 +6,8 @@ import type { Agent, Checked, Json, Resource, Tool } from "@orgate/core";
 import type { Cast } from "@orgate/core/gate";
 import type { Groups } from "../config/config.ts";
 import { runInThread } from "../node/thread.ts";
-import { loadRead, type PolicyReport, toCast } from "./policies.ts";
 import type { FolderPlace, ReadFolder } from "./policy-files.ts";
+import { loadRead, type PolicyReport, toCast } from "./policy-load.ts";
 
 export type CheckedPolicies = Pick<PolicyReport, "problems" | "warnings" | "cases"> & Readonly<{ ok: boolean }>;
 export type ToCheck = Readonly<{ read: ReadFolder; place: FolderPlace; agents: readonly Agent[]; groups: Groups }>;

@@ -22,7 +22,8 @@ import { ed25519, sha256 } from "../node/crypto.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createPerson, signIntent } from "../store/keyring.ts";
 import { cedarEngine } from "./cedar-engine.ts";
-import { cedarPolicies, NO_GROUPS, type Policies, type Reloaded, toCast, tryLoadFolder } from "./policies.ts";
+import { cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
+import { NO_GROUPS, toCast, tryLoadFolder } from "./policy-load.ts";
 import { recordPolicies, watchPolicies } from "./policy-record.ts";
 
 let root = "";

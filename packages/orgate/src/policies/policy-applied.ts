@@ -6,9 +6,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Decision, Digest } from "@orgate/core";
 import { type Cast, cedarGate, type Engine, loadPolicies, type PolicyProblem } from "@orgate/core/gate";
 import { sha256 } from "../node/crypto.ts";
-import type { LoadedFolder } from "./policies.ts";
 import { digestFolder } from "./policy-digests.ts";
 import { type FolderPlace, readPolicyFolder } from "./policy-files.ts";
+import type { LoadedFolder } from "./policy-load.ts";
 import { isSwapPending } from "./policy-swap.ts";
 
 /** As `policy.applied` names them. `before`: what was replaced by it, or by those that led to it. */

@@ -9,7 +9,7 @@ import { openCheckedCache } from "../files/checked-cache.ts";
 import { openFileCache } from "../files/file-cache.ts";
 import { sha256 } from "../node/crypto.ts";
 import { cedarEngine } from "./cedar-engine.ts";
-import { type LoadedFolder, type Loading, loadFolder, NO_GROUPS, toCast } from "./policies.ts";
+import { type LoadedFolder, type Loading, loadFolder, NO_GROUPS, toCast } from "./policy-load.ts";
 
 let root = "";
 beforeEach(() => {

@@ -9,9 +9,10 @@ import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { type Digest, FaultError, type FileChange, type Principal } from "@orgate/core";
 import { refusalFor } from "@orgate/core/gate";
-import { type LoadedFolder, loadOrThrow, type PolicyOptions, type PolicyProblem, tryLoadRead } from "./policies.ts";
+import type { PolicyProblem } from "./policies.ts";
 import { digestFolder } from "./policy-digests.ts";
 import { type FolderPlace, type PolicyFolder, type ReadFolder, readPolicyFolder } from "./policy-files.ts";
+import { type LoadedFolder, loadOrThrow, type PolicyOptions, tryLoadRead } from "./policy-load.ts";
 import { recordApplied, recordRefused } from "./policy-record.ts";
 import { stagePolicies, undoPartialSwap } from "./policy-swap.ts";
 

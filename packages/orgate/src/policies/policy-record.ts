@@ -21,7 +21,8 @@ import { filesText } from "@orgate/core/journal";
 import { watchFolder } from "../files/folder-watch.ts";
 import { sha256 } from "../node/crypto.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
-import type { LoadedFolder, Policies, PolicyProblem, Reloaded, SetFile } from "./policies.ts";
+import type { Policies, PolicyProblem, Reloaded, SetFile } from "./policies.ts";
+import type { LoadedFolder } from "./policy-load.ts";
 
 type Where = Readonly<{ journal: Pick<Journal, "append" | "read" | "streams" | "writer">; now(): Millis }>;
 type Loaded = Extract<SystemEvent, { kind: "policy.loaded" }>;

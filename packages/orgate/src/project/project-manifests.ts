@@ -23,6 +23,8 @@ import type { ManifestTools } from "../toolclad/manifest-run.ts";
 import { manifestTool } from "../toolclad/manifest-tool.ts";
 import { hostRunning } from "../toolclad/running/running.ts";
 
+import { type FindSecret, heldToContract, secretsBy } from "./own-manifest-ports.ts";
+
 export type ManifestPlace = Readonly<{
   /** The project's folder. */
   root: string;
@@ -33,6 +35,10 @@ export type ManifestPlace = Readonly<{
   env: Env;
   ask: AskHidden;
   drafts?: readonly Draft[];
+  /** In place of the environment and the project's encrypted store. */
+  secrets?: FindSecret | undefined;
+  /** In place of the sandbox and the HTTP guard. */
+  running?: Running | undefined;
 }>;
 
 /** Calls a tool of an MCP server, for `[mcp]` manifests. */
@@ -128,7 +134,10 @@ function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonl
   const guard = pathGuard({ root, also: [directory, ...placesOf(place.tools)] });
   const hidden = [directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
   const places = openProjectPaths(root, hidden);
-  const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });
+  const programs =
+    place.running === undefined
+      ? hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } })
+      : heldToContract(place.running);
   const running: Running = {
     run: (invocation: Invocation, options: RunOptions) =>
       invocation.kind === "mcp" && mcp.call !== null ? mcp.call(invocation, options) : programs.run(invocation, options),
@@ -136,7 +145,7 @@ function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonl
   return {
     world: { scope, places },
     running,
-    secrets: openSecrets(secretStore(directory), env, ask),
+    secrets: place.secrets === undefined ? openSecrets(secretStore(directory), env, ask) : secretsBy(place.secrets),
     work: openCallFolders(directory),
     hash: sha256,
     base64: (text) => Buffer.from(text, "utf8").toString("base64"),
@@ -158,14 +167,18 @@ export type ManifestToolsOptions = Readonly<{
   tools?: readonly string[];
   /** Where secrets and their passphrase come from; `process.env` unless given. */
   env?: Env;
+  /** A secrets backend: the value of `{_secret:NAME}`, in place of the environment and the encrypted store. */
+  secrets?: FindSecret;
+  /** Runs programs and requests, in place of the sandbox and the HTTP guard. */
+  running?: Running;
 }>;
 
 /** For those who embed the runtime: the manifests of a folder as tools. If anything is wrong with one it throws `file-bad` with line and column. `[mcp]` manifests need a project. */
 export function manifestTools(options: ManifestToolsOptions): readonly Tool[] {
   const hint = 'such as { root: "." }';
   assertArguments("manifestTools", { options: objectWith({ root: text(hint) }, hint) }, options);
-  const { root, directory = join(root, ".orgate"), tools = ["tools/*.clad.toml"], env = process.env } = options;
-  const found = projectManifests({ root, tools, directory, env, ask: null });
+  const { root, directory = join(root, ".orgate"), tools = ["tools/*.clad.toml"], env = process.env, secrets, running } = options;
+  const found = projectManifests({ root, tools, directory, env, ask: null, secrets, running });
   const [problem] = found.problems;
   if (problem !== undefined) throw problemFault(problem, found.problems.length - 1);
   return [...found.tools.values()].map(({ tool }) => tool);

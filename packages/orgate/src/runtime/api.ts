@@ -3,14 +3,17 @@ import type {
   Agent,
   AnswerOf,
   CallId,
+  Clock,
   Digest,
   Embedder,
   Entry,
   Gate,
   GrantId,
+  Ids,
   Intent,
   Journal,
   Json,
+  KnowledgeStore,
   Limits,
   Live,
   Middleware,
@@ -42,6 +45,8 @@ import type { QuestionView } from "./people/approvals.ts";
 import type { BreakerView } from "./people/breakers.ts";
 import type { DeadLetterView } from "./people/dead-letters.ts";
 import type { KnownEntry } from "./people/trusted-values.ts";
+import type { BreakerTable, OwnCounters, Tracer } from "./ports/own-ports.ts";
+import type { OpenOwnStore } from "./ports/own-store.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Subscribe } from "./subscribe.ts";
@@ -76,6 +81,20 @@ export type RuntimeOptions = Readonly<{
   embedding?: string | Embedder;
   /** Named in notices. */
   project?: string;
+  /** Opens another journal store than SQLite. Keys still lie in `directory`. */
+  store?: OpenOwnStore;
+  /** Another knowledge store than SQLite; `close` of the runtime closes it. */
+  knowledge?: KnowledgeStore;
+  /** Counts tokens by the tokenizer's name; null for one that is built in. */
+  counters?: OwnCounters;
+  /** Settings of circuit breakers, in place of those of agents and tools. */
+  breakers?: BreakerTable;
+  /** Hears every durable entry of the sessions driven here, beside OpenTelemetry. */
+  tracer?: Tracer;
+  /** For tests: another time. */
+  clock?: Clock;
+  /** For tests: ids that can be foretold. */
+  ids?: Ids;
 }>;
 
 export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Readonly<{

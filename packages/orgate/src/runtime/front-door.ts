@@ -60,6 +60,10 @@ const gate: ArgumentCheck = need(
   (v) => isObject(v) && isText(v.digest) && Array.isArray(v.lately) && hasFunctions(v, "decide", "decideFor", "groupsOf"),
 );
 
+const isBreakerSettings = (value: unknown): boolean =>
+  isObject(value) &&
+  Object.entries(value).every(([key, n]) => ["failures", "openMs", "probes"].includes(key) && Number.isSafeInteger(n) && Number(n) > 0);
+
 /** By option: the type makes sure that none is forgotten. */
 export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, ArgumentCheck>> = {
   directory: text("the folder of the journal and its keys, such as ./.orgate"),
@@ -84,6 +88,25 @@ export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, ArgumentChec
     ),
   ),
   project: optional(text("the project's name, for notices")),
+  store: optional(need("a function that opens a journal store", "store: (opening) => ({ journal, inbox })", isFunction)),
+  knowledge: optional(
+    need("a knowledge store", "docs/guide/library.md names the parts", (v) => hasFunctions(v, "search", "put", "embed", "used", "close")),
+  ),
+  counters: optional(need("a function from a tokenizer's name to a counter", "counters: (tokenizer) => (text) => text.length", isFunction)),
+  breakers: optional(
+    need(
+      "settings by breaker: { failures, openMs, probes }",
+      'breakers: { "tool:search": { failures: 3 } }; each is a whole number above 0',
+      (v) => isObject(v) && Object.values(v).every(isBreakerSettings),
+    ),
+  ),
+  tracer: optional(need("a tracer: { hear }", "tracer: { hear: (entry, agent) => … }", (v) => hasFunctions(v, "hear"))),
+  clock: optional(
+    need("a clock: { now, elapsed, sleep }", "leave it out for the machine's", (v) => hasFunctions(v, "now", "elapsed", "sleep")),
+  ),
+  ids: optional(
+    need("ids: { session, approval, intent }", "leave it out for random ones", (v) => hasFunctions(v, "session", "approval", "intent")),
+  ),
 };
 
 export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, ArgumentCheck>> = {

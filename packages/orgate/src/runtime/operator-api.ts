@@ -13,13 +13,13 @@ import {
   type Wish,
 } from "@orgate/core";
 import { toAttachments } from "../files/file-input.ts";
-import { type Person, signIntent } from "../store/keyring.ts";
+import type { Person } from "../store/keyring.ts";
 import type { Answered, Approvals, Breakers, RunReport, Runtime } from "./api.ts";
-import { deliver } from "./delivery.ts";
 import { type Acting, haltWork, inForce, resumeWork, revokeGrant, viewQuestion } from "./people/approvals.ts";
 import { readBreakers, setBreaker, unknownBreaker } from "./people/breakers.ts";
 import { viewDeadLetter } from "./people/dead-letters.ts";
 import { unknownScope } from "./people/halt-scope.ts";
+import { sendIntent } from "./people/send-intent.ts";
 import { settledFault, settledRequest } from "./people/settled-request.ts";
 import { editKnown } from "./people/trusted-values.ts";
 import type { Outside } from "./ports/outside.ts";
@@ -44,7 +44,7 @@ export function operatorApi(parts: OperatorParts): OperatorApi {
   const { journal } = place.store;
   const { now } = outside.clock;
   const acting = (person: Person): Acting & { readonly place: OpenProjectStore } => ({ place, gate, person });
-  const send = (session: SessionId, wish: Wish, as: Person) => sendIntent(parts, session, wish, as);
+  const send = (session: SessionId, wish: Wish, as: Person) => sendAndDrive(parts, session, wish, as);
   const standing = async () => {
     await place.orders.refresh();
     return inForce(place.orders, now());
@@ -99,7 +99,7 @@ function approvalsOf(parts: OperatorParts, acting: ActAs, grants: Approvals["gra
     async answer(answer, as) {
       const [found] = await journal.question(answer.approval);
       if (found === undefined) throw await nothingOpen(journal, answer.approval, as);
-      return sendIntent(parts, found.session, { kind: "answer", ...answer }, as);
+      return sendAndDrive(parts, found.session, { kind: "answer", ...answer }, as);
     },
     grants,
     revoke: async (grant, reason, as) => void (await revokeGrant(acting(as), grant, reason)),
@@ -107,13 +107,12 @@ function approvalsOf(parts: OperatorParts, acting: ActAs, grants: Approvals["gra
 }
 
 /** Signs an intent and puts it where the holder of the session sees it; drives the session here when nobody holds it. */
-async function sendIntent(
+async function sendAndDrive(
   { place, directory, outside, resume }: OperatorParts,
   session: SessionId,
   wish: Wish,
   as: Person,
 ): Promise<Answered> {
-  const intent = signIntent(as, { id: outside.ids.intent(), session, at: outside.clock.now(), wish });
   let result: RunResult | null = null;
   const takeOver = async (): Promise<"drove" | "held"> => {
     try {
@@ -124,8 +123,7 @@ async function sendIntent(
       throw error;
     }
   };
-  const became = await deliver({ store: place.store, directory, intent, waitMs: HOLDER_MS, takeOver });
-  if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: intent.id, detail: became.reason });
+  const { became } = await sendIntent({ store: place.store, directory, session, wish, as, outside, waitMs: HOLDER_MS, takeOver });
   return { entry: became.kind === "became" ? became.entry : null, result };
 }
 

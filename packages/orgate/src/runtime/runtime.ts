@@ -24,6 +24,7 @@ import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./fr
 import { operatorApi } from "./operator-api.ts";
 import { keepPoliciesOnRecord, withPolicies } from "./policy-recording.ts";
 import { NODE, type Outside } from "./ports/outside.ts";
+import { safeTracer, withOwnCounters } from "./ports/own-ports.ts";
 import { type OpenProjectStore, openPlace } from "./ports/project-store.ts";
 import { stream } from "./run-stream.ts";
 import { SessionRunner } from "./session-runner.ts";
@@ -33,7 +34,7 @@ import type { Telemetry } from "./telemetry.ts";
 import { runTurn } from "./turn-runner.ts";
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { given, agentsByName, outside, place, deciding, policies, telemetry } = await openParts(options);
+  const { given, agentsByName, outside, place, deciding, policies, tracers } = await openParts(options);
   const { directory, gate, principal } = options;
   const { clock, ids, counters } = outside;
   const { journal, inbox } = place.store;
@@ -48,7 +49,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     options,
     hear(live, agent) {
       ear.hear(live);
-      if (live.kind === "entry") telemetry?.hear(live.entry, agent);
+      if (live.kind !== "entry") return;
+      for (const { hear } of tracers) hear(live.entry, agent);
     },
     parentOf: (session) => runner.parentOf(session),
     driveChild: (child, _, stop) => runner.driveChild(child, stop),
@@ -63,7 +65,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     surfaceOf,
     factsOf: (name, model) => agents.assemble(withChosenModel(agents.find(name), model), () => {}).facts,
   });
-  const turnParts = { place, agents, runner, sessions, principal, surfaceOf };
 
   function run<Value, const Out extends Schema | undefined = undefined>(
     ref: AgentRef<Value>,
@@ -73,7 +74,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const wrong = runFault([ref, input, given]);
     const plain = stream(wrong === null ? given.on : undefined, runner.track, async (watch, signal) => {
       if (wrong !== null) throw wrong;
-      return runTurn(turnParts, { ref, input, options: given }, watch, signal);
+      return runTurn({ place, agents, runner, sessions, principal, surfaceOf }, { ref, input, options: given }, watch, signal);
     });
     return plain as Run<ValueOf<Out, Value>>; // nothing is delivered that the schema has not let through (M-23)
   }
@@ -93,7 +94,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     policies?.stop();
     await runner.closeDoor();
     await options.notify?.close();
-    await telemetry?.close();
+    for (const { close: closeTracer } of tracers) await closeTracer();
     await place.close();
   }
 
@@ -121,18 +122,26 @@ async function openParts(options: RuntimeOptions) {
   checkDelegates(agentsByName);
   checkOwnPolicies(given, gate);
   const outside = portsOf(options);
-  const place = await openPlace({ directory, thread, synchronous });
+  const { store, knowledge, breakers } = options;
+  const place = await openPlace({ directory, thread, synchronous, clock: outside.clock, store, knowledge, breakers });
   const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
   const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
   const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
-  return { given, agentsByName, outside, place, deciding, policies, telemetry };
+  const tracers = [telemetry, safeTracer(options.tracer)].filter((one) => one !== null);
+  return { given, agentsByName, outside, place, deciding, policies, tracers };
 }
 
 function portsOf(options: RuntimeOptions): Outside {
   const settings = readModelSettings(options.env ?? process.env, options.folder ?? null);
   const { embedding = null } = options;
   const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
-  return { ...NODE, model: options.model ?? modelsWith(settings), embedder };
+  return {
+    model: options.model ?? modelsWith(settings),
+    clock: options.clock ?? NODE.clock,
+    ids: options.ids ?? NODE.ids,
+    counters: withOwnCounters(options.counters),
+    embedder,
+  };
 }
 
 const surfacesOf =

@@ -1,5 +1,8 @@
 /** The second door of `orgate`: the server and who is let in at it. Beside the first, so that whoever only runs agents loads none of it (R-8). */
+
+export { type CoordinatorPorts, type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
 export { type AccessScope as Scope, type Act, act, type Caller } from "../operations/access.ts";
+export { connectDesk as connectCoordinator, desksOf as coordinatorsAmong } from "./coordinator-tools.ts";
 export { type Identity, type IdentityOptions, openIdentity } from "./identity/auth.ts";
 export type { Access, Asking } from "./identity/authentication.ts";
 export { socketsOf } from "./live/sockets.ts";

@@ -6,7 +6,7 @@ import { type Agent, defineAgent, defineTool, type UserAct } from "@orgate/core"
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { readProject } from "../config/project-toml.ts";
-import { type PolicyOptions, tryLoadFolder } from "../policies/policies.ts";
+import { type PolicyOptions, tryLoadFolder } from "../policies/policy-load.ts";
 import { loadProjectAgents } from "../project/project-agents.ts";
 import { starterSet } from "./policies.ts";
 import { PROFILE_FACTS, PROFILES, profileFiles } from "./profiles.ts";

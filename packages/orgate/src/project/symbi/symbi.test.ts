@@ -6,7 +6,7 @@ import { type Case, caseSchema, cedarGate, loadPolicies, runCase } from "@orgate
 import { expect, test } from "vitest";
 import { sha256 } from "../../node/crypto.ts";
 import { cedarEngine } from "../../policies/cedar-engine.ts";
-import { NO_GROUPS, toCast, tryLoadFolder } from "../../policies/policies.ts";
+import { NO_GROUPS, toCast, tryLoadFolder } from "../../policies/policy-load.ts";
 import { GROUPS, deciderOf as gateOf, made, tools } from "./fixtures/symbi-stand.ts";
 
 const agentText = (rules: string, more = "") => `agent worker {

@@ -8,8 +8,9 @@ import { cedarGate, loadPolicies } from "@orgate/core/gate";
 import type { Config } from "../../config/config.ts";
 import { sha256 } from "../../node/crypto.ts";
 import { cedarEngine } from "../../policies/cedar-engine.ts";
-import { policyPlace, toCast } from "../../policies/policies.ts";
+import { policyPlace } from "../../policies/policies.ts";
 import { readPolicyFolder } from "../../policies/policy-files.ts";
+import { toCast } from "../../policies/policy-load.ts";
 
 /** Throws `policies-missing` or `policies-refused`. */
 export function openPeopleGate(config: Pick<Config, "root" | "policies" | "groups" | "drafts">): Pick<Gate, "decideFor"> {

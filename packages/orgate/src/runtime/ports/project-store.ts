@@ -3,6 +3,7 @@ import { uptime } from "node:os";
 import { join } from "node:path";
 import {
   type BoundedFolds,
+  type Clock,
   type CountsPort,
   type Embedder,
   type Intent,
@@ -25,12 +26,19 @@ import { openStore, type Store } from "../../store/journal.ts";
 import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys } from "../../store/keyring.ts";
 import { PROOF_PORTS } from "../../store/open-read-only.ts";
 import { sweptFolds } from "../fold-sweeping.ts";
+import { type BreakerTable, withBreakerTable } from "./own-ports.ts";
+import { type OpenOwnStore, openOwnStore } from "./own-store.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
   directory: string;
   thread: "main" | "worker";
   synchronous: "full" | "normal" | "off";
+  clock?: Clock;
+  /** In place of SQLite. */
+  store?: OpenOwnStore | undefined;
+  knowledge?: KnowledgeStore | undefined;
+  breakers?: BreakerTable | undefined;
 }>;
 
 /** A journal opened for writing, with its keys. One per process and project. */
@@ -54,33 +62,36 @@ export type OpenProjectStore = Readonly<{
   close(): Promise<void>;
 }>;
 
-export async function openPlace({ directory, thread, synchronous }: PlaceOptions): Promise<OpenProjectStore> {
+export async function openPlace(options: PlaceOptions): Promise<OpenProjectStore> {
+  const { directory, thread, synchronous, clock = nodeClock } = options;
   const keys = openProjectKeys(join(directory, "keys"), ed25519);
   const keyFor = (writer: Parameters<typeof keys.writer>[0]) => {
     const key = keys.writer(writer);
     return { key: key.id, sign: key.sign };
   };
   const trust = trustIn(keys.root().publicKey, PROOF_PORTS);
-  const store = openStore({ directory, blobKey: keys.blobKey, keyFor, trust, thread, synchronous });
+  const opening = { directory, blobKey: keys.blobKey, keyFor, trust };
+  const store = options.store === undefined ? openStore({ ...opening, thread, synchronous }) : await openOwnStore(options.store, opening);
   try {
-    const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: nodeClock.now });
+    const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: clock.now });
     await keyring.enrol(); // before anything else is appended: a seal by an unknown key proves nothing
     const authenticate = async (intent: Intent) => {
       await keyring.refresh();
       return keyring.authenticate(intent);
     };
-    const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn(directory);
+    const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn(directory, options.knowledge);
     const listen: OpenProjectStore["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
-    const folds = sweptFolds(store.journal, nodeClock.elapsed);
-    const breakers = openBreakers(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
+    const folds = sweptFolds(store.journal, clock.elapsed);
+    const self = { kind: "system", id: store.slot.writer } as const;
+    const breakers = openBreakers(store.journal, { now: clock.now, hash: sha256, self });
     return {
       store,
       keys,
       keyring,
-      orders: ordersFor(store),
-      breakers,
-      counts: openCounts(store.journal, nodeClock.now, () => uptime() * 1_000),
+      orders: ordersFor(store, clock),
+      breakers: withBreakerTable(breakers, options.breakers),
+      counts: openCounts(store.journal, clock.now, () => uptime() * 1_000),
       folds,
       knowledge,
       knowledgeStore,
@@ -98,12 +109,12 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
 }
 
 /** N-6 opened when something is looked up or kept, and not before: where that fails, it fails like any lookup, and no agent is refused for it. */
-function knowledgeIn(directory: string) {
+function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
   let known: KnowledgeStore | null = null;
   let isOver = false;
   const knowledgeStore = (): KnowledgeStore => {
     if (isOver) throw new Error("what is known is closed");
-    known ??= openKnowledge(directory);
+    known ??= own ?? openKnowledge(directory);
     return known;
   };
   const late: Parameters<typeof knowledgeOn>[0] = {
@@ -124,8 +135,8 @@ function knowledgeIn(directory: string) {
 }
 
 /** What another process orders is seen by the same look that sees its intents. */
-function ordersFor({ journal, inbox }: Store): OpenOrders {
-  const orders = openOrders(journal, nodeClock.now);
+function ordersFor({ journal, inbox }: Store, clock: Clock): OpenOrders {
+  const orders = openOrders(journal, clock.now);
   return {
     ...orders,
     watch(changed) {

@@ -8,7 +8,7 @@ import type { Config } from "../../../config/config.ts";
 import { findTomlPosition } from "../../../files/toml-text.ts";
 import { faultToProblem, matchProjectFiles, toProjectPath } from "../../../guard/modules.ts";
 import { sha256 } from "../../../node/crypto.ts";
-import { tryLoadFolder } from "../../../policies/policies.ts";
+import { tryLoadFolder } from "../../../policies/policy-load.ts";
 import { loadProjectAgents, type ProjectAgent, type ProjectAgents } from "../../../project/project-agents.ts";
 import { procedureDoubts } from "../../../project/symbi/project-symbi.ts";
 import { isSymbi, problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";

@@ -2,7 +2,6 @@
 import {
   checkAttachments,
   endsWithoutAgent,
-  FaultError,
   type Gate,
   type Intent,
   isFault,
@@ -15,10 +14,10 @@ import {
 } from "@orgate/core";
 import { narrator } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
-import { type Delivered, deliver } from "../../../runtime/delivery.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
+import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { type Person, signIntent } from "../../../store/keyring.ts";
+import type { Person } from "../../../store/keyring.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -95,7 +94,7 @@ export async function sendWish(given: Given, screen: Screen, to: Addressee, want
   return tellSent(given, screen, to.look, await deliverWish(given, screen, to, wanted));
 }
 
-export type SentIntent = Readonly<{ became: Exclude<Delivered, { kind: "refused" }>; intent: Intent; drove: RunResult | null }>;
+export type SentIntent = AcceptedIntent & Readonly<{ drove: RunResult | null }>;
 
 /** Signed and delivered; throws `intent-refused` with the reason. */
 export async function deliverWish(
@@ -105,7 +104,6 @@ export async function deliverWish(
   wanted: Wish,
 ): Promise<SentIntent> {
   await known(given, screen, look, config, person);
-  const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
   let drove: RunResult | null = null;
   const before = await look.journal.session(session);
   const runnable = async () => {
@@ -119,7 +117,7 @@ export async function deliverWish(
     if (look.holder(session) !== null) return "held";
     const desk = await runnable();
     try {
-      drove = await withRuntime(given, screen, desk, intent.by, (runtime) =>
+      drove = await withRuntime(given, screen, desk, { kind: "user", id: person.name }, (runtime) =>
         driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
       );
       return "drove";
@@ -128,8 +126,16 @@ export async function deliverWish(
       throw error;
     }
   };
-  const became = await deliver({ store: look, directory: config.journal.directory, intent, waitMs: WAIT_MS, takeOver });
-  if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: intent.id, detail: became.reason });
+  const { became, intent } = await sendIntent({
+    store: look,
+    directory: config.journal.directory,
+    session,
+    wish: wanted,
+    as: person,
+    outside: NODE,
+    waitMs: WAIT_MS,
+    takeOver,
+  });
   const wasAtRest = before?.state === "idle" || before?.state === "closed";
   const hasTurn = !wasAtRest || (await look.journal.session(session))?.turns !== before.turns;
   const isOurs = became.kind !== "became" || !(await wasHeldAfter(look.journal, session, became.entry.seq));

@@ -2,7 +2,7 @@
 import { FaultError, isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
 import { countSet, setText } from "@orgate/core/journal/view";
 import { compareSides, type Side } from "../../../policies/agents-diff.ts";
-import { type PolicyOptions, type SetFile, tryLoadFolder, tryLoadRead } from "../../../policies/policies.ts";
+import type { SetFile } from "../../../policies/policies.ts";
 import { folderOrThrow, readFiles } from "../../../policies/policy-changes.ts";
 import { digestFolder } from "../../../policies/policy-digests.ts";
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
@@ -17,6 +17,7 @@ import {
   policyHistory,
   readSet,
 } from "../../../policies/policy-history.ts";
+import { type PolicyOptions, tryLoadFolder, tryLoadRead } from "../../../policies/policy-load.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";

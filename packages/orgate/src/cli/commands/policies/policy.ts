@@ -18,9 +18,10 @@ import { actionOf, type CedarGate, caseSchema, type Explained, factsOf, type Loa
 import type { Config } from "../../../config/config.ts";
 import type { Env } from "../../../node/env.ts";
 import { type PastDecision, readPastDecisions } from "../../../policies/past-decisions.ts";
-import { loadOrThrow, type PolicyOptions, type PolicyProblem, policyPlace, tryLoadFolder } from "../../../policies/policies.ts";
+import { type PolicyProblem, policyPlace } from "../../../policies/policies.ts";
 import { findPolicySurface, toUserAct } from "../../../policies/policy-cases.ts";
 import { type PastRules, readRulesThen } from "../../../policies/policy-history.ts";
+import { loadOrThrow, type PolicyOptions, tryLoadFolder } from "../../../policies/policy-load.ts";
 import { problemLine } from "../../../policies/policy-record.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";

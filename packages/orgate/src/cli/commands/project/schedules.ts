@@ -21,6 +21,7 @@ import type { Runtime } from "../../../runtime/api.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { delegatesOf } from "../../../runtime/ports/delegates.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
+import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
@@ -293,6 +294,7 @@ async function fired(
     env: given.env,
     folder: at.config.root,
     project: at.config.name,
+    ...(await loadProjectPorts(at.config, given.env)),
   });
   try {
     const result = await resultOf((text) => tell(given, screen, text), runtime, session);

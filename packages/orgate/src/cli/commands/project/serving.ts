@@ -12,6 +12,7 @@ import type { Policies } from "../../../policies/policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../../../project/project-agents.ts";
 import { projectMemory } from "../../../project/symbi/symbi-cache.ts";
 import type { Runtime } from "../../../runtime/api.ts";
+import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
@@ -121,7 +122,7 @@ async function declaresOf(given: Given, { journal }: Config, declared: ServedDec
   return { ...declared, secrets, by: { kind: "user", id: name } };
 }
 
-function runtimeOf(given: Given, screen: Screen, { config, agents, gate, surface }: Loaded, { name }: Person): Promise<Runtime> {
+async function runtimeOf(given: Given, screen: Screen, { config, agents, gate, surface }: Loaded, { name }: Person): Promise<Runtime> {
   const notify = notifyOf(given, screen, config);
   const { embedding } = config.knowledge;
   return createRuntime({
@@ -138,6 +139,7 @@ function runtimeOf(given: Given, screen: Screen, { config, agents, gate, surface
     project: config.name,
     ...(notify === null ? {} : { notify }),
     ...(embedding === null ? {} : { embedding }),
+    ...(await loadProjectPorts(config, given.env)),
   });
 }
 

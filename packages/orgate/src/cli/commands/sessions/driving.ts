@@ -13,6 +13,7 @@ import { mustHaveSkills } from "../../../project/agent-settings.ts";
 import type { Run, RunOptions, Runtime } from "../../../runtime/api.ts";
 import { type Notify, webhook } from "../../../runtime/notice-webhook.ts";
 import type { Notice } from "../../../runtime/notices.ts";
+import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
 import { EXIT, type Given } from "../../../terminal/command.ts";
 import { hintAsTyped, nextCommand } from "../../../terminal/next-command.ts";
@@ -36,7 +37,19 @@ export async function withRuntime<T>(
   const { embedding } = config.knowledge;
   const keys = { env: given.env, folder: config.root, ...(embedding === null ? {} : { embedding }) };
   const own = model === null ? {} : { model };
-  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told, ...own });
+  const ports = await loadProjectPorts(config, given.env);
+  const runtime = await createRuntime({
+    directory,
+    agents,
+    gate,
+    principal: by,
+    surface: "cli",
+    synchronous,
+    ...keys,
+    ...told,
+    ...ports,
+    ...own,
+  });
   tellWarnings(given, screen, gate);
   const untold = gate.onTakenUp(tellReload(given, screen));
   try {

@@ -1,0 +1,88 @@
+/** Ports of manifest tools that a program brings: where secrets come from, and what runs a program or a request. Both are held to their contract. */
+import { FaultError } from "@orgate/core";
+import type { Invocation, Ran, Running } from "@orgate/core/contracts";
+import type { SecretsPort } from "../identity/secrets.ts";
+
+/** The value of a secret by its name; undefined where there is none. */
+export type FindSecret = (name: string) => string | undefined | Promise<string | undefined>;
+
+const SECRET_MS = 10_000;
+
+/** A secret that is missing, is no text, or does not come in time is a fault: the call is not run. The fault never holds what came. */
+export function secretsBy(find: FindSecret, withinMs = SECRET_MS): SecretsPort {
+  return {
+    async take(names) {
+      const found = new Map<string, string>();
+      for (const name of names) found.set(name, await takeOne(find, name, withinMs));
+      return found;
+    },
+  };
+}
+
+async function takeOne(find: FindSecret, name: string, withinMs: number): Promise<string> {
+  const value: unknown = await within(async () => find(name), withinMs).catch(() => null);
+  if (typeof value === "string" && value !== "") return value;
+  const problem = value === undefined || value === "" ? `there is no secret \`${name}\`` : `the secret \`${name}\` could not be read`;
+  throw new FaultError({ kind: "usage", detail: problem, hint: "`secrets` of `manifestTools` finds them by name" });
+}
+
+/** Beyond the manifest's own time limit: a runner is told to stop first. */
+const GRACE_MS = 2_000;
+
+/** A runner that throws, answers nonsense or does not answer may have started something: the outcome is `stopped`, never a success or a refusal. */
+export function heldToContract(own: Running, graceMs = GRACE_MS): Running {
+  return {
+    async run(invocation, options) {
+      const began = performance.now();
+      const stopped = (by: "time" | "connection", detail: string): Ran => ({
+        kind: "stopped",
+        by,
+        detail,
+        stdout: "",
+        stderr: "",
+        durationMs: Math.round(performance.now() - began),
+      });
+      const timeMs = timeOf(invocation) + graceMs;
+      try {
+        const ran: unknown = await within(async () => own.run(invocation, options), timeMs);
+        return isRan(ran) ? ran : stopped("connection", "the runner answered something else than a result");
+      } catch (error) {
+        if (error === LATE) return stopped("time", `the runner did not answer within ${timeMs} ms`);
+        return stopped("connection", `the runner failed: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    },
+  };
+}
+
+const timeOf = (invocation: Invocation): number => (invocation.kind === "process" ? invocation.limits.timeMs : invocation.timeMs);
+
+const LATE = new Error("no answer in time");
+
+async function within<T>(work: () => Promise<T>, ms: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(LATE), ms);
+  try {
+    return await Promise.race([work(), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isRan(value: unknown): value is Ran {
+  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
+  const has = (name: string, type: string): boolean => typeof Reflect.get(value, name) === type;
+  switch (value.kind) {
+    case "exited":
+      return has("stdout", "string") && has("stderr", "string") && "code" in value && "signal" in value;
+    case "responded":
+      return has("status", "number") && has("body", "string") && has("headers", "object");
+    case "answered":
+      return "output" in value && has("isError", "boolean");
+    case "refused":
+      return has("reason", "string") && has("hint", "string");
+    case "stopped":
+      return has("by", "string") && has("detail", "string");
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,83 @@
+/** A journal store that the program brings: journal and inbox are enough to run agents; the rest of a store is for servers and auditors. */
+import { FaultError, type Inbox, type Journal } from "@orgate/core";
+import type { Inbox as HostInbox } from "../../store/inbox.ts";
+import type { Store, StoreOptions } from "../../store/journal.ts";
+
+/** Keys of the project: every commit is sealed with `keyFor(writer)`, and `trust` says whose seals count. */
+export type StoreOpening = Pick<StoreOptions, "directory" | "blobKey" | "keyFor" | "trust">;
+
+export type OwnStore = Readonly<{ journal: Journal; inbox: Inbox & Partial<Pick<HostInbox, "watchChanges" | "waiting">> }> &
+  Partial<Omit<Store, "journal" | "inbox">>;
+
+export type OpenOwnStore = (opening: StoreOpening) => OwnStore | Promise<OwnStore>;
+
+const OPEN_MS = 10_000;
+
+/** Throws a `usage` fault when what comes is no store, or nothing comes within ten seconds. */
+export async function openOwnStore(open: OpenOwnStore, opening: StoreOpening, withinMs = OPEN_MS): Promise<Store> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(wrong(`it was not open within ${withinMs} ms`)), withinMs);
+  try {
+    const own: unknown = await Promise.race([open(opening), late.promise]);
+    if (!isStore(own)) throw wrong("it has no `journal` or no `inbox`");
+    return toStore(own);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const wrong = (detail: string): FaultError =>
+  new FaultError({
+    kind: "usage",
+    detail: `\`store\`: ${detail}`,
+    hint: "return { journal, inbox }; docs/guide/library.md names the parts",
+  });
+
+const isStore = (value: unknown): value is OwnStore => {
+  const has = (of: unknown, name: string): boolean => typeof of === "object" && of !== null && typeof Reflect.get(of, name) === "function";
+  if (typeof value !== "object" || value === null || !("journal" in value) || !("inbox" in value)) return false;
+  return has(value.journal, "append") && has(value.journal, "read") && has(value.inbox, "put") && has(value.inbox, "pending");
+};
+
+function toStore(own: OwnStore): Store {
+  const { journal, inbox } = own;
+  const watchChanges: HostInbox["watchChanges"] = (changed) =>
+    journal.watch((stream) => {
+      if (stream === null) changed();
+    });
+  return {
+    records: new Proxy({} as Store["records"], { get: () => cannot("show its records") }),
+    alarms: memoryAlarms(),
+    head: cannot("show its head"),
+    wrongRows: () => [],
+    holder: cannot("say which process holds a session"),
+    holders: cannot("say which process holds a session"),
+    slot: { writer: journal.writer, incarnation: 1, isNew: true },
+    unknowns: cannot("list unknown outcomes"),
+    unknownsOf: cannot("list unknown outcomes"),
+    tally: cannot("count sessions"),
+    stored: cannot("show stored entries"),
+    checkWritable: cannot("say whether it can be written"),
+    erase: cannot("erase"),
+    close: () => journal.close(),
+    ...own,
+    inbox: { watchChanges, waiting: cannot("list sessions that intents wait for"), ...inbox },
+  };
+}
+
+const cannot = (what: string) => (): never => {
+  throw new FaultError({ kind: "usage", detail: `this journal store cannot ${what}`, hint: "add it to what `store` returns" });
+};
+
+/** Alarms of a store without a place for them: they stand as long as the process does. */
+function memoryAlarms(): Store["alarms"] {
+  const standing: { readonly at: number; readonly what: string; readonly detail: string }[] = [];
+  return {
+    standing: () => standing,
+    raise(what, detail) {
+      if (!standing.some((alarm) => alarm.what === what)) standing.push({ at: Date.now(), what, detail });
+      return true;
+    },
+    acknowledge: () => standing.splice(0),
+  };
+}
