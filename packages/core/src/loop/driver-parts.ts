@@ -56,7 +56,7 @@ export function createParts(p: Ports, held: Held, { limits, cancel, leave = null
   };
   const intake = new Intake({ ...c, limits, cancel, commits });
 
-  /** What ends with a turn in this process, before the event is folded. */
+  /** Ends what belongs to a turn in this process, before its end is folded. */
   function onRecord(event: JournalEvent): void {
     if (event.kind === "turn.ended") {
       stop.renew();

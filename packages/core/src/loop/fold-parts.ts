@@ -1,4 +1,4 @@
-/** What the parts of the fold share. */
+/** Shared by the parts of the fold. */
 import type { CallId, SessionEvent } from "../vocab/index.ts";
 import { type Call, callsIn, type State, type Turn } from "./state.ts";
 

@@ -116,7 +116,7 @@ export function createActionDigests(s: State, hash: Hash): (action: Action) => D
   return (action) => digestOf(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) });
 }
 
-/** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
+/** The digest that an approval is bound to. For the delivery of an answer it covers the text, which the gate itself never sees (rule 7). */
 export const approvalDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
   action.kind === "respond" ? digestOf({ action: digest, text: answerIn(t) }, hash) : digest;
 

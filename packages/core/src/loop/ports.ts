@@ -40,7 +40,7 @@ export type Clock = Readonly<{
 
 export type Ids = Readonly<{ session(): SessionId; approval(): ApprovalId; intent(): IntentId }>;
 
-/** What a watcher sees: entries once they are durable, and previews of a reply in progress. */
+/** Watchers see entries once they are durable, and previews of a reply in progress. */
 export type Live =
   | Readonly<{ kind: "entry"; entry: Entry }>
   | Readonly<{ kind: "preview"; session: SessionId; iteration: number; attempt: number; preview: Preview }>;
@@ -80,7 +80,7 @@ export const NO_CHILDREN: Children = Object.freeze({
   drive: () => Promise.reject(new Error("this session has no delegates")),
 });
 
-/** What turns answer with, where that is to be structured. */
+/** Schemas of structured answers, by turn. */
 export type Outputs = Readonly<{
   /** Of the turn of this number, as it starts: the run's own, or the agent's. */
   of(turn: number): Output | null;
@@ -93,9 +93,9 @@ export type Ports = Readonly<{
   model: Model;
   /** Asked in its place, in order: those of the agent's facts. */
   fallbacks: readonly Model[];
-  /** What sums up what no longer fits: the agent's own model unless its plan names another. */
+  /** The model that summarises: the agent's own unless its plan names another. */
   summariser: Model;
-  /** What counts tokens. */
+  /** Token counters by name. */
   counters: Counters;
   gate: Gate;
   tools: Tools;
@@ -104,12 +104,12 @@ export type Ports = Readonly<{
   outputs: Outputs;
   journal: Journal;
   inbox: Inbox;
-  /** What it remembers and looks things up in. */
+  /** The agent's knowledge. */
   knowledge: Knowledge;
   orders: OrdersPort;
   children: Children;
   breakers: BreakersPort;
-  /** What is counted over hours and days. */
+  /** Rate counters over hours and days. */
   counts: CountsPort;
   /** Folds of sessions that this process has left; `NO_FOLDS` keeps none. */
   folds: FoldCache;

@@ -42,7 +42,7 @@ export function pastFacts(s: State, { id, action }: Pick<Decided, "id" | "action
 }
 const callIn = (s: State, id: Decided["id"]): Call | null => (s.turn === null ? null : findCall(s.turn, id));
 
-/** What has started stays counted, also while it is decided again. */
+/** A call that has started stays counted, also while it is decided again. */
 export const isCounted = (call: Call | null): boolean => call !== null && (call.gated.kind === "allowed" || call.starts > 0);
 
 /** An old unknown may be asked about across turns: that is the session's own affair, and whose turn it is then makes no difference. */

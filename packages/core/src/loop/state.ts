@@ -61,7 +61,7 @@ export {
 
 export type State = {
   readonly session: SessionId;
-  /** What counts tokens; the same names count the same wherever it is folded. */
+  /** Token counters by name: the same name counts the same wherever the session is folded. */
   readonly counters: Counters;
   seq: Seq;
   at: Millis;
@@ -94,7 +94,7 @@ export type State = {
   replies: number;
   /** Calls decided `allow` in this session, by tool. */
   readonly allowedCalls: Map<string, number>;
-  /** What it counts over hours and days. */
+  /** Its counts over hours and days. */
   readonly tally: Tally;
   /** Starts per value of a target, by `calls:TOOL/ARGUMENT` and the value's digest. */
   readonly values: Map<string, number>;
@@ -121,16 +121,16 @@ export type State = {
   readonly taken: Set<IntentId>;
   /** Tokens of the turns before this one. */
   spent: number;
-  /** What the turns before this one cost, and whether the price of some of it is not known. */
+  /** The cost of earlier turns, and whether some price of it is not known. */
   micros: number;
   unpriced: boolean;
   /** Set aside for calls that run, and for those of which nobody knows what became: by call, with the turn that did it. */
   readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Allotment }>;
-  /** What the last turn came to, with all that was set aside. */
+  /** All that the last turn used, with open reservations. */
   used: Allotment;
   /** Tokens of `used` that were reserved for model calls which were cut off, here or in a sub-agent. */
   lost: number;
-  /** What the last turn answered with, where it was to be structured; null otherwise. */
+  /** The structured answer of the last turn; null where it had none. */
   value: Json;
   turns: number;
   turn: Turn | null;
@@ -149,23 +149,23 @@ export type Unknown = {
   readonly digest: Digest;
   readonly decided: Decided;
   readonly outcome: Extract<Outcome, { kind: "unknown" }>;
-  /** What its tool knows it by. */
+  /** The idempotency key that its tool got. */
   readonly key: CallKey;
   readonly at: Millis;
   gated: Gated | null;
-  /** What middleware lets the model see of what came late. */
+  /** The text that middleware shows the model in place of a late outcome. */
   shown: string | null;
   cleaned: Tool["markup"] | null;
 };
 
-/** What the turn before this one came to. */
+/** The end of the last turn. */
 export type Last = Omit<Extract<JournalEvent, { kind: "turn.ended" }>, "kind">;
 
 export type Turn = {
   readonly number: number;
   readonly limits: Limits;
   readonly by: Principal;
-  /** What the user wrote in this turn, and nobody else. */
+  /** Texts that the user wrote in this turn. */
   readonly words: string[];
   /** Everybody whose words the turn follows, by name: none of them is a stranger to what it asks for. */
   readonly speakers: string[];
@@ -179,7 +179,7 @@ export type Turn = {
   /** Of its model calls, lost ones included; `unpriced` once the price of something is not known. */
   micros: number;
   unpriced: boolean;
-  /** What its tools and delegates came to. */
+  /** Settled for its tools and sub-agents. */
   settled: Allotment;
   /** Calls started. */
   calls: number;
@@ -199,9 +199,9 @@ export type Turn = {
   }>;
   /** Where looking things up for the next request stands; `done`: it was, since the last reply or attempt. */
   recall: Readonly<{ gated: Gated; done: boolean }>;
-  /** What was recalled last, as the model is shown it. */
+  /** The knowledge recalled last, as the model is shown it. */
   knowledge: Readonly<{ text: string; tokens: number; ids: readonly KnowledgeId[] }> | null;
-  /** What the assistant said in this turn, as far as it would be kept; and where keeping it stands. */
+  /** The assistant's texts that would be remembered, and how far remembering them is. */
   learnt: string;
   keep: Readonly<{ gated: Gated; stage: "due" | "keeping" | "over"; item: KnowledgeId | null }>;
   phase: TurnPhase;
@@ -218,7 +218,7 @@ export type Turn = {
   /** Decided before each model call; undecided again after each reply. */
   model: Gated;
   respond: Gated;
-  /** What it is to answer with, and what that adds to every request; null: any text. */
+  /** The schema of its answer, and the tokens it adds to every request; null: any text. */
   output: Readonly<{ spec: OutputSpec; tokens: number }> | null;
   /** How often an answer was asked for again. */
   repairs: number;
@@ -240,7 +240,7 @@ export type Turn = {
   broken: { readonly middleware: string; readonly stage: Stage; readonly error: string } | null;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   halt: { readonly by: Principal; readonly reason: string } | null;
-  /** What went wrong for good: the turn ends `failed`, as soon as what is in flight has stopped. */
+  /** A final failure: the turn ends `failed` as soon as its effects have stopped. */
   failure: string | null;
   /** Every call of the last reply ran and says that it ends the turn. */
   over: boolean;
@@ -290,7 +290,7 @@ export function modelNow(agent: AgentFacts, t: Turn | null): Readonly<{ model: s
 }
 export const RECALL_DUE: Turn["recall"] = Object.freeze({ gated: UNDECIDED, done: false });
 export const KEEP_DUE: Turn["keep"] = Object.freeze({ gated: UNDECIDED, stage: "due", item: null });
-/** What stands beside the instructions in the request that comes next: nothing until it was looked up for that one. */
+/** Recalled knowledge for the next request: none until it was searched for that one. */
 export const knowledgeFor = (t: Turn | null): Turn["knowledge"] => (t?.recall.done === true ? t.knowledge : null);
 export const NO_SUMMARY: Turn["summary"] = Object.freeze({
   gated: UNDECIDED,

@@ -37,7 +37,7 @@ export type BreakersPort = Readonly<{
   pass(breaker: Breaker, key: string): void;
   /** Null: nothing can be said of it, and its place is free again. */
   report(breaker: Breaker, key: string, what: Reported | null, reason: string): void;
-  /** What has changed meanwhile is durable when this resolves. */
+  /** Changes of state are durable when this resolves. */
   settle(): Promise<void>;
   /** Goes up with what a decision made before may have to be made again for. */
   version(): number;
@@ -295,7 +295,7 @@ export function reportModel(p: Models & Readonly<{ breakers: BreakersPort }>, id
 }
 type ModelReport = Readonly<{ what: Reported | null; reason: string }>;
 
-/** Those that a call of this tool has to pass. */
+/** The breakers that a call of this tool has to pass. */
 export function breakersOfTool(tool: Tool): readonly Breaker[] {
   const settings = tool.breaker ?? DEFAULT_BREAKER;
   const own = { name: `tool:${tool.name}`, settings };
@@ -319,7 +319,7 @@ export function classifyCall(breaker: Breaker, outcome: Outcome, stopped: boolea
   }
 }
 
-/** What a failure says that is the server's own, not its tool's. */
+/** A failure of the server, not of its tool. */
 const NO_ANSWER = /^(?:timed-out|connection-lost|unreachable): /;
 
 /** Of a model: what may be better the next time, and a stream that broke. That a request was bad is not the model's fault. */

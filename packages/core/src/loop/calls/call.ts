@@ -46,21 +46,21 @@ export type Question = Readonly<{
   digest: Digest;
   slice: Digest;
   asks: readonly Ask[];
-  /** What it touches: what a grant may be given for. */
+  /** The resource that it touches: a grant may be given for it. */
   about: Resource;
-  /** What was shown with it: the call's targets, and the session's labels at that moment. */
+  /** Shown with the request: the call's targets, and the session's labels at that moment. */
   targets: Targets | null;
   labels: readonly Label[];
   toolDigest: Digest | null;
   answer: Answer | null;
 }>;
 
-/** What an answer is good for: this digest under these policies. */
+/** An answer counts for this digest under these policies. */
 export type Answered = Readonly<{ approval: ApprovalId; digest: Digest; slice: Digest; asks: readonly Ask[] }>;
 
 export type Call = {
   readonly proposed: ProposedCall;
-  /** Of its last decision, or of what became of it. */
+  /** The entry of its last decision, or of its outcome. */
   entry: Seq;
   gated: Gated;
   run: RunningCall;
@@ -69,9 +69,9 @@ export type Call = {
   modified: boolean;
   /** Why middleware does not let it be. */
   blocked: string | null;
-  /** What middleware lets the model see of its result. */
+  /** The text that middleware shows the model in place of its result. */
   shown: string | null;
-  /** What was not meant to be seen is taken out of what the model is shown of it. */
+  /** How its text is sanitised before the model sees it; null: not at all. */
   cleaned: Tool["markup"] | null;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
   leave: Answered | null;
@@ -89,7 +89,7 @@ export type Call = {
   edition: number;
   /** Starts that a failure led to: no lost process is to blame for them. */
   retries: number;
-  /** What is done about its failure; null until it fails. */
+  /** Its recovery; null until it fails. */
   mending: Mending | null;
 };
 
@@ -106,9 +106,9 @@ export type Mending = Readonly<{
   /** When it may run again. */
   dueAt: Millis | null;
   error: string;
-  /** What middleware lets the model see of the error. */
+  /** The text that middleware shows the model in place of the error. */
   shown: string | null;
-  /** Of what failed first. */
+  /** The digest of the call that failed first. */
   digest: Digest;
   /** The call as it failed: what it is again when a stand-in is not let run. */
   as: Readonly<Pick<Call, "standIn" | "edition" | "starts" | "retries" | "repeat" | "leave" | "edited" | "modified">>;
@@ -127,7 +127,7 @@ export type RunningCall =
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
 
 export const toActionId = (c: Call): ActionId => ({ kind: "call", call: c.proposed.id });
-/** What runs: the tool that was asked for, or the one that stands in. */
+/** The tool that runs: the one that was asked for, or its fallback. */
 export const runningTool = (c: Call): string => c.standIn ?? c.proposed.tool;
 export const asProposedToRun = (c: Call): ProposedCall => (c.standIn === null ? c.proposed : { ...c.proposed, tool: c.standIn });
 

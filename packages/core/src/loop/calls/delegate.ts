@@ -109,7 +109,7 @@ function shareFor({ s, t, now }: Sharing, action: Delegating, found: Delegate): 
 
 // ── its beginning ──
 
-/** What opens it: in the parent's stream, and in its own. */
+/** The events that open a sub-agent: in its parent's stream, and in its own. */
 export type DelegateOpening = Readonly<{ child: SessionId; events: readonly JournalEvent[]; begin: Begin }>;
 
 /** Null when there is no budget left for it after all: others of the same reply were first, and it is decided again. */
@@ -177,7 +177,7 @@ export function endingIntents(p: Pick<Ports, "signAsWriter" | "ids">, s: State, 
   return [p.signAsWriter({ id: p.ids.intent(), session: parent.session, at, wish })];
 }
 
-/** What follows from the word in the parent: labels first, so that nothing is decided without them. */
+/** The events in the parent that follow a sub-agent's ending: labels first, so that nothing is decided without them. */
 export function withConsequences(s: State, event: JournalEvent, wish: Wish, evidence: (call: Call, o: Outcome, ms: number) => Evidence) {
   if (event.kind !== "child.ended" || wish.kind !== "child-ended") return [event];
   const call = callsIn(s.turn).find((c) => c.proposed.id === event.call);

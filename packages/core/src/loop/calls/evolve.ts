@@ -188,7 +188,7 @@ const asItWas = ({ standIn, edition, starts, retries, repeat, leave, edited, mod
   modified,
 });
 
-/** What was being tried is of no more use: denied, or nobody can tell. The next strategy's turn; a stand-in that never ran has not failed. */
+/** The strategy being tried is denied or cannot tell: the next one comes. A fallback that never ran has not failed. */
 export function dropStrategy(c: Call): void {
   if (c.run.kind !== "failed" || c.mending === null) return;
   if (c.standIn !== c.mending.as.standIn) Object.assign(c, c.mending.as);

@@ -57,7 +57,7 @@ export function follow(c: EffectContext, call: Call, followed: Followings): (() 
     });
 }
 
-/** What drives it here is told to stop; where nobody does, it is taken up to be cancelled. That it is to stop follows from what is durable already. */
+/** Cancels a sub-agent that lost a race: its drive here is aborted, or its session is taken up to be cancelled. The durable entries already say so. */
 export function callOff(c: EffectContext, t: Turn, call: Call, followed: Followings): (() => void) | null {
   const id = call.proposed.id;
   const before = followed.get(id) ?? { as: "driven", off: new AbortController() };

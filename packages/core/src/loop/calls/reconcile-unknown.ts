@@ -11,7 +11,7 @@ export function toFound(result: FoundTool) {
   return found.kind === "cannot-tell" ? { ...found, detail: sanitisedText(found.detail, "clean") } : found; // it is told to the model as it is
 }
 
-/** What a tool says of an earlier run is no run: its place to try, if it had one, is free again. */
+/** A tool's word on an earlier run is no run: a place to probe the breaker is free again. */
 export function leaveBreakers({ p, s }: EffectContext, tool: Tool | null, action: string): void {
   for (const breaker of tool === null ? [] : breakersOfTool(tool)) p.breakers.report(breaker, `${s.session}/${action}`, null, "");
 }

@@ -62,7 +62,7 @@ export function startCall(c: EffectContext, t: Turn, { kind: how, call }: StartM
   };
 }
 
-/** What runs, and on what: what is counted of it. */
+/** The tool that runs and the values of its targets: both are counted. */
 function actingOn(
   { p }: EffectContext,
   tool: Tool,

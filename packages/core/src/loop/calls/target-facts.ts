@@ -41,7 +41,7 @@ export type ReadTargetFacts = (s: State, t: Turn | null, action: Action, lately:
 const NOTHING: Aims = Object.freeze({ targets: {}, outgoing: {} });
 
 type Index = { readonly tools: Digest; at: number; known: number; readonly seen: SeenValues };
-/** What was seen in a conversation: it goes on with the state from one drive to the next, and ends with it. */
+/** An index of the values seen in a conversation: it lives as long as the state, over several drives. */
 const INDEXES = new WeakMap<readonly Message[], Index>();
 
 /** One per drive: what was seen is indexed as it comes, and only for agents with a tool that aims at something. */

@@ -1,4 +1,4 @@
-/** What a call that is done leaves behind for later decisions: values that are known from now on, and what things are called (G-30, G-32). */
+/** What later decisions learn from a completed call: trusted values, and names of things (G-30, G-32). */
 import { isCased, plainValue, valuesIn } from "../../gate/arguments/targets.ts";
 import type { JournalEvent, Json, NamedTool, NamesOf, Outcome, Tool } from "../../vocab/index.ts";
 import type { Call } from "../state.ts";

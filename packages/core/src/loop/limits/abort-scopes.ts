@@ -1,4 +1,4 @@
-/** What makes effects stop: the end of their turn's leave to work (cancel, halt, its time is up), or a halt that names one tool. */
+/** Abort signals of effects: they fire when the turn is cancelled, halted or out of time, or when a halt names one tool. */
 
 export type Stops = Readonly<{
   /** Another turn, or none: what stopped one turn stops nothing that comes after it. */

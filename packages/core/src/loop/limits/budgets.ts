@@ -64,7 +64,7 @@ export function account(s: State, t: Turn): Account {
   return { settled: plus(own, t.settled), reserved };
 }
 
-/** What its limits leave after all that is settled and set aside; `micros` is null when money is not limited. Never below zero. */
+/** The rest of the limits after all that is settled and reserved; `micros` is null when money is not limited. Never below zero. */
 export function remaining(s: State, t: Turn, now: Millis): Allotment {
   const { settled, reserved } = account(s, t);
   const left = (of: Exclude<Dimension, "micros" | "ms">) => Math.max(0, t.limits[of] - settled[of] - reserved[of]);
@@ -112,7 +112,7 @@ export function listOverdrawn(s: State): readonly Dimension[] {
 /** Tokens of the next request, as counted. */
 export const requestTokens = (s: State): number => overheadTokens(s) + (knowledgeFor(s.turn)?.tokens ?? 0) + s.window.tokens;
 
-/** What is set aside for a request of so many tokens. */
+/** Tokens to reserve for a request of this many counted tokens. */
 const reservedInput = (agent: AgentFacts, t: Turn, tokens: number): number =>
   Math.ceil(tokens * (agent.tokenizer === "estimate" || t.fellBack > 0 ? MARGIN.estimate : MARGIN.counted)); // another model counts otherwise
 
@@ -185,7 +185,7 @@ export const chargeFor = (s: State, tool: string): number => (Object.hasOwn(s.ag
 export const isTooExpensive = (s: State, t: Turn, tool: string): boolean =>
   chargeFor(s, tool) > (moneyLeft(s, t) ?? Number.POSITIVE_INFINITY);
 
-/** Of these calls, in order, the ones that there is money to start. */
+/** The calls that there is money to start, in order. */
 export function listAffordable(s: State, t: Turn, calls: readonly Call[], isFree: (c: Call) => boolean): readonly Call[] {
   let left = moneyLeft(s, t) ?? Number.POSITIVE_INFINITY;
   return calls.filter((c) => {
@@ -219,7 +219,7 @@ export function settlement(s: State, call: CallId, tool: string, saidMicros: num
   return [{ kind: "budget.settled", call, amount: { ...held.amount, micros: (held.amount.micros ?? 0) - saved } }];
 }
 
-/** What was set aside for a call that was unknown is settled once somebody says what became of it: at the most, or at nothing. */
+/** The reservation of a call with an unknown outcome is settled once somebody resolves it: at its maximum, or at nothing. */
 export function settlementAfter(s: State, event: JournalEvent): readonly JournalEvent[] {
   switch (event.kind) {
     case "act.late":
@@ -245,7 +245,7 @@ function resolvedAt(s: State, call: CallId, took: boolean): readonly JournalEven
 
 // ── delegates ──
 
-/** What the turn itself needs to make something of what its delegates bring: one more model call. Left out of what they are given. */
+/** The turn needs one more model call to use the results of its sub-agents. This much is not shared with them. */
 export function ownShare(s: State, t: Turn, askers: number): Allotment {
   const heard = Math.min(t.limits.contextTokens, requestTokens(s) + askers * RESULT_TOKENS);
   const usage = usageOf(reservedInput(s.agent, t, heard), Math.min(t.limits.outputTokens, ANSWER_TOKENS));
@@ -285,18 +285,18 @@ export const limitsWithin = (limits: Limits, a: Allotment): Limits => ({
   turnMs: Math.min(limits.turnMs, a.ms),
 });
 
-/** What a turn came to, its delegates and all that is still set aside included: what whoever gave it an allotment settles it at. */
+/** All that a turn used, with its sub-agents and open reservations. Its parent settles the allotment at this amount. */
 export function sumUsed(s: State, t: Turn): Allotment {
   const { settled, reserved } = account(s, t);
   return { ...plus(settled, reserved), micros: costOfTurn(s, t) };
 }
 
-/** What the turn has cost, at the most where nobody can say yet; null where a price is not known. */
+/** The cost of the turn, with open reservations at their maximum; null where a price is not known. */
 export function costOfTurn(s: State, t: Turn): number | null {
   return t.unpriced ? null : sum(s, t, "micros");
 }
 
-/** What has been spent so far, as the gate sees it, in cents rounded up; null where a price is not known. What is set aside counts: it may be gone. */
+/** Cents spent so far, as the gate sees them, rounded up; null where a price is not known. Reservations count: they may be spent already. */
 export function centsSpent(s: State, t: Turn | null): Readonly<{ turn: number; session: number }> | null {
   if (s.unpriced || t?.unpriced === true || (t === null && s.agent.prices === null)) return null;
   const turn = t === null ? 0 : sum(s, t, "micros");

@@ -24,7 +24,7 @@ export type SessionCounters = Readonly<{
   heard(event: JournalEvent): void;
   /** These are about to be appended. */
   about(events: readonly Stamped[]): void;
-  /** What the append says of counters. */
+  /** The counters' part of the append. */
   now(): Pick<Append, "counts">;
   durable(): void;
   /** The append was refused. Says of an event whether it is a leave that rests on counters: such a leave has to be given again. */
@@ -87,7 +87,7 @@ function beginningOf(e: JournalEvent): readonly string[] {
   }
 }
 
-/** What an action would count if it began now; nothing for one that has begun before. */
+/** The counts of an action if it began now; none for one that has begun before. */
 function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: Decided): readonly Aside[] {
   const agent = s.agent.name;
   const t = s.turn;

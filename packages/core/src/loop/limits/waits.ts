@@ -1,4 +1,4 @@
-/** What wakes a driver that idles: the result of an effect, an intent or an order that arrived, the end of the turn's time, a retry that is due. */
+/** Wakes a driver that idles: the result of an effect, an intent or an order that arrived, the end of the turn's time, a retry that is due. */
 import type { Clock } from "../ports.ts";
 import { type Alarm, createAlarm, createDeadlines, type Deadlines } from "./time.ts";
 

@@ -165,7 +165,7 @@ export function createRecaller(c: EffectContext): Recaller {
   };
 }
 
-/** Who does not listen to the signal is not waited for. */
+/** A store that ignores the abort signal is not waited for. */
 async function searchUnlessStopped(signal: AbortSignal, came: () => Found | Promise<Found>): Promise<Found> {
   let onStop = () => {};
   const stopped = new Promise<never>((_, reject) => {

@@ -104,7 +104,7 @@ export function failedEvent(
   return { kind: "model.failed", ...asked, ...failed, dueAt };
 }
 
-/** What was said, once middleware has seen it: what that changed comes right before it. */
+/** The reply, once middleware has seen it: the events of its changes come right before it. */
 async function toRepliedResult(c: EffectContext, reply: ModelReply, asked: Asked, prices: Prices | null): Promise<EffectResult> {
   const { middleware } = c.p;
   const replied = repliedEvent(c.s, reply, asked, prices);

@@ -212,7 +212,7 @@ function isPart(given: unknown): boolean {
   return [part["id"], part["wireId"], part["tool"], args?.["kind"]].every((one) => typeof one === "string");
 }
 
-/** What every provider takes: a person first, and every call followed by its results, in order. */
+/** Every provider accepts this order: a person first, and every call followed by its results. */
 function checkUnits(messages: readonly Message[]): void {
   if (messages[0]?.role !== "user" && messages[0]?.role !== "note") throw new Error("the first message is not a person's");
   let due: readonly string[] = [];

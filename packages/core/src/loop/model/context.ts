@@ -18,7 +18,7 @@ import { summariserNow } from "./summary-fallback.ts";
 
 type Compacted = Extract<SessionEvent, { kind: "context.compacted" }>;
 
-/** What has to be done before the next request; null when nothing has. */
+/** The compaction that the next request needs; null when it fits. */
 export function compaction(s: State, t: Turn): Compacting | null {
   const plan = s.agent.context;
   const { messages, window: w } = s;
@@ -73,7 +73,7 @@ export function toCompacted(
 
 export type SummaryPlan = Readonly<{ range: MessageRange; text: string; tokens: number; room: Room }>;
 
-/** What a summary would be made of; null when there is nothing to sum up, or neither tokens nor money for it. */
+/** The input of a summary; null when there is nothing to sum up, or neither tokens nor money for it. */
 export function summaryFor(s: State, t: Turn): SummaryPlan | null {
   const plan = s.agent.context;
   if (plan.kind !== "summarise" || t.summary.over) return null;

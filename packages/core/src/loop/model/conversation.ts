@@ -8,10 +8,10 @@ import type { Attachment, Observation, Part, ProposedCall } from "../../vocab/in
 import { type Call, runningTool, type State, type Turn } from "../state.ts";
 import { sanitisedText, shownOutcome } from "./sanitise.ts";
 
-/** What instructions, tools and the schema of the answer add to every request. */
+/** Tokens that instructions, tools and the schema of the answer add to every request. */
 export const overheadTokens = (s: State): number => s.agent.overheadTokens + (s.turn?.output?.tokens ?? 0);
 
-/** What is left free of the conversation, for what is recalled: a quarter of the whole at the most. */
+/** Tokens kept free for recalled knowledge: a quarter of the context at most. */
 export const recallReserve = (s: State): number =>
   s.agent.knowledge === null || s.agent.knowledge.maxItems === 0
     ? 0

@@ -46,7 +46,7 @@ export function foldMiddlewareFailed(s: State, { middleware, stage, call: id, er
   return s;
 }
 
-/** What the calls of a reply start with. */
+/** The changes that middleware made to one call of a reply. */
 export function changesFor(t: Turn, id: Call["proposed"]["id"]): Pick<Call, "edited" | "blocked"> {
   const change = t.rewritten.calls.get(id);
   return {

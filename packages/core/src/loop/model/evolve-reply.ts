@@ -77,7 +77,7 @@ export function foldReply(s: State, t: Turn, e: EventOf<"model.replied">): void 
   foldFewLeft(s, t);
 }
 
-/** What it said stands in the event after this one; for the turn it is use, and no iteration. */
+/** A summary's text is in the event after this one. For the turn it is usage, not an iteration. */
 export function foldSummaryReply(s: State, t: Turn, e: EventOf<"model.replied">): void {
   t.usage = addUsage(t.usage, e.usage);
   pay(t, e.micros);

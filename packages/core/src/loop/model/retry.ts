@@ -12,7 +12,7 @@ import type { State, Turn } from "../state.ts";
 
 type At = Readonly<{ p: Pick<Ports, "modelRetry" | "hash">; s: State; t: Turn; now: Millis }>;
 type ModelFailed = Extract<JournalEvent, { kind: "model.failed" }>;
-/** What is known of a failure, before anybody has chosen what to do about it. */
+/** The facts of a failure, before a retry is chosen. */
 export type Failed = Pick<ModelFailed, "error" | "broke" | "again" | "transient" | "status" | "retryAfterMs">;
 
 // ── which model ──

@@ -13,11 +13,11 @@ export function cleanedEvents(call: CallId, outcome: Outcome, markup: Markup): r
   return invisible + hidden === 0 ? [] : [{ kind: "text.cleaned", call, invisible, hidden, markup }];
 }
 
-/** Of a tool whose output is trusted nothing is taken out. */
+/** Output of a trusted tool is shown as it is. */
 export const cleanedEventsFor = (tool: Tool, call: CallId, outcome: Outcome): readonly JournalEvent[] =>
   tool.labels.includes(UNTRUSTED) ? cleanedEvents(call, outcome, tool.markup) : [];
 
-/** What comes in by an inbox: an outcome after its time, a delegate's last word. */
+/** Outcomes that come by the inbox are sanitised too: late outcomes, and the output of sub-agents. */
 export function withCleanedEvents(p: Pick<Ports, "tools">, s: State, events: readonly JournalEvent[]): readonly JournalEvent[] {
   return events.flatMap((e): readonly JournalEvent[] => {
     if (e.kind === "act.late") {

@@ -19,7 +19,7 @@ export const toOutputs = (own: Output | null, run: Readonly<{ turn: number; outp
   find: (digest) => [run?.output ?? null, own].find((one) => one?.digest === digest) ?? null,
 });
 
-/** What follows from the start of a turn, in the same commit. */
+/** The events that follow the start of a turn, in the same commit. */
 export function outputAskedEvents(p: Pick<Ports, "outputs">, event: JournalEvent): readonly Of<"output.asked">[] {
   if (event.kind !== "turn.started") return [];
   const output = p.outputs.of(event.turn);

@@ -11,7 +11,7 @@ export const REPEATS_NUDGED = 5;
 export const REPEATS_HALTED = 10;
 export const LAST_ITERATIONS = 3;
 
-/** What is wrong with a reply without calls that gives no answer either; null when it gives one. */
+/** The note for a reply that has neither calls nor an answer; null when it has an answer. */
 export function nudgeFor(parts: readonly Part[], finish: Finish, dropped: boolean): string | null {
   const isSilent = parts.every((p) => p.kind !== "text" || p.text.trim() === "");
   if (dropped) return "[dropped] the calls of your reply were not taken. Answer, or go about it in another way.";

@@ -63,7 +63,7 @@ const toQuery = (
   labels: [...s.labels],
 });
 
-/** What a person is shown of the call's targets. A delegation's only one is its resource. */
+/** The call's targets as a person is shown them. The only target of a delegation is its resource. */
 export function toShownTargets(p: Pick<Ports, "tools">, action: Action): Targets | null {
   const doing = doingOf(action);
   if (doing === null) return null;

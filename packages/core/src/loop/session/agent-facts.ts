@@ -1,4 +1,4 @@
-/** What a session records of its agent: enough to see, later, that it runs on another. */
+/** The facts of its agent that a session records: enough to see, later, that it runs on another. */
 import type { Agent } from "../../agents/define-agent.ts";
 import type { Gate } from "../../gate/port.ts";
 import { toolText } from "../../reason/prompted.ts";

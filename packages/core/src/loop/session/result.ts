@@ -1,4 +1,4 @@
-/** What came of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
+/** The result of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
 
 import { haltText, liftText, type Orders, type StandingHalt } from "../../journal/orders.ts";
 import type { Message } from "../../reason/port.ts";
