@@ -27,24 +27,13 @@ import { memory } from "./cache.ts";
 import type { Engine, Kept, PolicyJson } from "./policies/engine.ts";
 import { holdsAlone, type PolicyHeld, type PolicyPart, partOf } from "./policies/explain.ts";
 import { latelyIn } from "./policies/lately.ts";
-import type { Duties } from "./policies/policy-text.ts";
+import type { LoadedPolicy } from "./policies/loaded-policy.ts";
 import { type Key, project, sliceKey } from "./policies/project.ts";
 import { type Member, type Reads, readsOf, reduced } from "./policies/slice.ts";
 import { orAsApprover } from "./policies/user-acts.ts";
 import type { Cast, Vocabulary } from "./policies/vocabulary.ts";
 import type { Gate } from "./port.ts";
 import { bothOf, denied, type PolicySaid, toSaid, toVerdict } from "./verdict.ts";
-
-/** A policy that loaded: parsed, validated against the tools, its annotations understood. */
-export type LoadedPolicy = Readonly<{
-  id: string;
-  file: string;
-  line: number;
-  text: string;
-  json: PolicyJson;
-  duties: Duties;
-  shadow: boolean;
-}>;
 
 export type PolicySet = Readonly<{
   policies: readonly LoadedPolicy[];

@@ -1,7 +1,7 @@
 export { readGrant, survivesAll, tooWide, type WidestGrant } from "./approvals.ts";
 export { argTypes } from "./arguments/arg-types.ts";
 export { mustBeGiven, plainValue } from "./arguments/targets.ts";
-export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type PolicySet } from "./cedar.ts";
+export { type CedarGate, cedarGate, type Explained, type PolicySet } from "./cedar.ts";
 export { refusalFor } from "./fail-closed.ts";
 export { agentsFor } from "./policies/about.ts";
 export {
@@ -30,6 +30,7 @@ export type {
   Uid,
 } from "./policies/engine.ts";
 export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./policies/load.ts";
+export type { LoadedPolicy } from "./policies/loaded-policy.ts";
 export { ruleIn } from "./policies/policy-text.ts";
 export { factsRead } from "./policies/read-back.ts";
 export { USER_ACTIONS, userActOf } from "./policies/user-acts.ts";

@@ -1,6 +1,7 @@
 /** Policy files and what is wrong in them, with its place. */
-import type { LoadedPolicy } from "./cedar.ts";
+
 import type { CedarError } from "./policies/engine.ts";
+import type { LoadedPolicy } from "./policies/loaded-policy.ts";
 import { characterAt, type PolicyPiece, placeAt } from "./policies/policy-text.ts";
 
 /** `name` is its path below `policies/`, without the ending: the first part of its policies' ids. */

@@ -14,8 +14,8 @@ import {
   type Verdict,
 } from "../vocab/index.ts";
 import type { Asked } from "./ask.ts";
-import type { LoadedPolicy } from "./cedar.ts";
 import type { EngineAnswer, Uid } from "./policies/engine.ts";
+import type { LoadedPolicy } from "./policies/loaded-policy.ts";
 import { withEdits } from "./request.ts";
 
 /** What the policies say, as far as it hangs on nothing but what they read: it is remembered. The words of a verdict may say more. */

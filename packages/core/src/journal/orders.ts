@@ -36,4 +36,3 @@ export function foldOrders(before: Orders, entries: readonly Entry[]): Orders {
 export const haltOf = (orders: Orders, agent: string): StandingHalt | null =>
   orders.halts.get("all") ?? orders.halts.get(`agent:${agent}`) ?? null;
 export const SCOPE = /^(all|agent:[A-Za-z0-9_-]{1,64}|tool:[A-Za-z0-9_-]{1,64})$/;
-export { haltText, liftText } from "./view-halts.ts";

@@ -35,10 +35,11 @@ import type { Allotment, Prices } from "./rules/budget.ts";
 import type { Limits } from "./rules/limits.ts";
 import type { Change, Stage } from "./rules/middleware.ts";
 import type { Recovery } from "./rules/recovery.ts";
+import type { Repeat } from "./rules/repeat.ts";
 import type { FiredWhy, Origin, ScheduleSpec, SkippedWhy } from "./rules/schedule.ts";
+import type { Targets } from "./targets.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
-import type { Targets } from "./text/coverage.ts";
-import type { NamedTool, Reconciled, Repeat, Resource, Tool } from "./tool.ts";
+import type { NamedTool, Reconciled, Resource, Tool } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 
 /** What a session runs on. Resume compares it: an edited agent strands nothing, and the change is on record. */

@@ -2,13 +2,9 @@
 
 import type { CallKey, Digest, Epoch, Label, SessionId } from "./ids.ts";
 import type { BreakerSettings, Choosing, Plan } from "./rules/recovery.ts";
+import type { Repeat } from "./rules/repeat.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
 
-/**
- * How a call may be repeated after its outcome was lost: `read` and `idempotent` run again with the same key,
- * `reconcile` asks the tool what happened, `once` is never repeated.
- */
-export type Repeat = "read" | "idempotent" | "reconcile" | "once";
 /**
  * `unsandboxed`: a program that runs without a sandbox. It needs a second leave, of its own (T-29).
  * `govern`: it changes what decides or what is run (agents, policies, tools); no leave to write is leave for that.

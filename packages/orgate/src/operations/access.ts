@@ -37,6 +37,3 @@ export type Permissions = Readonly<{
   /** `ended` is called once, with the reason, when the access has ended or ends. Returns how to stop watching. */
   watch(caller: Caller, ended: (why: string) => void): () => void;
 }>;
-
-/** On whose behalf a session runs, as the policies are told: nobody who is no person is taken for one of the same name. */
-export const requesterOf = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);

@@ -7,10 +7,11 @@
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
 import type { SessionSummary, StandingGrant, WaitingQuestion } from "@orgate/core/journal";
 import { type OperationAct, wireProblem } from "@orgate/core/wire";
+import { requesterOf } from "../identity/requester.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { type SettledRequest, settledRequest, settledText } from "../runtime/people/settled-request.ts";
 import { bookOf } from "../schedules/index.ts";
-import { type Act, act, requesterOf } from "./access.ts";
+import { type Act, act } from "./access.ts";
 import { refusal } from "./refusal.ts";
 
 /** `user` asks. */

@@ -1,7 +1,8 @@
 /** What one caller may see of the journal, stream by stream, asked again each time: a policy that changes or a key that ends acts at once. */
 import { isSessionStream, type Journal, type SessionId, type StreamId } from "@orgate/core";
+import { requesterOf } from "../identity/requester.ts";
 import type { Permissions } from "./access.ts";
-import { act, type Caller, requesterOf } from "./access.ts";
+import { act, type Caller } from "./access.ts";
 
 /** Whose a session is: what the policies are asked about it. */
 export type AboutStream = Readonly<{ agent: string; requester: string }>;

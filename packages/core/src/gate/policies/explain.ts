@@ -3,8 +3,8 @@
  * G-19 a policy's own satisfaction is evaluated by itself: a permit that matched and lost to a forbid did match.
  */
 import type { Verdict } from "../../vocab/index.ts";
-import type { LoadedPolicy } from "../cedar.ts";
 import type { Engine, EngineQuestion, PolicyJson } from "./engine.ts";
+import type { LoadedPolicy } from "./loaded-policy.ts";
 
 /** Of one policy, for one question: whether its scope and conditions hold; null when it errs. */
 export type PolicyHeld = Readonly<{ policy: string; holds: boolean | null }>;

@@ -22,7 +22,7 @@ import {
   type Vote,
 } from "../../vocab/index.ts";
 import type { DiffLine } from "./diff.ts";
-import type { Tone } from "./lines.ts";
+import type { Tone } from "./tone.ts";
 
 /** `file`: null for what the runtime itself asks for (`orgate:…`). */
 export type PolicyRef = Readonly<{ id: PolicyId; file: string | null }>;

@@ -28,9 +28,7 @@ import {
 } from "../../vocab/index.ts";
 import { scheduleLine } from "./schedules.ts";
 import { count, countSet, durationText, setText, shortened } from "./text-width.ts";
-
-/** What colour says, words say too. */
-export type Tone = "plain" | "strong" | "dim" | "good" | "bad" | "warn" | "accent";
+import type { Tone } from "./tone.ts";
 
 export type Line = Readonly<{
   /** One column wide. */

@@ -1,6 +1,6 @@
 /** What a schedule's own stream says, a line each. */
 import { escapeHidden, type JournalEvent, type Principal, principalName, type ScheduleSpec } from "../../vocab/index.ts";
-import type { Tone } from "./lines.ts";
+import type { Tone } from "./tone.ts";
 
 type ScheduleEvent = Extract<JournalEvent, { kind: `schedule.${string}` }>;
 type Said = Readonly<{ mark: string; tone: Tone; text: string }>;

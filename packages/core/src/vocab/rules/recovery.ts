@@ -2,7 +2,7 @@
 
 import type { CallId } from "../ids.ts";
 import type { JsonObject } from "../text/canonical.ts";
-import type { Repeat } from "../tool.ts";
+import type { Repeat } from "./repeat.ts";
 
 export type Recovery =
   /** Run it again, with the same key, after a wait that doubles and is jittered. Never a call that may not be repeated. */

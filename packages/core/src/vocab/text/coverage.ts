@@ -1,11 +1,9 @@
 /** What a grant covers, in words: the same sentence before it is given, in the journal, and in the list of grants. */
 import type { GrantFacts } from "../event.ts";
 import type { GrantWish } from "../intent.ts";
+import type { Targets } from "../targets.ts";
 import type { Resource } from "../tool.ts";
 import { escapeHidden } from "./hidden.ts";
-
-/** Values of the arguments that a tool marks as targets, by argument; empty where one was not given. */
-export type Targets = Readonly<Record<string, readonly string[]>>;
 
 /** What an approver was shown of a call, beside its digest. */
 export type Coverage = Readonly<{

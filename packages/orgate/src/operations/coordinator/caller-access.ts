@@ -3,9 +3,10 @@
  * Rule: W-35.
  */
 import { type Journal, type Principal, principalName, type SessionId } from "@orgate/core";
+import { requesterOf } from "../../identity/requester.ts";
 import { speakersOf } from "../../runtime/speakers.ts";
 import type { Permissions } from "../access.ts";
-import { type Act, act, type Caller, requesterOf } from "../access.ts";
+import { type Act, act, type Caller } from "../access.ts";
 
 export type CallerAccess = Readonly<{
   /** Whose words began the turn: what is done is signed as theirs. */

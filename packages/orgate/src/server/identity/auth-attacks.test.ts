@@ -3,7 +3,7 @@ import { approvalId, callId, defineAgent, digest, grantId, type SessionId, sessi
 import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
-import { requesterOf } from "../../operations/access.ts";
+import { requesterOf } from "../../identity/requester.ts";
 import { desksOf } from "../coordinator-tools.ts";
 import { type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";

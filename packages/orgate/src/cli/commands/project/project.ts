@@ -7,6 +7,7 @@ import { isPersonName } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import type { FileCache } from "../../../files/file-cache.ts";
 import { fileAt } from "../../../files/file-input.ts";
+import { requesterOf } from "../../../identity/requester.ts";
 import type { Env } from "../../../node/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";
@@ -147,8 +148,6 @@ export const sessionAct = <K extends "say" | "steer" | "cancel" | "close" | "era
   kind: K,
   { session, agent, principal }: Readonly<{ session: string; agent: string; principal: Principal }>,
 ) => ({ kind, session, agent, requester: requesterOf(principal) });
-
-export const requesterOf = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);
 
 /** Whoever may read the project's root key may certify; the journal says that it was done. */
 export async function certified(

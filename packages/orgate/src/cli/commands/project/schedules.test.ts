@@ -6,7 +6,7 @@ import { loadProjectAgents } from "../../../project/project-agents.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
 import { withPeople } from "../fixtures/asking.ts";
 import { type Desk, expectRefusals, holding, makeDesk, until } from "../fixtures/desk.ts";
-import { resultOf } from "./schedules.ts";
+import { driveToResult } from "./schedules.ts";
 
 const POLICIES = `@id("work")
 permit(principal, action in [Action::"model", Action::"respond", Action::"read"], resource);
@@ -192,7 +192,7 @@ test("A-7 a turn that another process drives is waited for, and its ending is th
     const { directory } = config.journal;
     const runtime = await createRuntime({ directory, agents, gate, principal: { kind: "user", id: "ana" }, surface: "schedule" });
     const told: string[] = [];
-    const waited = resultOf((text) => told.push(text), runtime, session);
+    const waited = driveToResult((text) => told.push(text), runtime, session);
     await until(() => (told.length === 0 ? null : told));
     desk.write("go", "");
     expect(await waited).toMatchObject({ session, state: "ended", ending: "completed", output: "I held on." });

@@ -297,7 +297,7 @@ async function fired(
     ...(await loadProjectPorts(at.config, given.env)),
   });
   try {
-    const result = await resultOf((text) => tell(given, screen, text), runtime, session);
+    const result = await driveToResult((text) => tell(given, screen, text), runtime, session);
     if (given.json) screen.line(JSON.stringify({ schedule: name, ...result }));
     else
       screen.line(
@@ -312,7 +312,7 @@ async function fired(
 
 const LOOK_EVERY_MS = 50;
 /** A-7 a server may have taken it up first: then its turn is waited for, and the exit code tells how that one ended. */
-export async function resultOf(say: (text: string) => void, runtime: Runtime, session: SessionId): Promise<RunResult> {
+export async function driveToResult(say: (text: string) => void, runtime: Runtime, session: SessionId): Promise<RunResult> {
   for (let isTold = false; ; isTold = true) {
     try {
       return await runtime.resume(session).result;

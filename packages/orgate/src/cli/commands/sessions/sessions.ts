@@ -2,6 +2,7 @@ import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type 
 import { decodePayload, haltText, liftText } from "@orgate/core/journal";
 import { filesText, narrator, tokensText } from "@orgate/core/journal/view";
 import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
+import { requesterOf } from "../../../identity/requester.ts";
 import { tokenizers } from "../../../models/tokenizers.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { standingHalts } from "../../../runtime/people/halted.ts";
@@ -12,18 +13,7 @@ import { nextCommand } from "../../../terminal/next-command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import {
-  certified,
-  deskOf,
-  looking,
-  personOf,
-  positive,
-  projectOf,
-  requesterOf,
-  sessionAct,
-  sessionOf,
-  writingProject,
-} from "../project/project.ts";
+import { certified, deskOf, looking, personOf, positive, projectOf, sessionAct, sessionOf, writingProject } from "../project/project.ts";
 import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
