@@ -182,19 +182,19 @@ class Link {
 
   objection(tool: string): string | null {
     const was = this.#pinned.get(tool);
-    if (was === undefined) return `\`${tool}\` is not in the accepted catalogue of MCP this.#server \`${this.#server.name}\``;
+    if (was === undefined) return `\`${tool}\` is not in the accepted catalogue of MCP server \`${this.#server.name}\``;
     const mirror = this.#mirrored.get(tool) ?? [];
-    if (typeof mirror === "string") return `\`${tool}\` of MCP this.#server \`${this.#server.name}\` cannot be called over HTTP: ${mirror}`;
+    if (typeof mirror === "string") return `\`${tool}\` of MCP server \`${this.#server.name}\` cannot be called over HTTP: ${mirror}`;
     if (this.#seen === null || this.#seen.get(tool) === was) return null;
     const now = this.#seen.get(tool);
     const what =
       now === undefined ? "is no longer offered" : now === TWICE ? "is offered more than once" : "is no longer what was accepted";
-    return `\`${tool}\` of MCP this.#server \`${this.#server.name}\` ${what}: \`orgate mcp diff ${this.#server.name}\` shows it`;
+    return `\`${tool}\` of MCP server \`${this.#server.name}\` ${what}: \`orgate mcp diff ${this.#server.name}\` shows it`;
   }
 
   #hintFor(tool: string): string {
     return typeof this.#mirrored.get(tool) === "string"
-      ? "the this.#server has to mend its tool"
+      ? "the server has to mend its tool"
       : `\`orgate mcp trust ${this.#server.name}\` accepts it`;
   }
 
@@ -232,7 +232,7 @@ class Link {
           const what = callTrouble(error, launch, connection);
           if (what.kind === "again" && tries === 1 && !signal.aborted) {
             this.#forget(way);
-            this.#stale.add(connection); // a session that the this.#server has forgotten: nothing of this call was done
+            this.#stale.add(connection); // a session that the server has forgotten: nothing of this call was done
           } else if (timer.aborted) return stopped("time", `no answer after ${timeMs} ms`);
           else if (options.signal.aborted) return stopped("signal", "stopped while running");
           else if (what.kind === "answered")

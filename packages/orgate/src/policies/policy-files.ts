@@ -114,7 +114,7 @@ class PolicyFolderReader {
       );
   }
 
-  /** A hidden this.#folder is somebody else's (an editor's, git's); a policy in it is most likely a slip. Links are not followed. */
+  /** A hidden folder is somebody else's (an editor's, git's); a policy in it is most likely a slip. Links are not followed. */
   #warnOfHidden(at: string, depth: number): void {
     if (at.endsWith("/.git") || at === ".git") return;
     for (const entry of hiddenIn(join(this.#folder, at))) {
@@ -122,7 +122,7 @@ class PolicyFolderReader {
       if (entry.isDirectory() && depth < HIDDEN_DEPTH) this.#warnOfHidden(below, depth + 1);
       else if (looksMeant(entry.name))
         this.#warnings.push(
-          this.#problem(below, "lies in a hidden this.#folder, and is not read", "move it out, or to where it is no part of the policies"),
+          this.#problem(below, "lies in a hidden folder, and is not read", "move it out, or to where it is no part of the policies"),
         );
     }
   }
@@ -171,7 +171,7 @@ class PolicyFolderReader {
       const code = error instanceof Error && "code" in error ? error.code : "";
       if (code === "ENOENT" && below === "" && realPath(at) === null) return [];
       const detail = code === "ENOTDIR" ? "is not a folder" : errorMessage(error);
-      this.#problems.push(this.#problem(below, detail, "it must be a readable this.#folder of the project"));
+      this.#problems.push(this.#problem(below, detail, "it must be a readable folder of the project"));
       return [];
     }
   }
