@@ -121,7 +121,7 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
       return at.models.includes(wish.model)
         ? event({ kind: "model.chosen", model: wish.model, by, intent: id })
         : refuse(
-            `its agent has no model \`${wish.model.slice(0, 100)}\`: it has ${at.models.join(", ")}; \`orgate run AGENT --session ID --model MODEL\` takes any other`,
+            `its agent has no model \`${wish.model.slice(0, 100)}\`: it has ${at.models.join(", ")}; \`orgate run AGENT --input TEXT --session ID --model MODEL\` takes any other`,
           );
     case "unreadable":
       return refuse(`it cannot be read: ${wish.detail}`);

@@ -114,7 +114,9 @@ test("A-15 a command that is advised has the options without which it is refused
   expect(demanding).toContainEqual({ name: "breakers reset", option: "reason" });
   const wrong = advisedCommands().flatMap(({ file, whole, advised }) =>
     demanding.flatMap(({ name, option }) =>
-      (advised === name || advised.startsWith(`${name} `)) && !advised.includes(`--${option}`) && !advised.endsWith("--help")
+      ((advised === name && option !== "input") || advised.startsWith(`${name} `)) && // `orgate run` alone is the command's name, and no advice
+      !advised.includes(`--${option}`) &&
+      !advised.endsWith("--help")
         ? [`${file}: ${whole}`]
         : [],
     ),
