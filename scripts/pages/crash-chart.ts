@@ -1,4 +1,4 @@
-// `node scripts/crash-chart.ts` draws README's chart, docs/assets/crash.svg, from docs/benchmarks/crash.json.
+// `node scripts/pages/crash-chart.ts` draws README's chart, docs/assets/crash.svg, from docs/benchmarks/crash.json.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -56,7 +56,7 @@ export function crashChart(rows: readonly Row[]): string {
 }
 
 if (import.meta.main) {
-  const root = join(import.meta.dirname, "..");
+  const root = join(import.meta.dirname, "../..");
   const rows: readonly Row[] = JSON.parse(readFileSync(join(root, "docs/benchmarks/crash.json"), "utf8"));
   writeFileSync(join(root, "docs/assets/crash.svg"), crashChart(rows));
 }

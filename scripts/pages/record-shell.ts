@@ -1,4 +1,4 @@
-// `node scripts/record-shell.ts` sits down at `orgate shell` in a real terminal, in a new project on the offline model, and puts what it shows into
+// `node scripts/pages/record-shell.ts` sits down at `orgate shell` in a real terminal, in a new project on the offline model, and puts what it shows into
 // docs/guide/shell.md and docs/assets/. `--check` does it again and says whether the page still shows what the shell does.
 // The session in the guide and the README is recorded by a script: nothing in it depends on the machine, the person or the day.
 import { spawnSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { needTmux, svgOf, withoutColour } from "./record-demo.ts";
 const COLUMNS = 92;
 const ROWS = 60;
 const PATIENCE_MS = 60_000;
-export const OPEN = "<!-- shell: recorded by scripts/record-shell.ts -->";
+export const OPEN = "<!-- shell: recorded by scripts/pages/record-shell.ts -->";
 export const CLOSE = "<!-- /shell -->";
 export const PAGE = "docs/guide/shell.md";
 export const PICTURE = "docs/assets/shell.svg";
@@ -140,7 +140,7 @@ export const withBlock = (page: string, shown: string): string =>
   );
 
 if (import.meta.main) {
-  const root = dirname(import.meta.dirname);
+  const root = join(import.meta.dirname, "../..");
   const page = readFileSync(join(root, PAGE), "utf8");
   needTmux();
   const shown = settled(await record(root));

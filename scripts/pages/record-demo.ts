@@ -1,4 +1,4 @@
-// `node scripts/record-demo.ts` runs the demo in a real terminal, 100 columns wide, and puts what it shows into README.md and docs/assets/.
+// `node scripts/pages/record-demo.ts` runs the demo in a real terminal, 100 columns wide, and puts what it shows into README.md and docs/assets/.
 // `--check` runs it again and says whether README still shows what the demo does, whatever ids and times are.
 // R-7 the demo of README is recorded from a terminal by a script, which also says whether it is still true.
 import { spawnSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const COLUMNS = 100;
 const ROWS = 120;
 const PATIENCE_MS = 60_000;
-const OPEN = "<!-- demo: recorded by scripts/record-demo.ts -->";
+const OPEN = "<!-- demo: recorded by scripts/pages/record-demo.ts -->";
 const CLOSE = "<!-- /demo -->";
 const PICTURE = "docs/assets/demo.svg";
 
@@ -145,13 +145,13 @@ function lookAfter(before: Look, code: string): Look {
 }
 
 if (import.meta.main) {
-  const root = dirname(import.meta.dirname);
+  const root = join(import.meta.dirname, "../..");
   const readme = readFileSync(join(root, "README.md"), "utf8");
   needTmux();
   const shown = await record(root);
   if (process.argv.includes("--check")) {
     const same = structureOf(recordedIn(blockOf(readme))) === structureOf(shown);
-    console.log(same ? "README shows what the demo does" : "README shows another demo: run `node scripts/record-demo.ts`");
+    console.log(same ? "README shows what the demo does" : "README shows another demo: run `node scripts/pages/record-demo.ts`");
     process.exitCode = same ? 0 : 1;
   } else {
     mkdirSync(join(root, dirname(PICTURE)), { recursive: true });

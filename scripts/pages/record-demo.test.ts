@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { blockOf, recordedIn, structureOf, svgOf, withBlock, withoutColour } from "./record-demo.ts";
 
 const ESCAPE = String.fromCodePoint(27);
-const page = (inside: string) => `# A\n<!-- demo: recorded by scripts/record-demo.ts -->${inside}<!-- /demo -->\nB\n`;
+const page = (inside: string) => `# A\n<!-- demo: recorded by scripts/pages/record-demo.ts -->${inside}<!-- /demo -->\nB\n`;
 const shown = `${ESCAPE}[1m1. Works${ESCAPE}[0m\n  ${ESCAPE}[31m✗${ESCAPE}[39m denied: a<b  · by desk/x`;
 
 test("R-7 what a terminal showed stands between the marks, and nothing else of the page changes", () => {

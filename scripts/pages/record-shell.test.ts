@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { blockOf, CLOSE, OPEN, PAGE, PICTURE, STORY, settled, textIn, withBlock } from "./record-shell.ts";
 
-const read = (path: string): string => readFileSync(join(import.meta.dirname, "..", path), "utf8");
+const read = (path: string): string => readFileSync(join(import.meta.dirname, "../..", path), "utf8");
 
 test("what a terminal showed stands between the marks, and recording the same again changes nothing", () => {
   const page = `# A\n${OPEN}old $& text${CLOSE}\nB\n`;
