@@ -17,7 +17,7 @@ const PROBE = `
 
 test("W-23 a server whose disk is full is not ready", { tags: ["sandbox"] }, () => {
   const program = ["--dev-bind", "/", "/", "--size", "4194304", "--tmpfs", "/small", process.execPath, "--input-type=module", "-e", PROBE];
-  const ran = spawnSync("bwrap", [...program, at("./compose.ts")], { encoding: "utf8" });
+  const ran = spawnSync("bwrap", [...program, at("./ports/project-store.ts")], { encoding: "utf8" });
   expect([ran.stderr, JSON.parse(ran.stdout)]).toEqual(["", ["ready", "journal-unwritable"]]);
 });
 

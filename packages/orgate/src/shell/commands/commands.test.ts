@@ -7,10 +7,10 @@ import { COMMAND_GROUPS } from "./groups.ts";
 
 async function helped(rest: string, columns: number): Promise<readonly string[]> {
   const lines: string[] = [];
-  const face = { look: () => ({ columns, paint: plain, showThinking: false }), print: (more: readonly string[]) => lines.push(...more) };
+  const ui = { look: () => ({ columns, paint: plain, showThinking: false }), print: (more: readonly string[]) => lines.push(...more) };
   const read = parseLine(`/help ${rest}`);
   // only what it prints on is looked at
-  if (read.kind === "command") await read.command.run(read.rest, { face, say: (text: string) => lines.push(text) } as unknown as Shell);
+  if (read.kind === "command") await read.command.run(read.rest, { ui, say: (text: string) => lines.push(text) } as unknown as Shell);
   return lines;
 }
 
