@@ -113,7 +113,9 @@ export const haltCommands: readonly CommandSpec[] = [
       anyway: { type: "boolean", help: "halt a name that this project does not have (yet)" },
       as: AS,
     },
-    notes: ['Journalled, and in force until `orgate resume-work --reason TEXT`, over restarts too. Decided by policy as Action::"halt" on Work::"all".'],
+    notes: [
+      'Journalled, and in force until `orgate resume-work --reason TEXT`, over restarts too. Decided by policy as Action::"halt" on Work::"all".',
+    ],
     examples: ['orgate halt --reason "it mails everybody"', 'orgate halt tool send_mail --reason "wrong template"'],
     load: async () => (await import("../commands/people/halt.ts")).halt,
   },
