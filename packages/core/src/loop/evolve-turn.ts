@@ -1,3 +1,4 @@
+/** The fold of a turn as a whole: its start, its end, another agent, another process. */
 import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { pinTask } from "../reason/window.ts";
 import { NO_USAGE, NOTHING_ALLOTTED, type Observation, totalTokens } from "../vocab/index.ts";
@@ -13,7 +14,7 @@ import { reopened } from "./people/approval-state.ts";
 import { placeOfChosen } from "./people/conversation-settings.ts";
 import { countAllowed } from "./people/evolve.ts";
 import { askingIn, callsIn, isOwnWord, KEEP_DUE, NO_SUMMARY, nameKey, PREPARING, RECALL_DUE, type State } from "./state.ts";
-/** The fold of a turn as a whole: its start, its end, another agent, another process. */
+
 export function foldTurnStarted(s: State, e: EventOf<"turn.started">): State {
   if (e.intent !== null && s.followUps[0]?.intent === e.intent) s.followUps.shift();
   s.turns = e.turn;

@@ -6,7 +6,7 @@ import { type Call, callsIn, type FollowUp, type Gated, type Question, type Stat
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
   | { readonly kind: "question"; readonly action: ActionId } // asks people for an approval; the session then waits for one of them
-  | { readonly kind: "act"; readonly call: Call } // for the first time, or again after its hold was lost
+  | { readonly kind: "act"; readonly call: Call } // for the first time, or again: after its process was lost, or after a failure
   | { readonly kind: "follow"; readonly call: Call } // a sub-agent is at work: drive it on, or wait for the process that does
   | { readonly kind: "call-off"; readonly call: Call } // a sub-agent that lost a race
   | { readonly kind: "reconcile"; readonly call: Call } // ask the tool whether the call happened

@@ -1,6 +1,6 @@
 /**
- * The table of operations. HTTP routes, typed client, OpenAPI description and permission matrix are derived from it, and every command, slash command
- * and coordinator tool that does the same names its operation. An operation that is not in the table does not exist.
+ * The table of operations. HTTP routes, typed client, OpenAPI description and `orgate call` are derived from it, and the permission matrix is
+ * checked against it. Other commands, slash commands, coordinator tools and frames are still written by hand.
  *
  * W-4 a request is decoded strictly by its operation's schemas, and an answer fits its operation's output schema.
  * W-5 a POST that changes something needs an idempotency key: the same key, by the same person, for the same request, is done once and answered alike.

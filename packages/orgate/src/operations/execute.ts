@@ -1,6 +1,6 @@
 /**
  * Runs one operation for a caller: its act is decided, it runs once per idempotency key, its handler does the work. No transport has a part in it: the
- * server calls it for a request, the command line for a command.
+ * server calls it for a request, `orgate call` for a command.
  * Rule: W-6.
  */
 import { FaultError } from "@orgate/core";

@@ -1,9 +1,9 @@
 /**
- * The floor: where the server's sessions are driven. Whoever asks for something puts a signed wish into the inbox and is told what it became; driving goes
- * on without them, also when they have gone.
+ * The server's session driver: decides which sessions are driven, and has each driven by core's `loop/drive.ts`. Callers put a signed intent into the inbox
+ * and learn what it became; driving continues after they have gone.
  *
- * W-28 a session that wants driving and has nobody to do so is driven here: at the start of the server those that were interrupted, later those to which a
- *     wish has come, whose question has expired or whose decision is due, whichever process wrote it. One that only waits is left alone, and nothing is written about it.
+ * W-28 a session that wants driving and has nobody to do so is driven here: at the start of the server and every ten seconds those that were interrupted, and those to which an
+ *     intent has come, whose question has expired or whose decision is due, whichever process wrote it. One that only waits is left alone, and nothing is written about it.
  * W-28 no more than `atOnce` sessions are driven at a time: the others wait their turn, and none is lost.
  * W-29 when the server goes, no turn is begun any more, those in progress have a time to finish, and what is left then is parked: nothing new is begun in
  *     it, what is in flight lands, and whoever starts next goes on from there. What does not land in time is dealt with as after a crash.

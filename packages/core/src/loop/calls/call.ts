@@ -77,7 +77,7 @@ export type Call = {
   leave: Answered | null;
   /** It was counted among the calls that do the same. */
   noticed: boolean;
-  /** How often it has started; above 0 it may have had an effect. */
+  /** How often it has started, or its tool was asked whether it happened; above 0 it may have had an effect. */
   starts: number;
   /** As declared when it first started. */
   repeat: Repeat | null;

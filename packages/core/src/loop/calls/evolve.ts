@@ -1,3 +1,4 @@
+/** The fold of calls: starts, outcomes, failures and what is done about them, unknown outcomes, sub-agents. */
 import { cut, observeOutcome } from "../../observe/observe.ts";
 import { type Decided, type Digest, type Entry, type Millis, parseActionId } from "../../vocab/index.ts";
 import { type EventOf, inCall } from "../fold-parts.ts";
@@ -7,7 +8,7 @@ import { sanitisedText, shownOutcome } from "../model/sanitise.ts";
 import { type State, type Turn, toCallKey, valueKey } from "../state.ts";
 import { type Call, type Mending, runningTool, UNDECIDED } from "./call.ts";
 import { isAgain } from "./recovery.ts";
-/** The fold of calls: starts, outcomes, failures and what is done about them, unknown outcomes, sub-agents. */
+
 export function foldStarted(s: State, e: EventOf<"act.started">): State {
   return inCall(s, e.call, (c, t) => {
     if (c.gated.kind !== "allowed") return;
@@ -153,7 +154,7 @@ export function foldRecovery(s: State, e: EventOf<"recovery.applied">): State {
     if (foldAskedFirst(c, e.found)) return;
     if (e.found !== "did-not-happen") return; // the others are followed by `act.ended`
     c.run = { kind: "not-started" };
-    c.gated = UNDECIDED; // it never took effect: decided again, then run
+    c.gated = UNDECIDED; // it never took effect: decided again (its used answer still counts: `judge.ts`), then run
   });
 }
 

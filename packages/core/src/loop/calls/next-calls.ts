@@ -11,7 +11,7 @@ export function nextForCalls(at: TurnNow): readonly Move[] {
   const failed = callsIn(t).filter(isToRecover);
   if (failed.length > 0) return failed.map((call) => ({ kind: "recover", call }));
   const open = callsIn(t).filter((c) => !isSettled(c) && !isResting(c, now) && held.call(c) === null);
-  const hopeless = open.filter((c) => c.run.kind === "lost" && (recovery(c) === "give-up" || c.gated.kind === "denied"));
+  const hopeless = open.filter((c) => c.run.kind === "lost" && (afterLost(c) === "give-up" || c.gated.kind === "denied"));
   if (hopeless.length > 0) return hopeless.map((call) => ({ kind: "give-up", call }));
   const beaten = open.filter((c) => c.run.kind !== "running" && isBeaten(t, c));
   if (beaten.length > 0) return beaten.map((c) => dismiss(t, c));
@@ -62,10 +62,10 @@ function dismiss(t: Turn, c: Call): Move {
 
 /** A tool that can tell is asked whether a lost or failed call happened, before the call runs again. That is free. */
 const isReconciled = (c: Call): boolean =>
-  c.run.kind === "lost" ? recovery(c) === "reconcile" : c.run.kind === "failed" && c.mending?.stage === "ask-tool";
+  c.run.kind === "lost" ? afterLost(c) === "reconcile" : c.run.kind === "failed" && c.mending?.stage === "ask-tool";
 
-/** Rule 4, for a call whose process was lost. A call is started `MAX_STARTS` times at most: it may be what brought the process down. */
-export function recovery(c: Call): "again" | "reconcile" | "give-up" {
+/** Rule 4 and T-7, for a call whose process was lost. A call is started `MAX_STARTS` times at most: it may be what brought the process down. */
+export function afterLost(c: Call): "again" | "reconcile" | "give-up" {
   if (c.starts - c.retries >= MAX_STARTS) return "give-up";
   switch (c.repeat) {
     case "read":

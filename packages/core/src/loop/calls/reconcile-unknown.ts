@@ -1,3 +1,4 @@
+/** Asking a tool about a call whose outcome is unknown, perhaps of an earlier turn: a person wants to know. */
 import { type FoundTool, reconcile } from "../../act/act.ts";
 import { printActionId, reconciledEvent, type Tool } from "../../vocab/index.ts";
 import { checkHold, type EffectContext } from "../effects.ts";
@@ -5,7 +6,7 @@ import { sanitisedText } from "../model/sanitise.ts";
 import type { Unknown } from "../state.ts";
 import { breakersOfTool } from "./breakers.ts";
 import { newLabelEvents } from "./outcome-events.ts";
-/** Asking a tool about a call whose outcome is unknown, perhaps of an earlier turn: a person wants to know. */
+
 export function toFound(result: FoundTool) {
   const found = result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail };
   return found.kind === "cannot-tell" ? { ...found, detail: sanitisedText(found.detail, "clean") } : found; // it is told to the model as it is

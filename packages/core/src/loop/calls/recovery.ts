@@ -1,5 +1,6 @@
 /**
  * Recovery: which strategy comes next for a call that failed, and the event it leads to. The driver records the choice, and `evolve.ts` beside this file folds it.
+ * A call whose process died is not here: see `afterLost` in `next-calls.ts`.
  * F-1 a failed call has its one result only when `recovery.applied` says what was done about it, or its turn ends.
  * F-2 strategies are tried in order; one that fails or cannot be done gives way to the next, and when none is left the turn stops.
  * F-3 a `once` call is never run again by a strategy; a `reconcile` call only after its tool has said that it did not happen.

@@ -1,3 +1,4 @@
+/** Starting one call: announced by `act.started`, run under its permit, and ended by an outcome. Or its tool is asked whether an earlier start happened. */
 import { type Acted, act, type FoundTool, type Run, reconcile } from "../../act/act.ts";
 import { targetDigests } from "../../gate/arguments/targets.ts";
 import { cut } from "../../observe/observe.ts";
@@ -23,7 +24,6 @@ import { type Bill, type Done, toEndedResult } from "./outcome-events.ts";
 import { leaveBreakers, toFound } from "./reconcile-unknown.ts";
 import { createWouldPermit } from "./would-permit.ts";
 
-/** Starting one call: announced by `act.started`, run under its permit, and ended by an outcome. Or its tool is asked whether an earlier start happened. */
 type StartMove = Extract<Move, { kind: "act" | "reconcile" }>;
 
 export function startCall(c: EffectContext, t: Turn, { kind: how, call }: StartMove): (() => void) | null {
