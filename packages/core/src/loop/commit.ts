@@ -110,7 +110,7 @@ export class SessionCommits {
   }
 
   async #append(events: readonly Stamped[]): Promise<Seq> {
-    return this.#p.journal.append({
+    const first = await this.#p.journal.append({
       stream: this.#s.session,
       after: this.#durable,
       hold: this.#parts.held.hold,
@@ -121,6 +121,12 @@ export class SessionCommits {
       tells: this.#telling.splice(0),
       ...this.#counters.now(),
     });
+    if (first !== this.#durable + 1)
+      throw new FaultError({
+        kind: "journal-unwritable",
+        detail: `the store put entry ${this.#durable + 1} of ${this.#s.session} at ${String(first)}`,
+      });
+    return first;
   }
 
   /** Nothing of a refused batch is durable. What had happened is recorded again; what was to begin, or rests on what was refused, is not. */
@@ -160,6 +166,11 @@ export class SessionCommits {
   markCurrent(action: ActionText): void {
     const { orders, breakers } = this.#p;
     this.#decidedAt.set(action, { changes: this.#s.changes, orders: orders.now(), breakers: breakers.version() });
+  }
+
+  /** The action is being decided again, perhaps by a gate that answers later: until it is, the decision before does not count. */
+  markStale(action: ActionText): void {
+    this.#decidedAt.delete(action);
   }
 
   /** The action is decided again: its receipt issues no permit any more. */

@@ -316,6 +316,8 @@ function withAnswer(verdict: Verdict, answered: Answered | null, asked: () => Di
   if (answered === null || (verdict.kind !== "allow" && verdict.kind !== "ask")) return verdict;
   if (verdict.kind === "allow") return { ...verdict, approval: answered.approval };
   const covered =
-    answered.digest === asked() && answered.slice === slice && verdict.asks.every((a) => answered.asks.some((b) => b.policy === a.policy));
+    answered.digest === asked() &&
+    answered.slice === slice &&
+    verdict.asks.every((a) => answered.asks.some((b) => b.policy === a.policy && b.question === a.question));
   return covered ? { kind: "allow", because: verdict.because, approval: answered.approval } : verdict;
 }

@@ -188,6 +188,7 @@ function reconsiderCall(at: Performing, t: Turn, call: Call): boolean {
     commits.isCurrent(action) &&
     p.gate.digest === s.agent.policies;
   if (isCurrent && isDoubtedAsBefore(p, s, before)) return false;
+  commits.markStale(action);
   const now = at.decide(s, t, toActionId(call));
   commits.markCurrent(action);
   if (isSame(now, before)) return false;

@@ -23,8 +23,8 @@ function folder(): string {
 const PERMISSIVE = tableGate([{ id: "all", action: "*", verdict: "allow" }], sha256);
 type Answer = (facts: LateFacts, asked: number, runtime: Runtime) => Promise<unknown>;
 
-/** One call of `pay`; the late gate is asked about that call only. */
-async function payUnder(answer: Answer, gate: Gate = PERMISSIVE, timeoutMs = 10_000) {
+/** An agent that calls `pay` once a turn; the late gate is asked about that call only. */
+async function payers(answer: Answer, gate: Gate = PERMISSIVE, timeoutMs = 10_000) {
   const paid: number[] = [];
   let asked = 0;
   const agent: Agent = defineAgent({
@@ -60,12 +60,17 @@ async function payUnder(answer: Answer, gate: Gate = PERMISSIVE, timeoutMs = 10_
     gate: late,
     principal: { kind: "user", id: "ada" },
   });
+  return { paid, runtime, asked: () => asked };
+}
+
+async function payUnder(answer: Answer, gate?: Gate, timeoutMs?: number) {
+  const { paid, runtime, asked } = await payers(answer, gate, timeoutMs);
   try {
     const { events, ...result } = await runtime.complete("payer", "Pay.");
     const verdicts: Verdict[] = events.flatMap(({ event }) =>
       event.kind === "gate.decided" && event.action.kind === "call" ? [event.verdict] : [],
     );
-    return { paid, asked, verdicts, ending: result.ending ?? result.state };
+    return { paid, asked: asked(), verdicts, ending: result.ending ?? result.state };
   } finally {
     await runtime.close();
   }
@@ -149,5 +154,121 @@ describe("a gate that answers later", () => {
     });
     expect([paid, ending]).toEqual([[], "halted"]);
     expect(verdicts.every(({ kind }) => kind === "deny")).toBe(true);
+  });
+
+  test("G-38 an answer counts for one call: the same call of another session is asked about by itself", async () => {
+    const { paid, runtime, asked } = await payers(async (_, nth) => (nth === 1 ? { kind: "allow" } : { kind: "deny", reason: "one only" }));
+    await Promise.all([1, 2, 3, 4, 5].map(() => runtime.complete("payer", "Pay.")));
+    expect([paid, asked()]).toEqual([[5], 5]);
+    await runtime.close();
+  });
+
+  test("G-38 a person's yes covers the question they were shown, and no other", async () => {
+    const { paid, runtime } = await payers(async (_, nth) => ({
+      kind: "ask",
+      question: nth === 1 ? "All fine: pay?" : "On a list: pay anyway?",
+    }));
+    const { session } = await runtime.complete("payer", "Pay.");
+    const ann = createPerson(folder(), "ann", ed25519);
+    await runtime.place.keyring.certifyPerson(ann.name, ann.key.publicKey);
+    const [listed] = await runtime.approvals.list();
+    const shown = await runtime.approvals.show(listed?.approval ?? ("" as never));
+    if (shown === null) throw new Error("no request waits");
+    await runtime.approvals.answer({ approval: shown.approval, digest: shown.digest, answer: { kind: "approve" } }, ann);
+    const { state } = await runtime.resume(session).result;
+    const [again] = await runtime.approvals.list();
+    expect([paid, state, again?.asks.map(({ question }) => question)]).toEqual([[], "waiting", ["On a list: pay anyway?"]]);
+    await runtime.close();
+  });
+
+  test("whether an answer may be delivered is decided before the model is asked", async () => {
+    const { runtime } = await payers(async () => ({ kind: "allow" }));
+    const { events } = await runtime.complete("payer", "Pay.");
+    const kinds = events.flatMap(({ event }) =>
+      event.kind === "gate.decided" ? [event.action.kind] : event.kind === "model.asked" ? [event.kind] : [],
+    );
+    expect(kinds.slice(0, 3).sort()).toEqual(["model", "model.asked", "respond"]);
+    expect(kinds.indexOf("respond")).toBeLessThan(kinds.indexOf("model.asked"));
+    await runtime.close();
+  });
+
+  test.each([{ timeoutMs: 0 }, { timeoutMs: Number.NaN }, { freshMs: -1 }, { freshMs: Number.NaN }])("%j is refused", (wrong) => {
+    expect(() => lateGate({ name: "desk", gate: PERMISSIVE, answer: async () => ({ kind: "allow" }), ...wrong })).toThrow("called wrongly");
+  });
+
+  test("G-38 a call whose counters moved waits for the new answer, also while another call runs", async () => {
+    const directory = folder();
+    const [otherAsked, othersAnswer, secondAnswer, otherEnds, otherRuns, askedAgain] = Array.from({ length: 6 }, () =>
+      Promise.withResolvers<void>(),
+    );
+    const paid: string[] = [];
+    const none = z.strictObject({});
+    const payerOf = (who: string, tools: readonly string[]): Agent =>
+      defineAgent({
+        name: "payer", // counters are an agent's: both are the same one
+        instructions: "Pay.",
+        model: "offline/payer",
+        modelOptions: { rules: [{ when: { notCalled: ["pay"] }, calls: tools.map((tool) => ({ tool, args: {} })) }, { say: "Done." }] },
+        tools: [
+          defineTool({ name: "pay", description: "Pays.", input: none, run: async () => void paid.push(who) }),
+          defineTool({
+            name: "other",
+            description: "Takes its time.",
+            input: none,
+            run: async () => {
+              otherRuns?.resolve();
+              await otherEnds?.promise;
+              return "over";
+            },
+          }),
+        ],
+      });
+    const counting: Gate = {
+      ...PERMISSIVE,
+      lately: ["calls:pay"],
+      decide: (action, facts) => {
+        const decision = PERMISSIVE.decide(action, facts);
+        if (action.kind !== "call" || action.tool !== "pay") return decision;
+        return { ...decision, read: { day: facts.lately({ name: "calls:pay", value: "" }).day } };
+      },
+    };
+    let asked = 0;
+    const gate = lateGate({
+      name: "desk",
+      gate: counting,
+      answer: async (action) => {
+        if (action.kind !== "call") return { kind: "allow" };
+        if (action.tool === "other") {
+          otherAsked?.resolve();
+          await othersAnswer?.promise;
+          return { kind: "allow" };
+        }
+        asked += 1;
+        if (asked === 1) return { kind: "allow" };
+        askedAgain?.resolve();
+        await secondAnswer?.promise;
+        return { kind: "deny", reason: "somebody has paid" };
+      },
+    });
+    const principal = { kind: "user", id: "ada" } as const;
+    const slow = await createRuntime({ directory, agents: [payerOf("slow", ["pay", "other"])], gate, principal, synchronous: "off" });
+    const quick = await createRuntime({ directory, agents: [payerOf("quick", ["pay"])], gate: counting, principal, synchronous: "off" });
+    const decided = Promise.withResolvers<void>();
+    const run = slow.complete("payer", "Pay.", {
+      on: (live) => live.kind === "entry" && live.entry.event.kind === "gate.decided" && live.entry.event.id === "1.0" && decided.resolve(),
+    });
+    await Promise.all([otherAsked?.promise, decided.promise]);
+    await quick.complete("payer", "Pay.");
+    othersAnswer?.resolve();
+    await Promise.all([otherRuns?.promise, askedAgain?.promise]);
+    secondAnswer?.resolve();
+    const before = paid.length;
+    for (let turns = 0; turns < 200; turns += 1) await new Promise((resolve) => setImmediate(resolve)); // whatever the answer wakes is over by then
+    otherEnds?.resolve();
+    const { events } = await run;
+    const verdicts = events.flatMap(({ event }) => (event.kind === "gate.decided" && event.id === "1.0" ? [event.verdict.kind] : []));
+    expect([before, paid, verdicts]).toEqual([1, ["quick"], ["allow", "deny"]]);
+    await slow.close();
+    await quick.close();
   });
 });

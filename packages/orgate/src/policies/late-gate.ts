@@ -58,7 +58,8 @@ const KEPT = 1_000;
 
 /** The late answer counts for the facts it was asked with: when labels, counters or the policies' verdict have changed meanwhile, it is asked again. */
 export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_000, freshMs = 1_000 }: LateGateOptions<G>): G {
-  if (!/^[\w-]{1,64}$/.test(name) || typeof answer !== "function" || typeof gate?.decide !== "function")
+  const isWrong = !(timeoutMs > 0 && timeoutMs < 2 ** 31) || !(freshMs >= 0);
+  if (isWrong || !/^[\w-]{1,64}$/.test(name) || typeof answer !== "function" || typeof gate?.decide !== "function")
     throw new FaultError({
       kind: "usage",
       detail: "`lateGate` was called wrongly",
@@ -73,7 +74,7 @@ export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_00
       at: 0,
       answered: withinTime((signal) => answer(action, facts, signal), timeoutMs).then((came) => {
         late.answer = came;
-        late.at = Date.now();
+        late.at = performance.now();
       }),
     };
     asked.delete(key);
@@ -88,8 +89,10 @@ export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_00
     const plain = toPlain(action, facts);
     const key = canonical({ action, facts: plain, verdict: first.verdict, read: first.read, slice: first.slice });
     const known = asked.get(key);
-    if (known !== undefined && known.answer !== null && Date.now() - known.at <= freshMs)
+    if (known !== undefined && known.answer !== null && performance.now() - known.at <= freshMs) {
+      asked.delete(key); // an answer counts once: the same call of another session, or the next decision, is asked about again
       return { ...first, verdict: narrowed(first.verdict, known.answer, policy) };
+    }
     const waiting = known !== undefined && known.answer === null ? known : ask(key, action, plain);
     throw new AwaitsGate(key, waiting.answered);
   }

@@ -42,6 +42,12 @@ describe("a runner of the program's own", () => {
       "connection",
       "something else than a result",
     ],
+    [
+      "answers half a stop",
+      (async () => ({ kind: "stopped", by: "time", detail: "x" })) as unknown as Running["run"],
+      "connection",
+      "something else than a result",
+    ],
     ["never answers", hanging, "time", "did not answer within 10 ms"],
   ])("one that %s has an unknown outcome, not a success", async (_, run, by, detail) => {
     const result = await heldToContract({ run }, 5).run(HTTP, OPTIONS);

@@ -81,7 +81,7 @@ function isRan(value: unknown): value is Ran {
     case "refused":
       return has("reason", "string") && has("hint", "string");
     case "stopped":
-      return has("by", "string") && has("detail", "string");
+      return has("by", "string") && has("detail", "string") && has("stdout", "string") && has("stderr", "string");
     default:
       return false;
   }

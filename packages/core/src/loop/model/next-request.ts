@@ -59,7 +59,8 @@ function nextToAsk(at: TurnNow): readonly Move[] {
   const iteration = t.iterations + 1;
   if (t.model.kind === "denied") return [end(t, t.model.verdict.by === "breaker" ? "failed" : "denied", t.model.verdict.reason)];
   const answering: readonly Move[] = t.respond.kind === "undecided" ? [{ kind: "gate", action: { kind: "respond", iteration } }] : [];
-  return [...answering, ...(decideFirst(t.model, { kind: "model", iteration }, at) ?? [{ kind: "ask-model" }])];
+  const asking: readonly Move[] = answering.length > 0 ? [] : [{ kind: "ask-model" }]; // whether its reply may be delivered is decided before the request
+  return [...answering, ...(decideFirst(t.model, { kind: "model", iteration }, at) ?? asking)];
 }
 
 /** Reasons to end between two replies: the limits, each with its own ending. */

@@ -99,6 +99,22 @@ describe("a journal store of the program's own", () => {
     await runtime.close();
   });
 
+  test.each([undefined, 7_000])("that says %j in place of where it put a batch stops the run before the tool is run", async (place) => {
+    const store: OpenOwnStore = async (opening) => {
+      const { journal, ...rest } = await inMemory(opening);
+      const append = async (batch: Parameters<typeof journal.append>[0]) => {
+        const first = await journal.append(batch);
+        return batch.events.some(({ event }) => event.kind === "act.started") ? (place as never) : first;
+      };
+      return { ...rest, journal: { ...journal, append } };
+    };
+    const { given, runs } = options({ store });
+    const runtime = await createRuntime(given);
+    expect(await errorOf(runtime.complete("clerk", "Go."))).toContain(`at ${place}`);
+    expect(runs).toEqual([]);
+    await runtime.close();
+  });
+
   test("says what it cannot do when that is asked of it", async () => {
     const { given } = options({ store: inMemory });
     const runtime = await createRuntime(given);
@@ -150,6 +166,14 @@ describe("a tracer of the program's own", () => {
       close: () => Promise.reject(new Error("no")),
     };
     const { given, runs } = options({ tracer });
+    const runtime = await createRuntime(given);
+    expect((await runtime.complete("clerk", "Go.")).ending).toBe("completed");
+    expect(runs).toEqual(["ran"]);
+    await runtime.close();
+  });
+
+  test("that rejects later does not end the process", async () => {
+    const { given, runs } = options({ tracer: { hear: async () => Promise.reject(new Error("no")) } });
     const runtime = await createRuntime(given);
     expect((await runtime.complete("clerk", "Go.")).ending).toBe("completed");
     expect(runs).toEqual(["ran"]);

@@ -55,7 +55,7 @@ const CLOSE_MS = 5_000;
 export function safeTracer(own: Tracer | undefined, withinMs = CLOSE_MS): Required<Tracer> | null {
   if (own === undefined) return null;
   return {
-    hear: (entry, agent) => attempt(() => own.hear(entry, agent), undefined),
+    hear: (entry, agent) => void Promise.resolve(attempt(() => own.hear(entry, agent), undefined)).catch(() => {}),
     async close() {
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(() => late.resolve(), withinMs);

@@ -49,7 +49,7 @@ function toStore(own: OwnStore): Store {
     records: new Proxy({} as Store["records"], { get: () => cannot("show its records") }),
     alarms: memoryAlarms(),
     head: cannot("show its head"),
-    wrongRows: () => [],
+    wrongRows: cannot("say which of its rows are wrong"),
     holder: cannot("say which process holds a session"),
     holders: cannot("say which process holds a session"),
     slot: { writer: journal.writer, incarnation: 1, isNew: true },

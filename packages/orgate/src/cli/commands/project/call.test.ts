@@ -36,6 +36,25 @@ describe("operations by name", () => {
     expect(await desk.json("schedules", "list")).toHaveLength(1);
   });
 
+  test("what a call begins is held by the project's own middleware", async () => {
+    const own = makeDesk();
+    try {
+      own.write("orgate.toml", '[project]\nname = "desk"\n[ports]\nmodule = "ports.ts"\n');
+      own.write(
+        "ports.ts",
+        'import { defineMiddleware } from "orgate";\nexport default { middleware: [defineMiddleware({ name: "closed", beforeTool: () => ({ kind: "block", reason: "closed today" }) })] };\n',
+      );
+      await own.orgate("keys", "create", "ana");
+      const { session } = (await own.json("call", "execute", "--input", '{"agent":"desk","input":"look"}', "--as", "ana")) as {
+        session: string;
+      };
+      expect((await own.orgate("sessions", "show", session)).stdout).toContain("closed today");
+      expect(own.has("effects.txt")).toBe(false);
+    } finally {
+      own.remove();
+    }
+  }, 60_000);
+
   test("every operation can be called by name, but for streams and tickets of connections", () => {
     const without = OPERATION_NAMES.filter((name) => ["events", "ui-stream"].includes(OPERATIONS[name].answers.kind) || name === "ticket");
     expect(without.sort()).toEqual(["follow", "followAll", "ticket", "uiChat"]);

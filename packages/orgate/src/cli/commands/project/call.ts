@@ -28,14 +28,13 @@ import { NO_LOG } from "../../../operations/logs.ts";
 import { openOperations } from "../../../operations/open.ts";
 import { isRefusal } from "../../../operations/refusal.ts";
 import type { OperationResult } from "../../../operations/result.ts";
-import { createRuntime } from "../../../runtime/runtime.ts";
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visibleLines } from "../../../terminal/visible.ts";
 import { usage } from "../people/approvals.ts";
 import { certified, personOf, projectOf } from "./project.ts";
-import { loadedFor } from "./serving.ts";
+import { loadedFor, openProjectRuntime } from "./serving.ts";
 
 export const call: RunCommand = async (given, screen) => {
   const name = mustBeOperation(given.args[0] ?? "");
@@ -118,24 +117,15 @@ async function callServer(given: Given, { name, fields, url, key }: ServerCall):
 async function callHere(given: Given, screen: Screen, name: CallableOperation, fields: Fields): Promise<void> {
   const request = decode(name, fields);
   const person = personOf(given, screen);
-  const { config, project, agents, gate, surface } = await loadedFor(projectOf(given), given.env, "cli");
-  const { directory, synchronous } = config.journal;
+  const loaded = await loadedFor(projectOf(given), given.env, "cli");
+  const { config, project, gate } = loaded;
   const principal = { kind: "user", id: person.name } as const;
-  const runtime = await createRuntime({
-    directory,
-    agents,
-    gate,
-    principal,
-    surface,
-    synchronous,
-    env: given.env,
-    folder: config.root,
-    project: config.name,
-  });
+  const runtime = await openProjectRuntime(given, screen, loaded, person);
   try {
     await certified(given, screen, runtime.place, person);
-    const keys = openRequestKeys(directory);
+    const keys = openRequestKeys(config.journal.directory);
     const operations = openOperations({ runtime, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
+    operations.context.floor.stop(); // only what is asked for is driven here: sessions that others left are a server's to take up
     try {
       const executor = new OperationExecutor({
         runtime,
@@ -155,7 +145,6 @@ async function callHere(given: Given, screen: Screen, name: CallableOperation, f
     } catch (error) {
       throw isRefusal(error) ? toFault(error.problem, name) : error;
     } finally {
-      operations.context.floor.stop();
       operations.close();
       keys.close();
     }

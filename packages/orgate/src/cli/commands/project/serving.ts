@@ -77,7 +77,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   const { config, project, agents, gate } = loaded;
   await loadRunners();
   const declares = declared === null ? null : await declaresOf(given, config, declared, person, log);
-  const runtime = await runtimeOf(given, screen, loaded, person);
+  const runtime = await openProjectRuntime(given, screen, loaded, person);
   const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
   let at: Coordinator | null = null;
   try {
@@ -122,7 +122,13 @@ async function declaresOf(given: Given, { journal }: Config, declared: ServedDec
   return { ...declared, secrets, by: { kind: "user", id: name } };
 }
 
-async function runtimeOf(given: Given, screen: Screen, { config, agents, gate, surface }: Loaded, { name }: Person): Promise<Runtime> {
+/** The project's runtime as the server has it: its ports, surfaces, notices and embedding. */
+export async function openProjectRuntime(
+  given: Given,
+  screen: Screen,
+  { config, agents, gate, surface }: Loaded,
+  { name }: Person,
+): Promise<Runtime> {
   const notify = notifyOf(given, screen, config);
   const { embedding } = config.knowledge;
   return createRuntime({
