@@ -8,5 +8,5 @@ export function version(): string {
 
 /** Beside the compiled files, above the sources. */
 function manifestFile(): URL {
-  return new URL(import.meta.url.endsWith(".ts") ? "../../package.json" : "./package.json", import.meta.url);
+  return new URL(import.meta.url.endsWith(".ts") ? "../../package.json" : "../package.json", import.meta.url);
 }

@@ -37,7 +37,7 @@ export const projectMemory = (config: Pick<Config, "root">, env: Env): FileCache
   openFileCache({
     home: orgateHome(env),
     root: config.root,
-    stamp: [version(), process.version, codeFiles(ROOMS, [HERE, join(HERE, "chunks")])].join("\n"),
+    stamp: [version(), process.version, codeFiles(ROOMS, [HERE, join(HERE, "../../chunks")])].join("\n"),
     hash: sha256,
   });
 

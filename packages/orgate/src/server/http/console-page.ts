@@ -15,7 +15,7 @@ import type { ServedPage } from "./server.ts";
 
 /** In a checkout the console is built beside; in a package it lies within. */
 export const consoleFolder = (): string =>
-  fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../../../console/dist" : "../console", import.meta.url));
+  fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../../../console/dist" : "../../console", import.meta.url));
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
