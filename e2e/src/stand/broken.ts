@@ -24,7 +24,7 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   // What starts calls is kept back until the next append, which is the one that tells how they ended.
   "append-after-effect": {
     file: "/core/src/loop/commit.ts",
-    from: `return this.#p.journal.append({
+    from: `const first = await this.#p.journal.append({
       stream: this.#s.session,
       after: this.#durable,
       hold: this.#parts.held.hold,
@@ -38,12 +38,12 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
     to: `const stream = this.#s.session, after = this.#durable, hold = this.#parts.held.hold, consumes = this.#consumed.splice(0);
     const unlessHalted = listHaltScopes(this.#s, events), opens = this.#opening.splice(0), tells = this.#telling.splice(0), counts = this.#counters.now();
     const put = () => this.#p.journal.append({ stream, after, hold, events, consumes, unlessHalted, opens, tells, ...counts });
-    const first = globalThis.late ?? null;
+    const earlier = globalThis.late ?? null;
     globalThis.late = null;
-    if (first !== null) await first();
-    if (!events.some(({ event }) => event.kind === "act.started")) return put();
-    globalThis.late = put;
-    return seq(after + 1);`,
+    if (earlier !== null) await earlier();
+    const isLate = events.some(({ event }) => event.kind === "act.started");
+    if (isLate) globalThis.late = put;
+    const first = isLate ? seq(after + 1) : await put();`,
   },
   "repeats-once": {
     file: "/core/src/loop/calls/next-calls.ts",
