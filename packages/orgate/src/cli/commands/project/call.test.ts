@@ -36,6 +36,12 @@ describe("operations by name", () => {
     expect(await desk.json("schedules", "list")).toHaveLength(1);
   });
 
+  test("an export through a call is the export, hidden characters and all", async () => {
+    const [called, exported] = [await desk.orgate("call", "export", "--as", "ana"), await desk.orgate("journal", "export")];
+    expect(called.stdout).toContain("\u202e");
+    expect(called.stdout.split("\n").slice(0, 40)).toEqual(exported.stdout.split("\n").slice(0, 40));
+  });
+
   test("what a call begins is held by the project's own middleware", async () => {
     const own = makeDesk();
     try {

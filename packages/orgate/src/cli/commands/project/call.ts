@@ -176,12 +176,13 @@ function toFault({ status, detail, hint, issues }: Problem, name: string): Fault
 }
 
 async function print(given: Given, screen: Screen, result: OperationResult): Promise<void> {
+  const shown = (text: string): string => (screen.isTerminal ? visibleLines(text) : text); // an export is bytes that hashes fit: only a terminal gets it escaped
   switch (result.kind) {
     case "json":
       return screen.line(given.json ? JSON.stringify(result.value) : visibleLines(JSON.stringify(result.value, null, 2)));
     case "text":
-      return screen.write(visibleLines(result.text));
+      return screen.write(shown(result.text));
     case "stream":
-      return result.write({ write: async (text) => screen.write(visibleLines(text)) }, new AbortController().signal);
+      return result.write({ write: async (text) => screen.write(shown(text)) }, new AbortController().signal);
   }
 }
