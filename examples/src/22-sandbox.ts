@@ -1,7 +1,7 @@
 /** File tools that stay in the project, and a program in a sandbox: what is allowed happens, and the evidence shows what changed. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, defineAgent, defineTool, editOf, fileTools, hostRunning, pathGuard, sha256, tableGate } from "orgate";
+import { createRuntime, defineAgent, defineTool, fileTools, hostRunning, pathGuard, sha256, tableGate, toFileEdit } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -70,7 +70,7 @@ console.log(output, readFileSync(join(root, "notes.txt"), "utf8").trim());
 
 const [edit] = events.flatMap(({ event }) => {
   const tool = files.find(({ name }) => name === "edit_file");
-  const shown = event.kind === "act.ended" && tool !== undefined ? editOf(tool, null, event.evidence.proof) : null;
+  const shown = event.kind === "act.ended" && tool !== undefined ? toFileEdit(tool, null, event.evidence.proof) : null;
   return shown === null ? [] : [shown];
 });
 console.log(`- ${edit?.before?.trim()} + ${edit?.after.trim()}`);

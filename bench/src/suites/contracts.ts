@@ -1,6 +1,13 @@
 /** What it costs to check the arguments of a manifest's call, and to build what runs. The floor is Zod on a plain object of the same shape. */
 import type { JsonObject } from "@orgate/core";
-import { type Around, type Contract, contractOf, decodeManifest, decodeScope, type World } from "@orgate/core/contracts";
+import {
+  type Contract,
+  type ContractScope,
+  createContract,
+  decodeManifest,
+  decodeScope,
+  type InvocationContext,
+} from "@orgate/core/contracts";
 import * as z from "zod";
 import { type Contender, compare, type Effort, ratio } from "../measure.ts";
 import { digits, type Report } from "../report.ts";
@@ -12,11 +19,11 @@ const SCOPE = decodeScope({
   domains: Array.from({ length: 20 }, (_, i) => `*.zone${i}.example.com`),
   exclude: ["10.3.0.1", "db.zone7.example.com"],
 });
-const WORLD: World = {
+const WORLD: ContractScope = {
   places: { resolve: (path) => ({ kind: "place", real: path, absolute: `/project/${path}` }) },
   scope: SCOPE.kind === "scope" ? SCOPE.scope : { targets: [], exclude: [], texts: [] },
 };
-const AROUND: Around = { secret: () => "", ambient: (name) => name, env: {}, scanId: "s" };
+const AROUND: InvocationContext = { secret: () => "", ambient: (name) => name, env: {}, scanId: "s" };
 
 const plain = {
   name: { type: "string", required: true, pattern: "^[a-z0-9_-]+$" },
@@ -40,7 +47,7 @@ function contract(args: object): Contract {
   const template = `tool ${names.map((name) => `--${name} {${name}}`).join(" ")}`;
   const read = decodeManifest({ tool: { name: "t", version: "1", description: "t" }, args, command: { template } }, {});
   if (read.kind === "refused") throw new Error(JSON.stringify(read.issues));
-  return contractOf(read.manifest);
+  return createContract(read.manifest);
 }
 
 const shape = z.strictObject({

@@ -17,7 +17,7 @@ const FORGETS: Break = {
 /** The session of a firing, in a commit of its own: an entry that changes nothing brings it. */
 const opensAlone = (after: string, s: string): string =>
   `if (planned.opens !== undefined) await journal.append({ stream: scheduleStream(name), after: ${after}, hold: null, consumes: [], unlessHalted: [], tells: [],
-    opens: planned.opens, events: [{ at, event: { ...${s}, kind: "schedule.declared", after: ${s}.through, carried: standingOf(${s}) } }] });`;
+    opens: planned.opens, events: [{ at, event: { ...${s}, kind: "schedule.declared", after: ${s}.through, carried: toScheduleStanding(${s}) } }] });`;
 const OPENS_NOTHING = "const { tells = [], unlessHalted = [] } = planned, opens = [];";
 
 const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {

@@ -1,5 +1,5 @@
 /** Puts one answer into the inbox of a session and leaves: nobody drives, nobody is asked. Who reads it, and when, is up to others. */
-import { ed25519, intentId, millis, openPerson, openReadStore, sessionId, signIntent, type Wish } from "orgate";
+import { ed25519, type IntentBody, intentId, millis, openPerson, openReadStore, sessionId, signIntent } from "orgate";
 import { orders } from "./outlet.ts";
 import { decode } from "./wire.ts";
 
@@ -7,5 +7,5 @@ const [by = "", session = "", wish = ""] = process.argv.slice(2);
 const store = openReadStore({ directory: orders.directory });
 const person = openPerson(orders.home, by, ed25519);
 const id = intentId(`i_${crypto.randomUUID()}`);
-await store.inbox.put(signIntent(person, { id, session: sessionId(session), at: millis(Date.now()), wish: decode<Wish>(wish) }));
+await store.inbox.put(signIntent(person, { id, session: sessionId(session), at: millis(Date.now()), wish: decode<IntentBody>(wish) }));
 await store.close();

@@ -6,6 +6,7 @@ import {
   defineTool,
   ed25519,
   FaultError,
+  type IntentBody,
   intentId,
   isFault,
   type Model,
@@ -18,7 +19,6 @@ import {
   signIntent,
   type Tool,
   tableGate,
-  type Wish,
 } from "orgate";
 import * as z from "zod";
 import { effect } from "./effect.ts";
@@ -88,7 +88,7 @@ const gate = tableGate(
 );
 const person = openPerson(orders.home, PERSON, ed25519);
 
-async function wish(runtime: Runtime, session: string, wanted: Wish): Promise<"new" | "known"> {
+async function wish(runtime: Runtime, session: string, wanted: IntentBody): Promise<"new" | "known"> {
   const id = intentId(`i_${crypto.randomUUID()}`);
   return runtime.wish(signIntent(person, { id, session: sessionId(session), at: millis(Date.now()), wish: wanted }));
 }

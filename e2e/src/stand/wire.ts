@@ -1,5 +1,5 @@
 /** What victims, the counter and the runner tell each other: one JSON text per line, and the one decoder for it. */
-import type { Fault, Wish } from "@orgate/core";
+import type { Fault, IntentBody } from "@orgate/core";
 
 /** What a process does, one after the other. */
 export type Job =
@@ -7,7 +7,7 @@ export type Job =
   /** Whatever a process before this one left unfinished, as an operator would after a crash. */
   | Readonly<{ kind: "resume-all" }>
   | Readonly<{ kind: "resume"; session: string }>
-  | Readonly<{ kind: "wish"; session: string; wish: Wish }>;
+  | Readonly<{ kind: "wish"; session: string; wish: IntentBody }>;
 
 /** Where a process freezes until it is killed: at a point by its name, at its nth, or where it first writes such an event. */
 export type Stop = Readonly<

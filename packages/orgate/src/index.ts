@@ -1,6 +1,14 @@
 /** The front door of `orgate`: define agents and tools, create a runtime, run. */
 export * from "@orgate/core";
-export type { ListedQuestion, Position, SessionPage, SessionSummary, StandingGrant, StandingHalt, Written } from "@orgate/core/journal";
+export type {
+  ListedApproval,
+  Position,
+  SessionPage,
+  SessionSummary,
+  StandingGrant,
+  StandingHalt,
+  WrittenEntry,
+} from "@orgate/core/journal";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./files/file-input.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./guard/path-guard.ts";
 export { openKnowledge } from "./knowledge/sqlite.ts";

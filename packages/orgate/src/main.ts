@@ -1,7 +1,7 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
 
 import { setFlagsFromString } from "node:v8";
-import { describe, type Fault, FaultError } from "@orgate/core/vocab";
+import { describeFault, type Fault, FaultError } from "@orgate/core/vocab";
 import { helpText } from "./cli/help.ts";
 import { parse } from "./cli/parse.ts";
 import { errorMessage } from "./node/error-message.ts";
@@ -48,7 +48,7 @@ export async function command(argv: readonly string[], around: Pick<Given, "cwd"
 /** A-8 an error is one line, its remedy another; with --json one object: kind, message, hint. */
 export function report(error: unknown, json: boolean, screen: Screen, env: Given["env"] = {}): number {
   const fault: Fault | null = error instanceof FaultError ? error.fault : null;
-  const said = fault === null ? bug(error) : { kind: fault.kind, ...describe(fault) };
+  const said = fault === null ? bug(error) : { kind: fault.kind, ...describeFault(fault) };
   if (json) screen.aside(JSON.stringify({ error: said }));
   else {
     screen.aside(`${screen.paintAside("bad", "error:")} ${visible(said.message)}`);

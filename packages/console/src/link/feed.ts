@@ -1,5 +1,5 @@
 /** One session as it is told: its entries, exact and in order, and the fold that everybody shows. Changes are shown once per frame, however many come. */
-import { type SessionView, sessionFold } from "@orgate/core/journal/view";
+import { createSessionFold, type SessionView } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
 import type { Follower, Item, Problem } from "@orgate/core/wire";
 import { cell, type Watched } from "../state/cell.ts";
@@ -20,7 +20,7 @@ export type Feed = Watched<FeedState> & Readonly<{ session: SessionId }>;
 /** `soon` calls back once, before the next picture is drawn. */
 export function openFeed(session: SessionId, soon: (run: () => void) => void = nextFrame): Readonly<{ feed: Feed; follower: Follower }> {
   const items: Item[] = [];
-  const fold = sessionFold(session);
+  const fold = createSessionFold(session);
   let [caughtUp, ended, version, isDue]: [boolean, FeedState["ended"], number, boolean] = [false, null, 0, false];
   const now = (): FeedState => ({ items, count: items.length, view: fold.view, version, caughtUp, ended });
   const state = cell<FeedState>(now());

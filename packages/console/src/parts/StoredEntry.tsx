@@ -1,5 +1,5 @@
 /** An entry as it is stored: whoever has this and the root's public key can check it by themselves. */
-import { count, escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
+import { countNoun, escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 import { Facts } from "./charts/Figures.tsx";
 import { CodeView } from "./code/CodeView.tsx";
@@ -37,7 +37,7 @@ function Hash({ of }: Readonly<{ of: string }>) {
 
 const MOST = 200_000;
 function pretty(payload: string): string {
-  if (payload.length > MOST) return `${escapeHiddenLines(payload.slice(0, MOST))}… (${count(payload.length - MOST, "character")} more)`;
+  if (payload.length > MOST) return `${escapeHiddenLines(payload.slice(0, MOST))}… (${countNoun(payload.length - MOST, "character")} more)`;
   try {
     return escapeHiddenLines(JSON.stringify(JSON.parse(payload), null, 2));
   } catch {

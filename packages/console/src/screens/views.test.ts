@@ -1,5 +1,5 @@
 /** The shared table of journals and views, as the console draws it. */
-import { sessionViewOf } from "@orgate/core/journal/view";
+import { buildSessionView } from "@orgate/core/journal/view";
 import { VIEW_CASES, viewJournals } from "@orgate/core/testing";
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
@@ -28,7 +28,7 @@ const escaped = (text: string): string =>
 test.each(VIEW_CASES)(
   "V-3 the console draws of “$name” what the table says, and nothing that is to be nowhere",
   ({ entries, shown, hidden }) => {
-    const view = sessionViewOf(viewJournals.VIEWED, entries);
+    const view = buildSessionView(viewJournals.VIEWED, entries);
     const drawn = view.items
       .map((item) => renderToStaticMarkup(createElement(HubContext, { value: hub }, createElement(Row, { item, view }))))
       .join("\n");
@@ -39,7 +39,7 @@ test.each(VIEW_CASES)(
 );
 
 test("O-10 a reply in progress hides nothing from readers that keys come to", () => {
-  const view = sessionViewOf(viewJournals.VIEWED, []);
+  const view = buildSessionView(viewJournals.VIEWED, []);
   const streaming = { iteration: 0, attempt: 1, text: "Look:\n\n```\nlong code\n```\n", thinking: "", calls: [] };
   const drawn = renderToStaticMarkup(createElement(InProgress, { view: { ...view, state: "running", streaming } }));
   expect(drawn).toMatch(/<pre tabindex="0"><code>long code/);

@@ -6,8 +6,8 @@
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import {
   type Action,
+  copyFrozen,
   FaultError,
-  frozenCopy,
   type Json,
   type Outcome,
   type Reconciled,
@@ -130,7 +130,7 @@ const lost = (repeat: Repeat, cause: UnknownCause, detail: string): Outcome =>
 /** A copy that nobody can change meanwhile. The effect has happened by now, so what is not JSON is shown as text and never fails the call. */
 function ownJson(output: unknown): Json {
   try {
-    return frozenCopy((output ?? null) as Json);
+    return copyFrozen((output ?? null) as Json);
   } catch {
     return `[not JSON] ${messageOf(output)}`;
   }

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import {
-  type Checked,
+  type CheckedArgs,
   DEFAULT_KNOWLEDGE,
   FaultError,
   type Json,
@@ -17,14 +17,14 @@ import {
   type Tool,
 } from "../vocab/index.ts";
 import { defineTool } from "./define-tool.ts";
-import { strayKey } from "./name.ts";
+import { findUnknownKey } from "./name.ts";
 
 /** `true`: as it is usual. */
 export type KnowledgeDefinition = boolean | Readonly<Partial<KnowledgeSettings>>;
 
 const FIELDS = ["maxItems", "threshold", "keepLearnings", "scope", "store", "maxTokens"];
 
-export function knowledgeOf(given: KnowledgeDefinition | undefined, where: string): KnowledgeSettings | null {
+export function readKnowledgeSettings(given: KnowledgeDefinition | undefined, where: string): KnowledgeSettings | null {
   if (given === undefined || given === false) return null;
   const refuse = (detail: string): FaultError =>
     new FaultError({
@@ -35,7 +35,7 @@ export function knowledgeOf(given: KnowledgeDefinition | undefined, where: strin
     });
   if (given === true) return DEFAULT_KNOWLEDGE;
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse("it is neither true, false nor settings");
-  const stray = strayKey(given, FIELDS);
+  const stray = findUnknownKey(given, FIELDS);
   if (stray !== null) throw refuse(`there is no \`${stray}\`: there are ${FIELDS.join(", ")}`);
   const settings: KnowledgeSettings = { ...DEFAULT_KNOWLEDGE, ...given };
   const { maxItems, threshold, keepLearnings, scope, store, maxTokens } = settings;
@@ -77,7 +77,7 @@ export const storeArgs = (args: unknown): StoreArgs => storeInput.parse(args);
 const unbound = () => Promise.reject(new Error("knowledge is looked up by the session, and not run as a tool"));
 
 /** How wide a call looks: as wide as it says, and for conventions as wide as the project. */
-export const scopeOfRecall = (scope: RecallArgs["scope"], widest: Scope): Scope =>
+export const toRecallScope = (scope: RecallArgs["scope"], widest: Scope): Scope =>
   scope === undefined ? widest : scope === CONVENTIONS ? (widest === "agent" ? "agent" : "project") : scope;
 
 export function knowledgeTools({ scope: widest, store }: KnowledgeSettings): readonly Tool[] {
@@ -91,7 +91,7 @@ export function knowledgeTools({ scope: widest, store }: KnowledgeSettings): rea
     effects: ["read"],
     labels: [], // each item brings its own
     riskTier: "low",
-    resource: ({ scope }) => ({ type: "Scope", id: scopeOfRecall(scope, widest) }),
+    resource: ({ scope }) => ({ type: "Scope", id: toRecallScope(scope, widest) }),
     resourceTypes: ["Scope"],
     run: unbound,
   });
@@ -111,7 +111,7 @@ export function knowledgeTools({ scope: widest, store }: KnowledgeSettings): rea
   });
   const within = scopesWithin(widest);
   /** An agent looks no wider than it is set to, whatever its model asks for. */
-  const check = (args: Json): Checked => {
+  const check = (args: Json): CheckedArgs => {
     const checked = recall.check(args);
     if (checked.kind !== "valid") return checked;
     const { scope, directory } = recallArgs(checked.args);

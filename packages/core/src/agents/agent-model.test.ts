@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Hash } from "../vocab/index.ts";
 import { withChosenModel, withDefaultModel } from "./agent-model.ts";
 import { defineAgent, equipAgent } from "./define-agent.ts";
-import { NO_EQUIPMENT } from "./skills/agent-skills.ts";
+import { NO_RESOURCES } from "./skills/agent-skills.ts";
 
 const sha: Hash = (text) => createHash("sha256").update(text).digest("hex") as ReturnType<Hash>;
 const plain = (more: object = {}) => defineAgent({ name: "a", instructions: "x", ...more });
@@ -34,7 +34,7 @@ describe("M-19 the default of a project", () => {
   });
 
   test("M-19 costs what the project says, and a limit on money needs a price", () => {
-    const priced = equipAgent(plain({ limits: { cents: 5 } }), { ...NO_EQUIPMENT, prices: { "p/m": { input: 1, output: 2 } } });
+    const priced = equipAgent(plain({ limits: { cents: 5 } }), { ...NO_RESOURCES, prices: { "p/m": { input: 1, output: 2 } } });
     expect(withDefaultModel(priced, "p/m").prices).toEqual({ input: 1, output: 2 });
     expect(() => withDefaultModel(priced, "p/other")).toThrow("the price of the model is not known: `p/other`");
     expect(() => withDefaultModel(plain(), "gpt")).toThrow('`model` is "gpt"');

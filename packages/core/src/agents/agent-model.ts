@@ -3,8 +3,8 @@
  *
  * M-19 The model of a session can be chosen by name for that session: it wins over the definition.
  */
-import { digestOf, type Fallback, FaultError, frozenCopy, type Hash, type JsonObject, tokenizerOf } from "../vocab/index.ts";
-import { type Agent, checkModelName, UNNAMED, unpricedLimit } from "./define-agent.ts";
+import { chooseTokenizer, copyFrozen, digestJson, type Fallback, FaultError, type Hash, type JsonObject } from "../vocab/index.ts";
+import { type Agent, checkModelName, NO_MODEL_NAMED, refuseUnpricedLimit } from "./define-agent.ts";
 
 /** `agent`: its definition names it. `project`: the default of the project or runtime. `session`: chosen for a session. `built-in`: nobody named one. */
 export type ModelSource = "agent" | "project" | "session" | "built-in";
@@ -17,7 +17,7 @@ export const MODEL_SOURCES: Readonly<Record<ModelSource, string>> = {
   "built-in": "built in",
 };
 /** Where to change it. */
-export const MODEL_PLACES: Readonly<Record<ModelSource, string>> = {
+export const MODEL_SETTINGS: Readonly<Record<ModelSource, string>> = {
   agent: "the agent itself names it",
   project: "it is the project's default: `[models] default` in orgate.toml, or `defaultModel` of `createRuntime`",
   session: "it was chosen for this session by name: `--model` of `orgate run` chooses another",
@@ -40,13 +40,13 @@ function onAnotherModel(agent: Agent, model: string, modelSource: ModelSource): 
   checkModelName(model, where);
   const prices = agent.priceOf(model);
   const fallbacks: readonly Fallback[] = Object.freeze(agent.fallbacks.filter((one) => one.model !== model));
-  const tokenizer = agent.definition.tokenizer ?? tokenizerOf(model);
+  const tokenizer = agent.definition.tokenizer ?? chooseTokenizer(model);
   const modelOptions = optionsOn(agent, model);
-  const unpriced = unpricedLimit(agent.limits, { model, prices, fallbacks, context: agent.context }, where);
+  const unpriced = refuseUnpricedLimit(agent.limits, { model, prices, fallbacks, context: agent.context }, where);
   if (unpriced !== null) throw new FaultError(unpriced);
   const facts = { model, prices, fallbacks, tokenizer, modelOptions };
-  const digest = (hash: Hash) => digestOf({ agent: agent.digest(hash), ...facts }, hash);
-  return Object.freeze({ ...agent, ...facts, modelSource, warnings: agent.warnings.filter((text) => text !== UNNAMED), digest });
+  const digest = (hash: Hash) => digestJson({ agent: agent.digest(hash), ...facts }, hash);
+  return Object.freeze({ ...agent, ...facts, modelSource, warnings: agent.warnings.filter((text) => text !== NO_MODEL_NAMED), digest });
 }
 
 /**
@@ -56,7 +56,7 @@ function onAnotherModel(agent: Agent, model: string, modelSource: ModelSource): 
 function optionsOn({ definition, model: own, modelOptions }: Agent, model: string): JsonObject {
   if (definition.model !== undefined) return providerOf(own) === providerOf(model) ? modelOptions : {};
   const isOffline = providerOf(model) === "offline";
-  const fitting = Object.entries(frozenCopy(definition.modelOptions ?? {})).filter(
+  const fitting = Object.entries(copyFrozen(definition.modelOptions ?? {})).filter(
     ([name]) => OFFLINE_OPTIONS.includes(name) === isOffline,
   );
   return Object.freeze(Object.fromEntries(fitting));

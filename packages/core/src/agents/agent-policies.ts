@@ -2,7 +2,7 @@
  * What an agent's own file brings beside its definition: policies about it, a label for all that its tools bring, and what it says beside.
  * Rule: Y-4.
  */
-import { digestOf, type Hash, type JsonObject, type Label } from "../vocab/index.ts";
+import { digestJson, type Hash, type JsonObject, type Label } from "../vocab/index.ts";
 import type { Agent } from "./define-agent.ts";
 
 /** Cedar about this one agent. `path` and `name` are the file's: its lines are the file's lines. */
@@ -24,13 +24,13 @@ export type AgentFile = Readonly<{
   basis: JsonObject;
 }>;
 
-export function withFile(agent: Agent, file: AgentFile): Agent {
+export function withAgentFile(agent: Agent, file: AgentFile): Agent {
   const { policies, labels } = file;
   const tools =
     labels.length === 0
       ? agent.tools
       : Object.freeze(agent.tools.map((tool) => Object.freeze({ ...tool, labels: joined(tool.labels, labels) })));
-  const digest = (hash: Hash) => digestOf({ agent: agent.digest(hash), labels, basis: file.basis }, hash);
+  const digest = (hash: Hash) => digestJson({ agent: agent.digest(hash), labels, basis: file.basis }, hash);
   return Object.freeze({ ...agent, tools, policies: Object.freeze([...policies]), digest });
 }
 

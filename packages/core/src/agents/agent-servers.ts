@@ -6,12 +6,12 @@
  */
 import { FaultError, type Tool } from "../vocab/index.ts";
 import { isName, NAME_RULE } from "./name.ts";
-import type { Equipment, Unusable } from "./skills/agent-skills.ts";
+import type { ProjectResources, Unusable } from "./skills/agent-skills.ts";
 
 export type MissingServer = Readonly<{ server: string } & Unusable>;
 type Servers = Readonly<{ tools: readonly Tool[]; missing: readonly MissingServer[]; warnings: readonly string[] }>;
 
-export function serversOf(given: readonly string[], { servers, unusableServers }: Equipment, where: string): Servers {
+export function resolveServers(given: readonly string[], { servers, unusableServers }: ProjectResources, where: string): Servers {
   const wrong: unknown = Array.isArray(given) ? given.find((one: unknown) => !isName(one)) : given;
   if (wrong !== undefined)
     throw new FaultError({

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { DEFAULT_LIMITS, digest, FaultError, type Json } from "../vocab/index.ts";
-import { type AgentDefinition, defineAgent, equipAgent, isAgent, unpricedLimit } from "./define-agent.ts";
+import { type AgentDefinition, defineAgent, equipAgent, isAgent, refuseUnpricedLimit } from "./define-agent.ts";
 import { defineMiddleware } from "./define-middleware.ts";
 import { defineTool } from "./define-tool.ts";
 import { PRICE_TABLE } from "./price-table.ts";
-import { NO_EQUIPMENT } from "./skills/agent-skills.ts";
+import { NO_RESOURCES } from "./skills/agent-skills.ts";
 
 const hash = (text: string) => digest(text);
 const tool = (name: string, description = "Does it.") => defineTool({ name, description, input: z.strictObject({}), run: () => null });
@@ -82,12 +82,12 @@ test("B-5 a run that brings a limit on money is refused where the agent has a mo
   const prices = { input: 1, output: 2 };
   const cents = { ...DEFAULT_LIMITS, cents: 5 };
   const named = defineAgent({ ...plain, prices, context: { kind: "summarise", model: "a/b" } });
-  expect(unpricedLimit(cents, named, "this run")).toMatchObject({
+  expect(refuseUnpricedLimit(cents, named, "this run")).toMatchObject({
     kind: "agent-invalid",
     detail: expect.stringContaining("`context` names another model"),
   });
-  expect(unpricedLimit(cents, defineAgent({ ...plain, prices, context: { kind: "summarise" } }), "this run")).toBeNull();
-  expect(unpricedLimit(DEFAULT_LIMITS, named, "this run")).toBeNull();
+  expect(refuseUnpricedLimit(cents, defineAgent({ ...plain, prices, context: { kind: "summarise" } }), "this run")).toBeNull();
+  expect(refuseUnpricedLimit(DEFAULT_LIMITS, named, "this run")).toBeNull();
 });
 
 test.each<[string, object]>([
@@ -150,7 +150,7 @@ test.each(["openrouter/openai/gpt-5-mini:free", "openrouter/nobody/m", "openrout
 
 test("M-18 a project's prices stand between the agent's own and the table", () => {
   const project = {
-    ...NO_EQUIPMENT,
+    ...NO_RESOURCES,
     prices: { "openai/gpt-5": { input: 1, output: 9 }, "a/b": { input: 4, output: 5 }, "a/c": { input: 6, output: 7 } },
   };
   const own = { "a/b": { input: 2, output: 3 } };

@@ -5,22 +5,23 @@
  */
 import {
   type BreakerSettings,
-  type Choosing,
+  type ChooseRecovery,
   type ContextPlan,
   checkLimits,
+  chooseTokenizer,
+  copyFrozen,
   DEFAULT_BREAKER,
+  DEFAULT_KEEP,
   DELEGATE,
   type Digest,
-  digestOf,
+  digestJson,
   type Fallback,
   type Fault,
   FaultError,
-  frozenCopy,
   type Hash,
   isKnowledgeTool,
   isTokenizer,
   type JsonObject,
-  KEEP,
   type KnowledgeSettings,
   type Limits,
   type Middleware,
@@ -28,30 +29,29 @@ import {
   type ModelRetry,
   type Overlap,
   PLAIN_WINDOW,
-  type Plan,
   type Prices,
-  type Recover,
+  type RecoveryDefinition,
+  type RecoveryPlan,
   readBreaker,
   readModelRetry,
   TOKENIZERS,
   type Tool,
-  tokenizerOf,
   toolFacts,
   type WebhookProvider,
 } from "../vocab/index.ts";
-import { type KnowledgeDefinition, knowledgeOf } from "./agent-knowledge.ts";
+import { type KnowledgeDefinition, readKnowledgeSettings } from "./agent-knowledge.ts";
 import type { ModelSource } from "./agent-model.ts";
 import type { AgentPolicies } from "./agent-policies.ts";
-import { type MissingServer, serversOf } from "./agent-servers.ts";
-import { middlewareOf } from "./define-middleware.ts";
-import { type AgentOutput, type AnswerOf, outputOf } from "./define-output.ts";
-import { inOrder, recoverOf } from "./define-tool.ts";
+import { type MissingServer, resolveServers } from "./agent-servers.ts";
+import { checkMiddleware } from "./define-middleware.ts";
+import { type AgentOutput, type AnswerOf, readOutput } from "./define-output.ts";
+import { readRecovery, sortTools } from "./define-tool.ts";
 import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
-import { isName, NAME_RULE, strayKey } from "./name.ts";
+import { findUnknownKey, isName, NAME_RULE } from "./name.ts";
 import { tablePrice } from "./price-table.ts";
 import { projectBlocks } from "./project-text.ts";
 import type { Schema } from "./schemas/schemas.ts";
-import { type Equipment, joined, type MissingTool, NO_EQUIPMENT, skillsOf, type Unusable } from "./skills/agent-skills.ts";
+import { joinTools, type MissingTool, NO_RESOURCES, type ProjectResources, resolveSkills, type Unusable } from "./skills/agent-skills.ts";
 import type { Skill } from "./skills/define-skill.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skills/skill-loader.ts";
 
@@ -97,7 +97,7 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
   /** Whether it remembers and looks things up, and how: `true`, or settings. Off unless said. */
   knowledge?: KnowledgeDefinition;
   /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
-  recover?: Recover;
+  recover?: RecoveryDefinition;
   /** How a model that refuses for the moment is asked again: 4 times, after 1 s, 2 s, … unless said, and never sooner than its provider asks for. */
   retry?: Partial<ModelRetry>;
   /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
@@ -212,16 +212,16 @@ export const DEFAULT_MODEL = "offline/echo";
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export const defineAgent = <const Out extends Schema | undefined = undefined>(given: AgentDefinition<Out>): Agent<AnswerOf<Out>> =>
-  assembled(given, NO_EQUIPMENT);
+  assembled(given, NO_RESOURCES);
 
 /** The same agent with what it asked for by name. What is not there stays missing, and is told with the reason. */
-export const equipAgent = ({ definition }: Agent, equipment: Equipment): Agent => assembled(definition, equipment);
+export const equipAgent = ({ definition }: Agent, equipment: ProjectResources): Agent => assembled(definition, equipment);
 
-function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<Value> {
+function assembled<Value>(given: AgentDefinition, equipment: ProjectResources): Agent<Value> {
   const named: unknown = given?.name; // plain JavaScript may call it with nothing
   if (!isName(named)) throw invalid("an agent", `\`name\` is ${JSON.stringify(named) ?? "missing"}`, `a name is ${NAME_RULE}`);
   const where = `agent \`${named}\``;
-  const stray = strayKey(given, FIELDS);
+  const stray = findUnknownKey(given, FIELDS);
   if (stray !== null) throw invalid(where, `there is no field \`${stray}\``, `the fields are ${FIELDS.join(", ")}`);
   const { instructions, model = DEFAULT_MODEL } = given;
   if (typeof instructions !== "string" || instructions.trim() === "")
@@ -229,22 +229,22 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   checkModelName(model, where);
   const limits = checkLimits(given.limits ?? {}, where);
   if ("kind" in limits) throw new FaultError(limits);
-  const { skills, missing } = skillsOf(given.skills ?? [], equipment, where);
+  const { skills, missing } = resolveSkills(given.skills ?? [], equipment, where);
   const breaker = given.breaker === undefined ? DEFAULT_BREAKER : readBreaker(given.breaker);
   if (typeof breaker === "string") throw invalid(where, breaker, "each is a whole number of at least 1");
   const retry = readModelRetry(given.retry ?? {});
   if (typeof retry === "string") throw invalid(where, retry, "the guide's page on models has them all");
-  const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
-  const linked = serversOf(given.mcp ?? [], equipment, where);
+  const recover = readRecovery(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
+  const linked = resolveServers(given.mcp ?? [], equipment, where);
   const listed = withServers(toolsOf(given.tools ?? [], where), linked.tools, where);
-  const own = recovering(joined(listed, skills, where), recover, breaker, where);
+  const own = recovering(joinTools(listed, skills, where), recover, breaker, where);
   const loader = skills.length + missing.length === 0 ? [] : [skillLoader(skills)];
-  const tools = Object.freeze(inOrder([...own, ...loader]));
+  const tools = Object.freeze(sortTools([...own, ...loader]));
   const asks = given.projectInstructions ?? false;
   if (typeof asks !== "boolean")
     throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
-  const knowledge = knowledgeOf(given.knowledge, where);
+  const knowledge = readKnowledgeSettings(given.knowledge, where);
   if (modelOptions.tools === "none" && tools.length + (given.delegates?.length ?? 0) + (knowledge === null ? 0 : 1) > 0)
     throw invalid(
       where,
@@ -254,14 +254,14 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
 
   const answers = (detail: string) => invalid(where, detail, "the guide's page on structured output has examples");
   if (given.output === undefined && given.outputRepairs !== undefined) throw answers("`outputRepairs` is given without `output`");
-  const output = given.output === undefined ? null : outputOf(given.output, given.outputRepairs, answers);
+  const output = given.output === undefined ? null : readOutput(given.output, given.outputRepairs, answers);
   const groups = namesOf(given.groups ?? [], "groups", where);
-  const middleware = middlewareOf(given.middleware ?? [], where);
+  const middleware = checkMiddleware(given.middleware ?? [], where);
   const others = fallbacksOf(given.fallbacks ?? [], model, where);
   const priceOf = pricesOf(given.prices ?? null, equipment.prices, [model, ...others], where);
   const prices = priceOf(model);
   const fallbacks = Object.freeze(others.map((one) => Object.freeze({ model: one, prices: priceOf(one) })));
-  const tokenizer = given.tokenizer ?? tokenizerOf(model);
+  const tokenizer = given.tokenizer ?? chooseTokenizer(model);
   if (!isTokenizer(tokenizer))
     throw invalid(
       where,
@@ -269,7 +269,7 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
       `known are ${TOKENIZERS.join(", ")}, and own/NAME for one that the runtime's \`counters\` bring`,
     );
   const context = contextOf(given.context ?? { kind: "window" }, where);
-  const unpriced = unpricedLimit(limits, { model, prices, fallbacks, context }, where);
+  const unpriced = refuseUnpricedLimit(limits, { model, prices, fallbacks, context }, where);
   if (unpriced !== null) throw new FaultError(unpriced);
 
   const delegates = namesOf(given.delegates ?? [], "delegates", where);
@@ -319,13 +319,13 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
     missingServers: Object.freeze(linked.missing),
     missingTools: equipment.missingTools,
     warnings: [
-      ...(given.model === undefined && Object.keys(modelOptions).length === 0 ? [UNNAMED] : []),
+      ...(given.model === undefined && Object.keys(modelOptions).length === 0 ? [NO_MODEL_NAMED] : []),
       ...(asks ? equipment.warnings : []),
       ...linked.warnings,
     ],
     definition: Object.freeze({ ...given }),
   };
-  return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
+  return Object.freeze({ ...agent, digest: (hash: Hash) => digestJson(facts, hash), [AGENT]: true });
 }
 
 /** Code has no digest; which ones there are, and in which order, has. An agent without any is what it was before there were any. */
@@ -335,7 +335,7 @@ const middlewareNames = (middleware: readonly Middleware[]) =>
 export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
 
 /** Of an agent that nobody has given a model, nor rules for the offline one. */
-export const UNNAMED = `it names no model, so ${DEFAULT_MODEL} answers, which follows fixed rules; name one (\`anthropic/NAME\`, \`ollama/NAME\`) as \`model\`, or for all agents as \`[models] default\` in orgate.toml`;
+export const NO_MODEL_NAMED = `it names no model, so ${DEFAULT_MODEL} answers, which follows fixed rules; name one (\`anthropic/NAME\`, \`ollama/NAME\`) as \`model\`, or for all agents as \`[models] default\` in orgate.toml`;
 
 /** Throws unless it reads `provider/name`. */
 export function checkModelName(model: unknown, where: string): void {
@@ -387,7 +387,12 @@ function namedTools(given: Readonly<Record<string, Tool | AiTool>>, where: strin
 }
 
 /** What the agent says holds for each tool that does not say itself; a stand-in is a tool of the same agent's. */
-function recovering(tools: readonly Tool[], recover: Plan | Choosing | null, breaker: BreakerSettings, where: string): readonly Tool[] {
+function recovering(
+  tools: readonly Tool[],
+  recover: RecoveryPlan | ChooseRecovery | null,
+  breaker: BreakerSettings,
+  where: string,
+): readonly Tool[] {
   const names = tools.map((t) => t.name);
   const filled = tools.map((t) => Object.freeze({ ...t, recover: t.recover ?? recover, breaker: t.breaker ?? breaker }));
   for (const { name, recover: plan } of filled) {
@@ -419,10 +424,10 @@ function contextOf(given: ContextDefinition, where: string): ContextPlan {
   if (typeof given !== "object" || given === null) throw refuse("it is no plan");
   const { kind } = given;
   if (kind !== "window" && kind !== "mask" && kind !== "summarise") throw refuse(`there is no kind ${JSON.stringify(kind) ?? "of it"}`);
-  const stray = strayKey(given, ["kind", ...(kind === "window" ? [] : ["keep"]), ...(kind === "summarise" ? ["model"] : [])]);
+  const stray = findUnknownKey(given, ["kind", ...(kind === "window" ? [] : ["keep"]), ...(kind === "summarise" ? ["model"] : [])]);
   if (stray !== null) throw refuse(`${kind} has no \`${stray}\``);
   if (given.kind === "window") return PLAIN_WINDOW;
-  const keep = given.keep ?? KEEP[given.kind];
+  const keep = given.keep ?? DEFAULT_KEEP[given.kind];
   if (!Number.isSafeInteger(keep) || keep < 1) throw refuse("`keep` must be a whole number of at least 1");
   if (given.kind === "mask") return Object.freeze({ kind: "mask", keep });
   const named = given.model ?? null;
@@ -443,7 +448,7 @@ function fallbacksOf(given: readonly string[], model: string, where: string): re
 /** M-18 what the agent says comes first, then the project, then the table of this version; what none of them knows is unknown, never zero. */
 function pricesOf(
   given: AgentDefinition["prices"] | null,
-  project: Equipment["prices"],
+  project: ProjectResources["prices"],
   models: readonly string[],
   where: string,
 ): (model: string) => Prices | null {
@@ -485,12 +490,12 @@ function byModel(
 const PRICES = ["input", "output", "cachedInput", "cacheWrite"];
 function isPrices(given: unknown): given is Prices {
   const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
-  if (typeof given !== "object" || given === null || strayKey(given, PRICES) !== null) return false;
+  if (typeof given !== "object" || given === null || findUnknownKey(given, PRICES) !== null) return false;
   return "input" in given && "output" in given && Object.values(given).every(isPrice);
 }
 
 /** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */
-export function unpricedLimit(
+export function refuseUnpricedLimit(
   { cents }: Limits,
   agent: Pick<Agent, "model" | "prices" | "fallbacks" | "context">,
   where: string,
@@ -514,7 +519,7 @@ export function unpricedLimit(
 
 function optionsOf(given: JsonObject, where: string): JsonObject {
   try {
-    return frozenCopy(given);
+    return copyFrozen(given);
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     throw invalid(where, `\`modelOptions\` is not plain JSON: ${detail}`, "use text, numbers, true, false, null, lists and objects");

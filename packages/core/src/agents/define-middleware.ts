@@ -4,7 +4,7 @@
  * H-1 Each hook may return only what its stage lets it change; anything else does not type-check, and fails the turn at run time.
  */
 import { FaultError, type Middleware } from "../vocab/index.ts";
-import { isName, NAME_RULE, strayKey } from "./name.ts";
+import { findUnknownKey, isName, NAME_RULE } from "./name.ts";
 
 const HOOKS = ["userMessage", "beforeModel", "afterModel", "beforeTool", "afterTool"] as const;
 type Hook = (typeof HOOKS)[number];
@@ -18,7 +18,7 @@ export function defineMiddleware(given: MiddlewareDefinition): Middleware {
   const named: unknown = given.name;
   if (!isName(named)) throw invalid("a middleware", `\`name\` is ${JSON.stringify(named) ?? "missing"}`, `a name is ${NAME_RULE}`);
   const where = `middleware \`${named}\``;
-  const stray = strayKey(given, ["name", ...HOOKS]);
+  const stray = findUnknownKey(given, ["name", ...HOOKS]);
   if (stray !== null) throw invalid(where, `there is no field \`${stray}\``, `the hooks are ${HOOKS.join(", ")}`);
   const wrong = HOOKS.find((hook) => given[hook] !== undefined && typeof given[hook] !== "function");
   if (wrong !== undefined) throw invalid(where, `\`${wrong}\` is no function`, "a hook is a function, or left out");
@@ -28,7 +28,7 @@ export function defineMiddleware(given: MiddlewareDefinition): Middleware {
 }
 
 /** In order; the journal names each, so no two have the same name. */
-export function middlewareOf(given: readonly Middleware[], where: string): readonly Middleware[] {
+export function checkMiddleware(given: readonly Middleware[], where: string): readonly Middleware[] {
   if (!Array.isArray(given)) throw invalid(where, "`middleware` is not a list", "list what `defineMiddleware` returned");
   const seen = new Set<string>();
   for (const [i, one] of given.entries()) {

@@ -3,12 +3,12 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import { digest, type Hash, type Json } from "../vocab/index.ts";
 import { type Agent, defineAgent } from "./define-agent.ts";
-import { checkBySpec, outputOfRun, specOf } from "./define-output.ts";
+import { checkBySpec, readRunOutput, toOutputSpec } from "./define-output.ts";
 import { defineTool } from "./define-tool.ts";
 
 const sha256: Hash = (text) => digest(nodeHash("sha256", text, "hex"));
 const plain = { name: "clerk", instructions: "Be brief." } as const;
-const made = (schema: Parameters<typeof outputOfRun>[0]) => outputOfRun(schema, undefined, "clerk", sha256);
+const made = (schema: Parameters<typeof readRunOutput>[0]) => readRunOutput(schema, undefined, "clerk", sha256);
 
 describe("what an agent answers with", () => {
   test("M-23 the type of the answer is known wherever the agent is", () => {
@@ -52,7 +52,7 @@ describe("what an agent answers with", () => {
       { value: [], more: 1 },
     ];
     for (const value of values) {
-      const [own, journal] = [output.check(value), checkBySpec(specOf(output), value)];
+      const [own, journal] = [output.check(value), checkBySpec(toOutputSpec(output), value)];
       expect(journal.kind, JSON.stringify(value)).toBe(own.kind);
       if (own.kind === "fits") expect(journal).toEqual(own);
     }

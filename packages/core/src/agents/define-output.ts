@@ -6,9 +6,9 @@
  */
 import {
   type CheckedOutput,
-  digestOf,
+  copyFrozen,
+  digestJson,
   FaultError,
-  frozenCopy,
   type Hash,
   type Json,
   type JsonObject,
@@ -16,7 +16,7 @@ import {
   type OutputSpec,
 } from "../vocab/index.ts";
 import { fromJsonSchema } from "./schemas/json-schema.ts";
-import { describedBy, type Refuse, type Schema, schemaOf, validated, withoutDialect } from "./schemas/schemas.ts";
+import { type Refuse, type Schema, toJsonSchema, toStandardSchema, validateValue, withoutDialect } from "./schemas/schemas.ts";
 import { isStandardSchema, type StandardSchema } from "./schemas/standard-schema.ts";
 
 /** What an answer is, once it fits. */
@@ -28,9 +28,9 @@ export type AgentOutput = Readonly<{ schema: JsonObject; wrapped: boolean; repai
 export const DEFAULT_REPAIRS = 2;
 const MAX_REPAIRS = 10;
 
-export function outputOf(given: Schema, repairs: number | undefined, refuse: Refuse): AgentOutput {
-  const own = schemaOf(given, "output", refuse);
-  const json = isStandardSchema(given) ? describedBy(given, "output", refuse) : withoutDialect(given);
+export function readOutput(given: Schema, repairs: number | undefined, refuse: Refuse): AgentOutput {
+  const own = toStandardSchema(given, "output", refuse);
+  const json = isStandardSchema(given) ? toJsonSchema(given, "output", refuse) : withoutDialect(given);
   const { schema, wrapped } = asObject(json, refuse);
   const most = repairs ?? DEFAULT_REPAIRS;
   if (!Number.isSafeInteger(most) || most < 0 || most > MAX_REPAIRS)
@@ -40,14 +40,14 @@ export function outputOf(given: Schema, repairs: number | undefined, refuse: Ref
 
 export const withDigest = (output: AgentOutput, hash: Hash): Output => {
   const { schema, wrapped, repairs, check } = output;
-  return Object.freeze({ schema, wrapped, repairs, digest: digestOf({ schema, wrapped }, hash), check });
+  return Object.freeze({ schema, wrapped, repairs, digest: digestJson({ schema, wrapped }, hash), check });
 };
 
 /** As it is journalled. */
-export const specOf = ({ schema, digest, wrapped, repairs }: OutputSpec): OutputSpec => ({ schema, digest, wrapped, repairs });
+export const toOutputSpec = ({ schema, digest, wrapped, repairs }: OutputSpec): OutputSpec => ({ schema, digest, wrapped, repairs });
 
 /** The output of one run, in place of the agent's own. */
-export function outputOfRun(given: Schema, repairs: number | undefined, agent: string, hash: Hash): Output {
+export function readRunOutput(given: Schema, repairs: number | undefined, agent: string, hash: Hash): Output {
   const refuse: Refuse = (detail) =>
     new FaultError({
       kind: "agent-invalid",
@@ -55,7 +55,7 @@ export function outputOfRun(given: Schema, repairs: number | undefined, agent: s
       detail,
       hint: "the guide's page on structured output has examples",
     });
-  return withDigest(outputOf(given, repairs, refuse), hash);
+  return withDigest(readOutput(given, repairs, refuse), hash);
 }
 
 /** M-23 by the journal alone: what its JSON Schema says is looked at whole, or nothing is delivered. */
@@ -72,7 +72,7 @@ export function checkBySpec({ schema, wrapped }: OutputSpec, value: Json): Check
 
 function looked(given: Readonly<{ value: Json }> | null, schema: StandardSchema): CheckedOutput {
   if (given === null) return { kind: "misfit", issues: ["value: it is missing"] };
-  const checked = validated(given.value, schema);
+  const checked = validateValue(given.value, schema);
   if (checked.kind === "fits") return checked;
   const [first = "it failed"] = checked.issues;
   return checked.broken === true ? { kind: "broken", detail: first } : { kind: "misfit", issues: checked.issues };
@@ -99,7 +99,7 @@ function asObject(json: JsonObject, refuse: Refuse): Readonly<{ schema: JsonObje
     ...($defs === undefined ? {} : { $defs }),
     ...(definitions === undefined ? {} : { definitions }),
   };
-  return { schema: frozenCopy(schema), wrapped: true };
+  return { schema: copyFrozen(schema), wrapped: true };
 }
 
 function refsIn(value: Json): readonly string[] {

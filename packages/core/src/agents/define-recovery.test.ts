@@ -1,7 +1,7 @@
 /** What a definition may say of failures. */
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { DEFAULT_BREAKER, isFault, type Recover } from "../vocab/index.ts";
+import { DEFAULT_BREAKER, isFault, type RecoveryDefinition } from "../vocab/index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { defineTool } from "./define-tool.ts";
 
@@ -56,8 +56,8 @@ test("F-2 what makes no sense is refused where it stands, and says why", () => {
     [Array.from({ length: 17 }, () => "stop"), "more than 16"],
   ];
   for (const [recover, detail] of bad) {
-    expect(detailOf(() => tool("b", { recover: recover as Recover }))).toContain(detail);
-    expect(detailOf(() => agent({ recover: recover as Recover }))).toContain(detail);
+    expect(detailOf(() => tool("b", { recover: recover as RecoveryDefinition }))).toContain(detail);
+    expect(detailOf(() => agent({ recover: recover as RecoveryDefinition }))).toContain(detail);
   }
   expect(detailOf(() => agent({ tools: [tool("b", { recover: { kind: "fallback", tool: "gone" } })] }))).toContain(
     "`b` falls back to `gone`",

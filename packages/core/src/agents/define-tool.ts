@@ -8,27 +8,27 @@
  */
 import {
   type BreakerSettings,
-  type Checked,
-  type Choosing,
-  digestOf,
+  type CheckedArgs,
+  type ChooseRecovery,
+  copyFrozen,
+  digestJson,
   type Effect,
   FaultError,
-  frozenCopy,
   type Hash,
   type Json,
   type JsonObject,
   type Label,
-  type Learns,
+  type LearnRule,
   label,
-  type NamesOf,
-  type Plan,
+  type NameRule,
   type Reconciled,
-  type Recover,
+  type RecoveryDefinition,
+  type RecoveryPlan,
   type Repeat,
   type Resource,
   type RiskTier,
   readBreaker,
-  readPlan,
+  readRecoveryPlan,
   type TargetKind,
   type Tool,
   type ToolContext,
@@ -36,11 +36,19 @@ import {
   toolFacts,
   UNTRUSTED,
 } from "../vocab/index.ts";
-import { isName, NAME_RULE, strayKey } from "./name.ts";
+import { findUnknownKey, isName, NAME_RULE } from "./name.ts";
 import { jsonErrorText, toJson } from "./schemas/plain-json.ts";
-import { describedBy, type Refuse, type Schema, schemaOf, unfit, type Validated, validated } from "./schemas/schemas.ts";
+import {
+  invalidValue,
+  type Refuse,
+  type Schema,
+  toJsonSchema,
+  toStandardSchema,
+  type Validated,
+  validateValue,
+} from "./schemas/schemas.ts";
 import { isStandardSchema, type StandardSchema } from "./schemas/standard-schema.ts";
-import { aimsOf, type TargetDefinition } from "./tool-targets.ts";
+import { readTargets, type TargetDefinition } from "./tool-targets.ts";
 
 type Parsed<S extends Schema> = S extends StandardSchema<infer _I, infer O> ? O : JsonObject;
 type Returned<S extends Schema | undefined> = S extends StandardSchema<infer I, infer _O> ? I : Json | undefined;
@@ -66,7 +74,7 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   endsTurn?: boolean;
   timeoutMs?: number;
   /** What is done when it fails: one strategy, several tried in order, or a function that chooses. Unsaid: what the agent says. */
-  recover?: Recover;
+  recover?: RecoveryDefinition;
   /** When it is left alone after it kept failing. */
   breaker?: Partial<BreakerSettings>;
   /** The MCP server it comes from. */
@@ -78,9 +86,9 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   /** Arguments whose text leaves the system. */
   outgoing?: readonly string[];
   /** Once it is done, the values of these arguments are known: `{ set: "people", from: "to" }`. */
-  learns?: readonly Learns[];
+  learns?: readonly LearnRule[];
   /** What the things in its output are called, for tools that take their ids. */
-  names?: NamesOf;
+  names?: NameRule;
   markup?: Tool["markup"];
   /** It changes a file: it shows what was there and what is with `context.evidence({ edit })`, and surfaces show a diff. */
   edits?: boolean;
@@ -104,7 +112,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
   const name: unknown = given?.name; // plain JavaScript may call it with nothing
   if (!isName(name)) throw invalid(name, `a name is ${NAME_RULE}`);
   const refuse = (detail: string) => invalid(name, detail);
-  const stray = strayKey(given, FIELDS);
+  const stray = findUnknownKey(given, FIELDS);
   if (stray !== null) throw refuse(`there is no field \`${stray}\`: the fields are ${FIELDS.join(", ")}`);
   if (typeof given.description !== "string" || given.description.trim() === "") throw refuse("`description` must say what it does");
   if (typeof given.run !== "function") throw refuse("`run` must be a function");
@@ -127,14 +135,14 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
   if (typeof humanApproval !== "boolean") throw refuse("`humanApproval` must be true or false");
   if (version !== null && (typeof version !== "string" || version === "")) throw refuse("`version` must be text");
 
-  const recover = recoverOf(given.recover, refuse);
+  const recover = readRecovery(given.recover, refuse);
   const breaker = given.breaker === undefined ? null : readBreaker(given.breaker);
   if (typeof breaker === "string") throw refuse(breaker);
   const server: unknown = given.server ?? null;
   if (server !== null && !isName(server)) throw refuse(`\`server\` is ${NAME_RULE}`);
 
   const input = inputOf(given.input, refuse);
-  const output = given.output === undefined ? null : schemaOf(given.output, "output", refuse);
+  const output = given.output === undefined ? null : toStandardSchema(given.output, "output", refuse);
   const touches = given.resource ?? (() => ({ type: "Tool", id: name }));
   if (typeof touches !== "function") throw refuse("`resource` must be a function");
   // what reaches these has been through `check`: the schema's own result, and JSON
@@ -162,7 +170,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     recover,
     breaker,
     server,
-    ...aimsOf(given, input.json, refuse),
+    ...readTargets(given, input.json, refuse),
     check: (args: Json) => check(args, input.schema, resource),
     resource,
     run: async (args: JsonObject, context: ToolContext) => fitting(await run(typed(args), context), output, context),
@@ -181,30 +189,30 @@ export function toolbox(tools: readonly Tool[], hash: Hash): Tools {
     if (byName.has(tool.name)) throw new FaultError({ kind: "tool-twice", tool: tool.name });
     byName.set(tool.name, tool);
   }
-  const sorted = inOrder(tools);
+  const sorted = sortTools(tools);
   const offered = sorted.map(({ name, description, inputSchema }) => Object.freeze({ name, description, inputSchema }));
   return Object.freeze({
-    digest: digestOf(sorted.map(toolFacts), hash),
+    digest: digestJson(sorted.map(toolFacts), hash),
     offered: Object.freeze(offered),
     find: (name: string) => byName.get(name) ?? null,
   });
 }
 
 /** By name, by code unit: the same on every machine. */
-export const inOrder = (tools: readonly Tool[]): readonly Tool[] =>
+export const sortTools = (tools: readonly Tool[]): readonly Tool[] =>
   tools.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 
 /** Data is checked here and now; what a function answers is checked when it does. */
-export function recoverOf(given: Recover | undefined, refuse: Refuse): Plan | Choosing | null {
+export function readRecovery(given: RecoveryDefinition | undefined, refuse: Refuse): RecoveryPlan | ChooseRecovery | null {
   if (given === undefined || typeof given === "function") return given ?? null;
-  const read = readPlan(given);
+  const read = readRecoveryPlan(given);
   if (read.kind === "refused") throw refuse(`\`recover\`: ${read.detail}`);
   return read.plan;
 }
 
 function inputOf(given: Schema, refuse: Refuse): { readonly schema: StandardSchema; readonly json: JsonObject } {
-  const schema = schemaOf(given, "input", refuse);
-  const json = isStandardSchema(given) ? describedBy(given, "input", refuse) : frozenCopy(given);
+  const schema = toStandardSchema(given, "input", refuse);
+  const json = isStandardSchema(given) ? toJsonSchema(given, "input", refuse) : copyFrozen(given);
   if (json.type !== "object") throw refuse('`input` must describe an object (`"type": "object"`): models send arguments by name');
   return { schema, json };
 }
@@ -217,16 +225,16 @@ function labelsOf(given: readonly string[] | undefined, refuse: Refuse): readonl
   return Object.freeze([...new Set(given)].sort().map(label));
 }
 
-function check(args: Json, schema: StandardSchema, resource: (args: JsonObject) => Resource): Checked {
-  const checked = validated(args, schema);
+function check(args: Json, schema: StandardSchema, resource: (args: JsonObject) => Resource): CheckedArgs {
+  const checked = validateValue(args, schema);
   if (checked.kind === "invalid") return { kind: "invalid", issues: checked.issues };
   const value = checked.value;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return unfit("arguments must be an object");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return invalidValue("arguments must be an object");
   const valid = value as JsonObject;
   try {
     resource(valid); // a call whose target cannot be named cannot be decided on
   } catch (error) {
-    return unfit(`what the call touches cannot be told: ${jsonErrorText(error)}`);
+    return invalidValue(`what the call touches cannot be told: ${jsonErrorText(error)}`);
   }
   return { kind: "valid", args: valid };
 }
@@ -251,10 +259,10 @@ function fitting(returned: unknown, schema: StandardSchema | null, context: Tool
   const plain = toJson(value);
   const fit: Validated =
     plain.kind === "not-json"
-      ? unfit(`not plain JSON: ${plain.detail}`)
+      ? invalidValue(`not plain JSON: ${plain.detail}`)
       : schema === null
         ? { kind: "fits", value: plain.value }
-        : validated(value, schema);
+        : validateValue(value, schema);
   if (fit.kind === "fits") return fit.value;
   context.note("output-withheld", { issues: fit.issues });
   return { done: true, output: "withheld: it does not fit what the tool declares", issues: fit.issues };

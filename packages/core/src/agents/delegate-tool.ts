@@ -38,10 +38,10 @@ export type Delegation = Readonly<{
   budget?: Readonly<Partial<Record<"iterations" | "tokens" | "cents" | "calls", number>>>;
   first?: boolean;
 }>;
-export const delegationOf = (args: JsonObject): Delegation => args as Delegation;
+export const toDelegation = (args: JsonObject): Delegation => args as Delegation;
 
 /** Everything that an agent's model is offered. */
-export function toolsOf({
+export function listAgentTools({
   tools,
   delegates: [first, ...others],
   knowledge,

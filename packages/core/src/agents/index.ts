@@ -1,34 +1,47 @@
 export {
   type KnowledgeDefinition,
-  knowledgeOf,
   knowledgeTools,
   type RecallArgs,
+  readKnowledgeSettings,
   type StoreArgs,
 } from "./agent-knowledge.ts";
-export { MODEL_PLACES, MODEL_SOURCES, type ModelSource, OFFLINE_OPTIONS, withChosenModel, withDefaultModel } from "./agent-model.ts";
-export { type AgentFile, type AgentPolicies, withFile } from "./agent-policies.ts";
+export {
+  MODEL_SETTINGS,
+  MODEL_SOURCES,
+  type ModelSource,
+  OFFLINE_OPTIONS,
+  withChosenModel,
+  withDefaultModel,
+} from "./agent-model.ts";
+export { type AgentFile, type AgentPolicies, withAgentFile } from "./agent-policies.ts";
 export type { MissingServer } from "./agent-servers.ts";
 export * from "./define-agent.ts";
-export { defineMiddleware, type MiddlewareDefinition, middlewareOf } from "./define-middleware.ts";
+export { checkMiddleware, defineMiddleware, type MiddlewareDefinition } from "./define-middleware.ts";
 export {
   type AgentOutput,
   type AnswerOf,
   checkBySpec,
   DEFAULT_REPAIRS,
-  outputOf,
-  outputOfRun,
-  specOf,
+  readOutput,
+  readRunOutput,
+  toOutputSpec,
   withDigest,
 } from "./define-output.ts";
 export * from "./define-tool.ts";
-export { delegateTool, toolsOf } from "./delegate-tool.ts";
+export { delegateTool, listAgentTools } from "./delegate-tool.ts";
 export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts";
 export { PRICE_TABLE, type TablePrice, tablePrice } from "./price-table.ts";
 export type { ProjectText } from "./project-text.ts";
 export { type FromJsonSchema, fromJsonSchema } from "./schemas/json-schema.ts";
 export type { Schema } from "./schemas/schemas.ts";
 export type { StandardSchema } from "./schemas/standard-schema.ts";
-export { type Equipment, type MissingTool, NO_EQUIPMENT, type ServerTools, type Unusable } from "./skills/agent-skills.ts";
+export {
+  type MissingTool,
+  NO_RESOURCES,
+  type ProjectResources,
+  type ServerTools,
+  type Unusable,
+} from "./skills/agent-skills.ts";
 export {
   defineSkill,
   isSkill,

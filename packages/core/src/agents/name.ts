@@ -4,5 +4,5 @@ export const NAME_RULE = "1 to 64 of A-Z, a-z, 0-9, _ and -";
 export const isName = (value: unknown): value is string => typeof value === "string" && NAME.test(value);
 
 /** The first field that the definition does not know: a misspelt `timeoutMs` must not mean "no time-out". */
-export const strayKey = (given: object, known: readonly string[]): string | null =>
+export const findUnknownKey = (given: object, known: readonly string[]): string | null =>
   Object.keys(given).find((key) => !known.includes(key)) ?? null;

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { toolFacts } from "../vocab/index.ts";
 import { defineTool } from "./define-tool.ts";
-import type { AimsGiven } from "./tool-targets.ts";
+import type { TargetsDefinition } from "./tool-targets.ts";
 
 const input = z.strictObject({ to: z.string(), body: z.string(), __odd: z.string().optional() });
-const make = (aims: AimsGiven) => defineTool({ name: "send", description: "sends", input, ...aims, run: () => null });
+const make = (aims: TargetsDefinition) => defineTool({ name: "send", description: "sends", input, ...aims, run: () => null });
 
 test("T-4 a target names an argument, its kind, and where it may be known; a kind has sets of its own unless others are named", () => {
   expect(make({ targets: { to: "recipient" } }).targets).toEqual({ to: { kind: "recipient", known: ["people", "domains"], of: null } });
@@ -13,7 +13,7 @@ test("T-4 a target names an argument, its kind, and where it may be known; a kin
     to: { kind: "account", known: ["vendors"], of: null },
   });
   expect(make({ targets: { to: { kind: "id", of: "event" } } }).targets).toEqual({ to: { kind: "id", known: [], of: "event" } });
-  const wrong: readonly [AimsGiven, string][] = [
+  const wrong: readonly [TargetsDefinition, string][] = [
     [{ targets: { cc: "recipient" } }, "`cc`, which is no argument"],
     [{ targets: { __odd: "recipient" } }, "two underscores"],
     [{ targets: { to: "person" as never } }, "must be one of recipient, host, path, account, id"],

@@ -2,8 +2,8 @@
 import {
   type FaultError,
   type JsonObject,
-  type Learns,
-  type NamesOf,
+  type LearnRule,
+  type NameRule,
   TARGET_KINDS,
   type Target,
   type TargetKind,
@@ -11,11 +11,11 @@ import {
 } from "../vocab/index.ts";
 
 export type TargetDefinition = Readonly<{ kind: TargetKind; known?: readonly string[]; of?: string }>;
-export type AimsGiven = Readonly<{
+export type TargetsDefinition = Readonly<{
   targets?: Readonly<Record<string, TargetKind | TargetDefinition>>;
   outgoing?: readonly string[];
-  learns?: readonly Learns[];
-  names?: NamesOf;
+  learns?: readonly LearnRule[];
+  names?: NameRule;
   markup?: Tool["markup"];
   edits?: boolean;
 }>;
@@ -32,7 +32,7 @@ const USUAL: Readonly<Record<TargetKind, readonly string[]>> = {
 };
 export const SET_NAME = /^[a-z][a-z0-9_-]{0,63}$/;
 
-export function aimsOf(given: AimsGiven, schema: JsonObject, refuse: Refuse): Aims {
+export function readTargets(given: TargetsDefinition, schema: JsonObject, refuse: Refuse): Aims {
   const properties = schema["properties"];
   const names = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
   const known = (arg: unknown, field: string): string => {
@@ -77,7 +77,7 @@ function setName(given: unknown, field: string, refuse: Refuse): string {
   return given;
 }
 
-function namesOf({ of, from }: NamesOf, refuse: Refuse): NamesOf {
+function namesOf({ of, from }: NameRule, refuse: Refuse): NameRule {
   if (typeof from !== "function") throw refuse("`names.from` must be a function of the output");
   return Object.freeze({ of: setName(of, "names.of", refuse), from });
 }

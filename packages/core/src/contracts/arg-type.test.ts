@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../vocab/index.ts";
-import { ARG_TYPES, type ArgType, takeOf } from "./arg-type.ts";
+import { ARG_TYPES, type ArgType, createArgReader } from "./arg-type.ts";
 import { argv, contract, issues, PLACES, WORLD } from "./fixtures/manifests.ts";
 import { argSchema, customTypesSchema } from "./manifest-schema.ts";
 
 const taken = (type: ArgType, given: Json, more: object = {}): Json => {
-  const found = takeOf(type, argSchema.parse({ type, ...more }))(given, PLACES);
+  const found = createArgReader(type, argSchema.parse({ type, ...more }))(given, PLACES);
   return found.kind === "bad" ? null : [found.value, found.text];
 };
 

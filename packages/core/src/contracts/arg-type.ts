@@ -36,7 +36,7 @@ export type ArgType = (typeof ARG_TYPES)[number];
 export const FREE_TEXT: readonly ArgType[] = ["string", "regex_match", "msf_options", "agent_summary"];
 
 /** The project's files, as the host sees them. `real` is below the project's folder, relative to it, with `/` between its steps. */
-export type Places = Readonly<{
+export type ProjectPaths = Readonly<{
   resolve(
     path: string,
     must: "exist" | "be-a-file" | "lead-somewhere",
@@ -44,19 +44,19 @@ export type Places = Readonly<{
 }>;
 
 /** `value` is what the gate sees and the journal keeps, `text` what a template gets; `host` is whom it points at. */
-export type Taken =
+export type ArgValue =
   | Readonly<{ kind: "value"; value: Json; text: string; host: Host | null; path: string | null }>
   | Readonly<{ kind: "bad"; why: string }>;
 
-export type Take = (given: Json, places: Places) => Taken;
+export type ReadArg = (given: Json, places: ProjectPaths) => ArgValue;
 
 export const MAX_TEXT = 32_768;
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const SHELL = /[;|&$`(){}[\]<>!]/;
 const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-const bad = (why: string): Taken => ({ kind: "bad", why });
-const taken = (value: Json, text: string, more: Partial<Pick<Extract<Taken, { kind: "value" }>, "host" | "path">> = {}): Taken => ({
+const bad = (why: string): ArgValue => ({ kind: "bad", why });
+const taken = (value: Json, text: string, more: Partial<Pick<Extract<ArgValue, { kind: "value" }>, "host" | "path">> = {}): ArgValue => ({
   kind: "value",
   value,
   text,
@@ -77,14 +77,14 @@ function textOf(given: Json, plain: "shell-safe" | "any"): { readonly text: stri
 }
 
 const ofText =
-  (plain: "shell-safe" | "any", read: (text: string, places: Places) => Taken): Take =>
+  (plain: "shell-safe" | "any", read: (text: string, places: ProjectPaths) => ArgValue): ReadArg =>
   (given, places) => {
     const found = textOf(given, plain);
     return "why" in found ? bad(found.why) : read(found.text, places);
   };
 
 /** What a definition says, made into a check: all that can be worked out once is worked out here. */
-export function takeOf(type: ArgType, def: ArgDef): Take {
+export function createArgReader(type: ArgType, def: ArgDef): ReadArg {
   switch (type) {
     case "string":
     case "regex_match":
@@ -92,7 +92,7 @@ export function takeOf(type: ArgType, def: ArgDef): Take {
     case "integer":
       return integer(def.min ?? Number.MIN_SAFE_INTEGER, def.max ?? Number.MAX_SAFE_INTEGER, def.clamp);
     case "number":
-      return decimal(floorOf(def), ceilingOf(def), def.clamp);
+      return decimal(lowerBound(def), upperBound(def), def.clamp);
     case "port":
       return integer(Math.max(1, def.min ?? 1), Math.min(65_535, def.max ?? 65_535), false);
     case "boolean":
@@ -126,7 +126,7 @@ export function takeOf(type: ArgType, def: ArgDef): Take {
   }
 }
 
-function matching(def: ArgDef): Take {
+function matching(def: ArgDef): ReadArg {
   const read = def.pattern === undefined ? null : readPattern(def.pattern);
   const isFree = def.sanitize?.includes("text") === true;
   return ofText(isFree ? "any" : "shell-safe", (text) => {
@@ -137,7 +137,7 @@ function matching(def: ArgDef): Take {
   });
 }
 
-function integer(min: number, max: number, clamp: boolean): Take {
+function integer(min: number, max: number, clamp: boolean): ReadArg {
   return (given) => {
     if (typeof given !== "number" || !Number.isSafeInteger(given)) return bad("must be a whole number");
     if (!clamp && (given < min || given > max)) return bad(given < min ? `must be at least ${min}` : `must be at most ${max}`);
@@ -147,11 +147,11 @@ function integer(min: number, max: number, clamp: boolean): Take {
 }
 
 /** Bounds of a `number`: null where there is none. */
-export const floorOf = ({ min, min_float }: Pick<ArgDef, "min" | "min_float">): number | null => min_float ?? min ?? null;
-export const ceilingOf = ({ max, max_float }: Pick<ArgDef, "max" | "max_float">): number | null => max_float ?? max ?? null;
+export const lowerBound = ({ min, min_float }: Pick<ArgDef, "min" | "min_float">): number | null => min_float ?? min ?? null;
+export const upperBound = ({ max, max_float }: Pick<ArgDef, "max" | "max_float">): number | null => max_float ?? max ?? null;
 
 /** In digits alone: not every program reads `1e-7`, and some read it as something else. */
-function decimal(min: number | null, max: number | null, clamp: boolean): Take {
+function decimal(min: number | null, max: number | null, clamp: boolean): ReadArg {
   const [least, most] = [min ?? Number.NEGATIVE_INFINITY, max ?? Number.POSITIVE_INFINITY];
   return (given) => {
     if (typeof given !== "number" || !Number.isFinite(given)) return bad("must be a number");
@@ -165,7 +165,7 @@ function decimal(min: number | null, max: number | null, clamp: boolean): Take {
 const onlyAddress = (read: ReturnType<typeof readHost>): ReturnType<typeof readHost> =>
   read.kind === "host" && read.host.kind !== "address" ? { kind: "bad", why: "is no address" } : read;
 
-const ofHost = (read: typeof readHost, def: ArgDef): Take =>
+const ofHost = (read: typeof readHost, def: ArgDef): ReadArg =>
   ofText("any", (text) => {
     const found = read(text);
     if (found.kind === "bad") return bad(found.why);
@@ -174,7 +174,7 @@ const ofHost = (read: typeof readHost, def: ArgDef): Take =>
   });
 
 /** What programs may take for something else than what the parser read is refused: blanks, backslashes, control characters. */
-function address(def: ArgDef): Take {
+function address(def: ArgDef): ReadArg {
   const schemes = new Set((def.schemes ?? ["http", "https"]).map((scheme) => `${scheme.toLowerCase()}:`));
   const list = [...schemes].map((scheme) => scheme.slice(0, -1)).join(", ");
   return ofText("any", (text) => {
@@ -195,7 +195,7 @@ function address(def: ArgDef): Take {
   });
 }
 
-const ofPath = (must: "be-a-file" | "lead-somewhere"): Take =>
+const ofPath = (must: "be-a-file" | "lead-somewhere"): ReadArg =>
   ofText("shell-safe", (text, places) => {
     const found = places.resolve(text, must);
     return found.kind === "place" ? taken(found.real, found.absolute, { path: found.absolute }) : bad(found.why);
@@ -203,7 +203,7 @@ const ofPath = (must: "be-a-file" | "lead-somewhere"): Take =>
 
 const SECONDS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
 
-function duration(def: ArgDef): Take {
+function duration(def: ArgDef): ReadArg {
   return ofText("shell-safe", (text) => {
     const [, digits = "", unit = ""] = /^(\d{1,15})([smh]?)$/.exec(text) ?? [];
     const seconds = digits === "" ? 0 : Number(digits) * (SECONDS[unit] ?? 0);
@@ -215,7 +215,7 @@ function duration(def: ArgDef): Take {
 }
 
 /** `set NAME VALUE`, several parted by semicolons. */
-function options(text: string): Taken {
+function options(text: string): ArgValue {
   const parts = text.split(";").map((part) => part.trim());
   if (parts.at(-1) === "") parts.pop();
   const wrong = parts.find((part) => !/^set [A-Za-z][A-Za-z0-9_:]{0,63} \S.*$/.test(part) || CONTROL.test(part) || SHELL.test(part));

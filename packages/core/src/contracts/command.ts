@@ -8,10 +8,17 @@
  * T-17 mappings cover every value they may get, conditionals name arguments that exist, and no placeholder is filled with code for an
  *     interpreter.
  */
-import { floorOf } from "./arg-type.ts";
+import { lowerBound } from "./arg-type.ts";
 import type { ManifestIssue } from "./issue.ts";
 import type { ArgDef, WrittenManifest } from "./manifest-schema.ts";
-import { itemsOf, namesIn, secretsIn, splitCommand, type TemplateItem, type TemplatePiece } from "./template.ts";
+import {
+  listPlaceholders,
+  listTemplateItems,
+  listTemplateSecrets,
+  splitCommand,
+  type TemplateItem,
+  type TemplatePiece,
+} from "./template.ts";
 import { conditionHolds, readWhen, type When } from "./when.ts";
 
 type Slot =
@@ -43,19 +50,19 @@ export function readCommand(written: WrittenManifest, args: Args, issues: Manife
   const report: Report = (path, detail, hint) => issues.push({ path, detail, hint });
   const inWhole = command.exec !== undefined;
   const fragment = (text: string, path: readonly PropertyKey[]): readonly TemplateItem[] => {
-    const split = inWhole ? { kind: "items" as const, items: itemsOf([text]) } : splitCommand(text);
+    const split = inWhole ? { kind: "items" as const, items: listTemplateItems([text]) } : splitCommand(text);
     if (split.kind === "items") return split.items;
     report(path, `\`${path.at(-1)?.toString() ?? ""}\` ${split.why}`, "close the quote, or write the character with a backslash");
     return [];
   };
-  const items = command.exec === undefined ? fragment(command.template ?? "", ["command", "template"]) : itemsOf(command.exec);
+  const items = command.exec === undefined ? fragment(command.template ?? "", ["command", "template"]) : listTemplateItems(command.exec);
   const slots = new Map<string, Slot>();
   const at = ["command", inWhole ? "exec" : "template"];
   for (const [name, { def }] of args)
     slots.set(name, {
       kind: "arg",
       name,
-      mayDash: def.option || (def.type === "integer" && (def.min ?? 0) < 0) || (def.type === "number" && (floorOf(def) ?? 0) < 0),
+      mayDash: def.option || (def.type === "integer" && (def.min ?? 0) < 0) || (def.type === "number" && (lowerBound(def) ?? 0) < 0),
     });
   for (const [name, value] of Object.entries(command.defaults))
     if (!slots.has(name)) slots.set(name, { kind: "fixed", text: String(value) });
@@ -68,11 +75,12 @@ export function readCommand(written: WrittenManifest, args: Args, issues: Manife
   for (const item of [...all, ...innerItems(slots)]) checkItem(item, slots, at, report);
   checkProgram(written, items, slots, at, report);
   if (issues.length > before) return null;
-  const used = new Set([...all, ...innerItems(slots)].flatMap((item) => namesIn(item.pieces)));
+  const used = new Set([...all, ...innerItems(slots)].flatMap((item) => listPlaceholders(item.pieces)));
   return { items: all, slots, ambient: AMBIENT.filter((name) => used.has(name) && slots.get(name)?.kind === "ambient") };
 }
 
-const mentions = (items: readonly TemplateItem[], name: string): boolean => items.some((item) => namesIn(item.pieces).includes(name));
+const mentions = (items: readonly TemplateItem[], name: string): boolean =>
+  items.some((item) => listPlaceholders(item.pieces).includes(name));
 
 const innerItems = (slots: ReadonlyMap<string, Slot>): readonly TemplateItem[] => [...slots.values()].flatMap(itemsIn);
 function itemsIn(slot: Slot): readonly TemplateItem[] {
@@ -137,13 +145,13 @@ function readConditionals(
 const known = (args: Args): string => `the arguments are: ${[...args.keys()].join(", ") || "none"}`;
 
 function checkItem(item: TemplateItem, slots: ReadonlyMap<string, Slot>, path: readonly PropertyKey[], report: Report): void {
-  for (const secret of secretsIn(item.pieces))
+  for (const secret of listTemplateSecrets(item.pieces))
     report(
       path,
       `\`{_secret:${secret}}\` would stand in the process list`,
       "put it into [tool.orgate.env] or [tool.orgate] stdin, where only the process sees it",
     );
-  for (const name of namesIn(item.pieces)) {
+  for (const name of listPlaceholders(item.pieces)) {
     const slot = slots.get(name);
     if (slot === undefined)
       report(
@@ -197,7 +205,9 @@ function checkProgram(
   const isProgramText = /awk$/.test(name)
     ? (_: TemplateItem, i: number) => i === 0
     : (item: TemplateItem, i: number) => isCode(given[i - 1]) || isGlued(item);
-  const filled = given.find((item, i) => isProgramText(item, i) && namesIn(item.pieces).some((one) => slots.get(one)?.kind === "arg"));
+  const filled = given.find(
+    (item, i) => isProgramText(item, i) && listPlaceholders(item.pieces).some((one) => slots.get(one)?.kind === "arg"),
+  );
   if (filled !== undefined)
     report(
       path,
@@ -217,7 +227,7 @@ const isGlued = ({ pieces: [first] }: TemplateItem): boolean => first?.kind === 
 export type FilledCommand = Readonly<{ kind: "argv"; argv: readonly string[] }> | Readonly<{ kind: "refused"; why: string }>;
 
 /** `textOf` an argument is null when it was not given. */
-export function fill(command: Command, textOf: (arg: string) => string | null, ambient: (name: Ambient) => string): FilledCommand {
+export function fillCommand(command: Command, textOf: (arg: string) => string | null, ambient: (name: Ambient) => string): FilledCommand {
   const argv: string[] = [];
   const add = (items: readonly TemplateItem[], depth: number): string | null => {
     for (const item of items) {

@@ -3,22 +3,22 @@
  * secrets are handed in.
  * Rule: T-25.
  */
-import { type Checked, canonical, type Effect, type Json, type JsonObject, type Resource } from "../vocab/index.ts";
-import type { Places, Taken } from "./arg-type.ts";
-import { type Ambient, fill } from "./command.ts";
+import { type CheckedArgs, type Effect, type Json, type JsonObject, type Resource, toCanonicalJson } from "../vocab/index.ts";
+import type { ArgValue, ProjectPaths } from "./arg-type.ts";
+import { type Ambient, fillCommand } from "./command.ts";
 import { readTarget } from "./hosts.ts";
 import { fillHttp, needsScope } from "./http.ts";
-import { inputSchemaOf } from "./input-schema.ts";
+import { toInputSchema } from "./input-schema.ts";
 import type { Arg, Manifest } from "./manifest.ts";
 import type { Invocation, PathAccess } from "./running.ts";
-import { type TargetScope, whyOutOfScope } from "./scope.ts";
+import { refuseOutOfScope, type TargetScope } from "./scope.ts";
 import type { TemplatePiece } from "./template.ts";
 
 /** What its arguments are checked against. */
-export type World = Readonly<{ scope: TargetScope; places: Places }>;
+export type ContractScope = Readonly<{ scope: TargetScope; places: ProjectPaths }>;
 
 /** What an invocation needs beside them. */
-export type Around = Readonly<{
+export type InvocationContext = Readonly<{
   /** Its value, or a mask where it is only to be shown. */
   secret(name: string): string;
   ambient(name: Ambient): string;
@@ -27,7 +27,9 @@ export type Around = Readonly<{
   scanId: string;
 }>;
 
-export type Built = Readonly<{ kind: "invocation"; invocation: Invocation }> | Readonly<{ kind: "refused"; reason: string; hint: string }>;
+export type BuiltInvocation =
+  | Readonly<{ kind: "invocation"; invocation: Invocation }>
+  | Readonly<{ kind: "refused"; reason: string; hint: string }>;
 
 export type Contract = Readonly<{
   manifest: Manifest;
@@ -36,13 +38,13 @@ export type Contract = Readonly<{
   resourceTypes: readonly string[];
   /** Arguments that name whom or what a call is about. */
   targets: readonly string[];
-  check(args: Json, world: World): Exclude<Checked, { kind: "refused" }>;
+  check(args: Json, world: ContractScope): Exclude<CheckedArgs, { kind: "refused" }>;
   resource(args: JsonObject): Resource;
   /** `args` are those that `check` gave back; they are checked again, since the world may have changed. */
-  invoke(args: JsonObject, world: World, around: Around): Built;
+  invoke(args: JsonObject, world: ContractScope, around: InvocationContext): BuiltInvocation;
 }>;
 
-export function contractOf(manifest: Manifest): Contract {
+export function createContract(manifest: Manifest): Contract {
   const { tool, args, backend } = manifest;
   const about = subjectOf(manifest);
   const reaches = backend.kind === "http" || tool.orgate.hosts.length > 0 || [...args.values()].some((arg) => arg.isHost);
@@ -50,7 +52,7 @@ export function contractOf(manifest: Manifest): Contract {
     backend.kind === "http" ? ["network"] : reaches && backend.kind !== "mcp" ? ["execute", "network"] : ["execute"];
   return {
     manifest,
-    inputSchema: inputSchemaOf(args),
+    inputSchema: toInputSchema(args),
     effects: effectsOf(tool.orgate.effects ?? plain, manifest, reaches && backend.kind !== "mcp"),
     resourceTypes: about.types,
     targets: [...args.values()].filter((arg) => arg.def.target ?? arg.isHost).map((arg) => arg.name),
@@ -62,7 +64,7 @@ export function contractOf(manifest: Manifest): Contract {
     invoke: (given, world, around) => {
       const read = takeAll(args, given, world);
       if (read.kind === "bad") return refused(read.issues.join("; "), "what it was decided on does not hold any more");
-      if (canonical(valuesOf(read.taken)) !== canonical(given))
+      if (toCanonicalJson(valuesOf(read.taken)) !== toCanonicalJson(given))
         return refused("an argument means something else by now", "propose it again");
       return build(manifest, read.taken, world, around);
     },
@@ -82,15 +84,15 @@ const effectsOf = (claimed: readonly Effect[], manifest: Manifest, reaches: bool
 const isUnsandboxed = ({ tool, backend }: Manifest): boolean =>
   tool.orgate.sandbox === "none" && (backend.kind === "command" || backend.kind === "executor");
 
-const refused = (reason: string, hint: string): Built => ({ kind: "refused", reason, hint });
+const refused = (reason: string, hint: string): BuiltInvocation => ({ kind: "refused", reason, hint });
 
-type Value = Extract<Taken, { kind: "value" }>;
+type Value = Extract<ArgValue, { kind: "value" }>;
 type TakenArgs = ReadonlyMap<string, Value>;
 type Read = Readonly<{ kind: "taken"; taken: TakenArgs }> | Readonly<{ kind: "bad"; issues: readonly string[] }>;
 
 const MAX_ISSUES = 10;
 
-function takeAll(args: Manifest["args"], given: Json, world: World): Read {
+function takeAll(args: Manifest["args"], given: Json, world: ContractScope): Read {
   if (typeof given !== "object" || given === null || Array.isArray(given)) return { kind: "bad", issues: ["arguments must be an object"] };
   const fields = given as JsonObject;
   const issues: string[] = [];
@@ -103,7 +105,7 @@ function takeAll(args: Manifest["args"], given: Json, world: World): Read {
       continue;
     }
     const one = arg.take(value, world.places);
-    const why = one.kind === "bad" ? one.why : arg.isScoped && one.host !== null ? whyOutOfScope(one.host, world.scope) : null;
+    const why = one.kind === "bad" ? one.why : arg.isScoped && one.host !== null ? refuseOutOfScope(one.host, world.scope) : null;
     if (why !== null) issues.push(`${arg.name}: ${why}`);
     else if (one.kind === "value") taken.set(arg.name, one);
   }
@@ -139,7 +141,7 @@ function subjectOf({ tool, args, backend }: Manifest): Subject {
 const MANY = Number.MAX_SAFE_INTEGER;
 const isPath = ({ type }: Arg): boolean => type === "path" || type === "credential_file";
 
-function build(manifest: Manifest, taken: TakenArgs, world: World, around: Around): Built {
+function build(manifest: Manifest, taken: TakenArgs, world: ContractScope, around: InvocationContext): BuiltInvocation {
   const { tool, backend } = manifest;
   const timeMs = tool.timeout_seconds * 1000;
   const outputBytes = tool.orgate.output_bytes;
@@ -153,13 +155,13 @@ function build(manifest: Manifest, taken: TakenArgs, world: World, around: Aroun
       const filled = fillHttp(backend.http, { textOf, jsonOf: (name) => taken.get(name)?.value ?? null, secret: around.secret });
       if (filled.kind === "refused") return refused(filled.why, "propose it with other arguments");
       const { host, ...request } = filled.request;
-      const why = needsScope(host) ? whyOutOfScope(host, world.scope) : null;
+      const why = needsScope(host) ? refuseOutOfScope(host, world.scope) : null;
       if (why !== null) return refused(`\`${host.text}\` is an address inside this network and ${why}`, "name it in scope/scope.toml");
       const allow = [host.text, ...addressesIn(world.scope), ...excludedIn(world.scope)];
       return { kind: "invocation", invocation: { kind: "http", method: backend.http.method, ...request, allow, timeMs, outputBytes } };
     }
     case "command": {
-      const filled = fill(backend.command, (name) => taken.get(name)?.text ?? null, around.ambient);
+      const filled = fillCommand(backend.command, (name) => taken.get(name)?.text ?? null, around.ambient);
       return filled.kind === "refused"
         ? refused(filled.why, "propose it with other arguments")
         : process(manifest, filled.argv, {}, taken, world, around);
@@ -189,9 +191,9 @@ function process(
   argv: readonly string[],
   own: Readonly<Record<string, string>>,
   taken: TakenArgs,
-  world: World,
-  around: Around,
-): Built {
+  world: ContractScope,
+  around: InvocationContext,
+): BuiltInvocation {
   const { orgate } = tool;
   const text = (pieces: readonly TemplatePiece[]): string =>
     pieces.map((p) => (p.kind === "text" ? p.text : p.kind === "value" ? (taken.get(p.name)?.text ?? "") : around.secret(p.name))).join("");
@@ -241,7 +243,7 @@ const isArgument = (path: string): boolean => /^\{[A-Za-z][A-Za-z0-9_]*\}$/.test
 function hostsOf(hosts: readonly string[], scope: TargetScope): readonly string[] | string {
   for (const text of hosts) {
     const read = readTarget(text);
-    const why = read.kind === "bad" ? read.why : whyOutOfScope(read.host, scope);
+    const why = read.kind === "bad" ? read.why : refuseOutOfScope(read.host, scope);
     if (why !== null) return `\`${text}\` ${why}`;
   }
   return hosts;

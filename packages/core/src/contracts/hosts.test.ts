@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isInternal, readHost, readTarget } from "./hosts.ts";
-import { decodeScope, NO_SCOPE, type TargetScope, whyOutOfScope } from "./scope.ts";
+import { decodeScope, NO_SCOPE, refuseOutOfScope, type TargetScope } from "./scope.ts";
 
 const read = (text: string): string => {
   const found = readTarget(text);
@@ -92,7 +92,7 @@ const scopeOf = (value: unknown): TargetScope => {
 };
 const isInScope = (text: string, scope: TargetScope): boolean => {
   const found = readTarget(text);
-  return found.kind === "host" && whyOutOfScope(found.host, scope) === null;
+  return found.kind === "host" && refuseOutOfScope(found.host, scope) === null;
 };
 
 describe("scope", () => {

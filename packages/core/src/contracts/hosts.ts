@@ -5,7 +5,7 @@
  * T-19 a host is compared in ASCII: other scripts as punycode, addresses in their usual form only, an IPv4 address inside IPv6 as itself; a
  *     name whose label mixes scripts, or that reads like a number, is refused.
  */
-import { mixesScripts } from "../vocab/index.ts";
+import { hasMixedScripts } from "../vocab/index.ts";
 
 /** `bits` of an address are those of 4 or 6 bytes' worth; a range keeps the first of them. */
 export type Host =
@@ -93,7 +93,7 @@ function nameOf(given: string): ReadHost {
     if (!label.startsWith("xn--")) continue;
     const shown = unicodeOf(label.slice(4));
     if (shown === null || asciiOf(`${shown}.`) !== `${label}.`) return bad(`has a label that stands for nothing: \`${label}\``);
-    if (mixesScripts(shown)) return bad(`mixes scripts in \`${label}\`: it looks like another host`);
+    if (hasMixedScripts(shown)) return bad(`mixes scripts in \`${label}\`: it looks like another host`);
   }
   return host({ kind: "name", text });
 }
@@ -189,7 +189,7 @@ export function hostCovers(outer: Host, inner: Host): boolean {
   return narrow >= wide && masked(inner.bits, width, wide) === outer.bits;
 }
 
-export function meets(a: Host, b: Host): boolean {
+export function hostsOverlap(a: Host, b: Host): boolean {
   if (a.kind === "name" || b.kind === "name") return a.kind === b.kind && a.text === b.text;
   return a.family === b.family && overlaps(a, b, a.family === 4 ? 32 : 128);
 }

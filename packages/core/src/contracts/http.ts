@@ -9,7 +9,7 @@ import type { ArgType } from "./arg-type.ts";
 import { type Host, isInternal, readHost } from "./hosts.ts";
 import type { ManifestIssue } from "./issue.ts";
 import type { WrittenManifest } from "./manifest-schema.ts";
-import { namesIn, secretsIn, type TemplatePiece, templatePieces } from "./template.ts";
+import { listPlaceholders, listTemplateSecrets, type TemplatePiece, templatePieces } from "./template.ts";
 
 type Body = Readonly<{ how: "json" | "form" | "xml" | "plain"; pieces: readonly TemplatePiece[] }>;
 export type Http = Readonly<{
@@ -39,13 +39,13 @@ export function readHttp(written: WrittenManifest, args: Args, issues: ManifestI
     ...(body === null ? [] : [["body_template", body.pieces] as const]),
   ];
   for (const [field, pieces] of places) {
-    const stranger = namesIn(pieces).find((name) => !args.has(name));
+    const stranger = listPlaceholders(pieces).find((name) => !args.has(name));
     if (stranger !== undefined) report(field, `nothing fills \`{${stranger}}\``, `declare [args.${stranger}]`);
   }
   for (const [name, pieces] of headers)
     if (pieces.some((p) => p.kind === "text" && /[^\x20-\x7e\t]/.test(p.text)))
       report(`headers/${name}`, "holds what no header may", "use plain ASCII");
-  const [secret] = secretsIn(url);
+  const [secret] = listTemplateSecrets(url);
   if (secret !== undefined) report("url", `\`{_secret:${secret}}\` in an address ends up in logs and proofs`, "put it into a header");
   const host = hostOf(url, args, report);
   if ((http.method === "GET" || http.method === "HEAD") && body !== null)

@@ -1,10 +1,10 @@
 /** What the model is shown of the arguments: JSON Schema, typed. */
 import type { Json, JsonObject } from "../vocab/index.ts";
 import { readPattern } from "../vocab/text/pattern.ts";
-import { ceilingOf, floorOf, MAX_TEXT } from "./arg-type.ts";
+import { lowerBound, MAX_TEXT, upperBound } from "./arg-type.ts";
 import type { Arg } from "./manifest.ts";
 
-export function inputSchemaOf(args: ReadonlyMap<string, Arg>): JsonObject {
+export function toInputSchema(args: ReadonlyMap<string, Arg>): JsonObject {
   const all = [...args.values()];
   const inOrder = all.toSorted((a, b) => (a.def.position ?? all.length) - (b.def.position ?? all.length));
   const required = inOrder.filter((arg) => arg.def.required && arg.fallback === null).map((arg) => arg.name);
@@ -38,7 +38,7 @@ function typeOf({ type, def }: Arg): JsonObject {
     case "integer":
       return { type: "integer", ...bounds(def.clamp ? {} : def) };
     case "number": {
-      const [minimum, maximum] = def.clamp ? [null, null] : [floorOf(def), ceilingOf(def)];
+      const [minimum, maximum] = def.clamp ? [null, null] : [lowerBound(def), upperBound(def)];
       return { type: "number", ...(minimum === null ? {} : { minimum }), ...(maximum === null ? {} : { maximum }) };
     }
     case "port":

@@ -5,22 +5,31 @@
  * T-15 what parses and cannot be held to is refused with the reason: sessions, browsers, free text that decides.
  * T-18 an argument that feeds a decision is no free text.
  */
-import { frozenCopy, type JsonObject } from "../vocab/index.ts";
+import { copyFrozen, type JsonObject } from "../vocab/index.ts";
 import { readPattern } from "../vocab/text/pattern.ts";
-import { ARG_TYPES, type ArgType, ceilingOf, FREE_TEXT, floorOf, type Places, type Take, takeOf } from "./arg-type.ts";
+import {
+  ARG_TYPES,
+  type ArgType,
+  createArgReader,
+  FREE_TEXT,
+  lowerBound,
+  type ProjectPaths,
+  type ReadArg,
+  upperBound,
+} from "./arg-type.ts";
 import { type Command, readCommand } from "./command.ts";
 import { readTarget } from "./hosts.ts";
 import { type Http, readHttp } from "./http.ts";
-import { issuesOf, type ManifestIssue } from "./issue.ts";
+import { type ManifestIssue, toIssues } from "./issue.ts";
 import { type ArgDef, argSchema, type CustomTypes, customTypesSchema, manifestSchema, type WrittenManifest } from "./manifest-schema.ts";
-import { withTypes } from "./output.ts";
-import { namesIn, type TemplatePiece, templatePieces } from "./template.ts";
+import { addImpliedTypes } from "./output.ts";
+import { listPlaceholders, type TemplatePiece, templatePieces } from "./template.ts";
 
 export type Arg = Readonly<{
   name: string;
   type: ArgType;
   def: ArgDef;
-  take: Take;
+  take: ReadArg;
   /** It points at a host. */
   isHost: boolean;
   /** And that host must be in scope. */
@@ -57,7 +66,7 @@ export type ReadTypes = Readonly<{ kind: "types"; types: CustomTypes }> | Readon
 /** `toolclad.toml`. */
 export function decodeCustomTypes(value: unknown): ReadTypes {
   const read = customTypesSchema.safeParse(value);
-  if (!read.success) return { kind: "refused", issues: issuesOf(read.error, HINT) };
+  if (!read.success) return { kind: "refused", issues: toIssues(read.error, HINT) };
   const issues = Object.entries(read.data.types).flatMap(([name, { base, ...def }]): readonly ManifestIssue[] => {
     const path = ["types", name];
     if (isType(name)) return [{ path, detail: `\`${name}\` is a type of the format`, hint: "give it another name" }];
@@ -75,7 +84,7 @@ const TYPES = `the types are ${ARG_TYPES.join(", ")}`;
 /** `value` is the parsed file. */
 export function decodeManifest(value: unknown, types: CustomTypes): ReadManifest {
   const read = manifestSchema.safeParse(withCustomTypes(value, types));
-  if (!read.success) return { kind: "refused", issues: issuesOf(read.error, HINT) };
+  if (!read.success) return { kind: "refused", issues: toIssues(read.error, HINT) };
   const written = read.data;
   const issues: ManifestIssue[] = [];
   refuseModes(written, issues);
@@ -89,7 +98,7 @@ export function decodeManifest(value: unknown, types: CustomTypes): ReadManifest
   const pieces = [...env.flatMap(([, p]) => p), ...(stdin ?? []), ...(backend.kind === "http" ? httpPieces(backend.http) : [])];
   const secrets = [...new Set(pieces.flatMap((p) => (p.kind === "secret" ? [p.name] : [])))].sort();
   const { format, parser = null, envelope, schema } = written.output;
-  const output = { format, parser, envelope, schema: schema === undefined ? null : (frozenCopy(withTypes(schema)) as JsonObject) };
+  const output = { format, parser, envelope, schema: schema === undefined ? null : (copyFrozen(addImpliedTypes(schema)) as JsonObject) };
   return { kind: "manifest", manifest: { tool: written.tool, args, backend, env, stdin, output, secrets } };
 }
 
@@ -148,7 +157,7 @@ function argsOf({ args }: WrittenManifest, types: CustomTypes, issues: ManifestI
     const before = issues.length;
     checkDef(name, def.type, def, path, issues);
     if (issues.length > before) continue;
-    const take = takeOf(def.type, def);
+    const take = createArgReader(def.type, def);
     const fallback = fallbackOf(def);
     const isPath = def.type === "path" || def.type === "credential_file";
     const wrong = fallback === null || isPath ? null : take(fallback, NOWHERE);
@@ -165,7 +174,7 @@ function argsOf({ args }: WrittenManifest, types: CustomTypes, issues: ManifestI
   return found;
 }
 const HOSTS: readonly ArgType[] = ["scope_target", "url", "ip_address", "cidr"];
-const NOWHERE: Places = { resolve: () => ({ kind: "refused", why: "is no place" }) };
+const NOWHERE: ProjectPaths = { resolve: () => ({ kind: "refused", why: "is no place" }) };
 
 /** An empty default is none; numbers and flags may stand in quotes. */
 function fallbackOf({ type, default: given }: ArgDef): Arg["fallback"] {
@@ -184,7 +193,7 @@ function checkDef(name: string, type: ArgType, def: ArgDef, path: readonly Prope
   const read = def.pattern === undefined ? null : readPattern(def.pattern);
   if (read?.kind === "refused")
     report("pattern", `\`${def.pattern ?? ""}\` ${read.why}`, "write a regular expression without backward references and looking around");
-  const [least, most] = type === "number" ? [floorOf(def), ceilingOf(def)] : [def.min ?? null, def.max ?? null];
+  const [least, most] = type === "number" ? [lowerBound(def), upperBound(def)] : [def.min ?? null, def.max ?? null];
   if (least !== null && most !== null && least > most)
     report(least === def.min ? "min" : "min_float", `${least} is more than \`${most === def.max ? "max" : "max_float"}\``, "exchange them");
   for (const field of ["min_float", "max_float"] as const)
@@ -253,7 +262,7 @@ function checkTexts(env: Manifest["env"], stdin: Manifest["stdin"], args: Readon
     ["stdin", stdin ?? []],
   ];
   for (const [field, pieces] of places) {
-    const stranger = namesIn(pieces).find((name) => !args.has(name));
+    const stranger = listPlaceholders(pieces).find((name) => !args.has(name));
     if (stranger !== undefined)
       issues.push({
         path: ["tool", "orgate", ...field.split("/")],
@@ -262,7 +271,7 @@ function checkTexts(env: Manifest["env"], stdin: Manifest["stdin"], args: Readon
       });
   }
   for (const [name] of env)
-    if (CHOOSES.test(name) && namesIn(env.find(([n]) => n === name)?.[1] ?? []).length > 0)
+    if (CHOOSES.test(name) && listPlaceholders(env.find(([n]) => n === name)?.[1] ?? []).length > 0)
       issues.push({
         path: ["tool", "orgate", "env", name],
         detail: `a value in \`${name}\` would choose what is run`,

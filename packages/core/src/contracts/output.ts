@@ -95,14 +95,17 @@ function closing(text: string, from: number): number {
 }
 
 /** `properties` and `items` say what they are about, though the format lets that go unsaid. */
-export function withTypes(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(withTypes);
+export function addImpliedTypes(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(addImpliedTypes);
   if (typeof schema !== "object" || schema === null) return schema;
   const fields = Object.fromEntries(
     Object.entries(schema).map(([key, inner]): [string, Json] => {
       if (key === "properties" && typeof inner === "object" && inner !== null && !Array.isArray(inner))
-        return [key, Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, withTypes(one)]))];
-      return [key, key === "items" || key === "additionalProperties" || key === "anyOf" || key === "oneOf" ? withTypes(inner) : inner];
+        return [key, Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, addImpliedTypes(one)]))];
+      return [
+        key,
+        key === "items" || key === "additionalProperties" || key === "anyOf" || key === "oneOf" ? addImpliedTypes(inner) : inner,
+      ];
     }),
   );
   if (fields["type"] !== undefined) return fields;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { contract } from "./fixtures/manifests.ts";
-import { parseOutput, withTypes } from "./output.ts";
-import { masker, maskJson, resultOf } from "./result.ts";
-import type { Ran } from "./running.ts";
+import { addImpliedTypes, parseOutput } from "./output.ts";
+import { createMask, maskJson, toManifestResult } from "./result.ts";
+import type { InvocationResult } from "./running.ts";
 
 const shell = (output: object = {}) => contract({ command: { template: "t" }, output }).manifest;
-const exited = (more: Partial<Extract<Ran, { kind: "exited" }>>): Ran => ({
+const exited = (more: Partial<Extract<InvocationResult, { kind: "exited" }>>): InvocationResult => ({
   kind: "exited",
   code: 0,
   signal: null,
@@ -15,7 +15,7 @@ const exited = (more: Partial<Extract<Ran, { kind: "exited" }>>): Ran => ({
   durationMs: 1,
   ...more,
 });
-const stopped = (by: Extract<Ran, { kind: "stopped" }>["by"]): Ran => ({
+const stopped = (by: Extract<InvocationResult, { kind: "stopped" }>["by"]): InvocationResult => ({
   kind: "stopped",
   by,
   detail: "d",
@@ -26,18 +26,20 @@ const stopped = (by: Extract<Ran, { kind: "stopped" }>["by"]): Ran => ({
 
 describe("results", () => {
   test("T-24 a non-zero exit is a failure, with what it said", () => {
-    expect(resultOf(shell(), exited({ code: 3, stderr: "no such host\n" }))).toMatchObject({
+    expect(toManifestResult(shell(), exited({ code: 3, stderr: "no such host\n" }))).toMatchObject({
       kind: "failed",
       error: "exit status 3: no such host",
       status: 3,
     });
-    expect(resultOf(shell(), exited({ code: null, signal: "SIGSEGV" }))).toMatchObject({ kind: "failed" });
-    expect(resultOf(shell(), exited({ stdout: "ok" }))).toMatchObject({ kind: "done", output: { raw_output: "ok" }, status: 0 });
+    expect(toManifestResult(shell(), exited({ code: null, signal: "SIGSEGV" }))).toMatchObject({ kind: "failed" });
+    expect(toManifestResult(shell(), exited({ stdout: "ok" }))).toMatchObject({ kind: "done", output: { raw_output: "ok" }, status: 0 });
   });
 
   test("T-24 what was killed, stopped or lost sight of is unknown", () => {
-    expect(resultOf(shell(), exited({ code: null, signal: "SIGKILL" }))).toMatchObject({ kind: "unknown", cause: "killed" });
-    const causes = (["time", "memory", "processes", "output", "signal", "connection"] as const).map((by) => resultOf(shell(), stopped(by)));
+    expect(toManifestResult(shell(), exited({ code: null, signal: "SIGKILL" }))).toMatchObject({ kind: "unknown", cause: "killed" });
+    const causes = (["time", "memory", "processes", "output", "signal", "connection"] as const).map((by) =>
+      toManifestResult(shell(), stopped(by)),
+    );
     expect(causes.map((r) => (r.kind === "unknown" ? r.cause : r.kind))).toEqual([
       "timed-out",
       "killed",
@@ -49,7 +51,7 @@ describe("results", () => {
   });
 
   test("T-24 what was refused has failed before it began", () => {
-    expect(resultOf(shell(), { kind: "refused", reason: "no sandbox", hint: "install bubblewrap" })).toMatchObject({
+    expect(toManifestResult(shell(), { kind: "refused", reason: "no sandbox", hint: "install bubblewrap" })).toMatchObject({
       kind: "failed",
       error: "not run: no sandbox (install bubblewrap)",
     });
@@ -58,7 +60,7 @@ describe("results", () => {
   test("T-24 a status is a success when the manifest says so", () => {
     const http = (more: object) => contract({ http: { method: "GET", url: "https://example.com/", ...more } }).manifest;
     const of = (status: number, more: object = {}) =>
-      resultOf(http(more), { kind: "responded", status, headers: {}, body: "b", truncated: false, durationMs: 1 }).kind;
+      toManifestResult(http(more), { kind: "responded", status, headers: {}, body: "b", truncated: false, durationMs: 1 }).kind;
     expect([of(200), of(204), of(302), of(404), of(500)]).toEqual(["done", "done", "failed", "failed", "failed"]);
     expect([of(200, { success_status: [404] }), of(404, { success_status: [404] }), of(201, { error_status: [201] })]).toEqual([
       "failed",
@@ -69,11 +71,11 @@ describe("results", () => {
 
   test("T-24 a server that says it failed has", () => {
     const mcp = contract({ mcp: { server: "s", tool: "t" } }).manifest;
-    expect(resultOf(mcp, { kind: "answered", output: { a: 1 }, isError: false, truncated: false, durationMs: 1 })).toMatchObject({
+    expect(toManifestResult(mcp, { kind: "answered", output: { a: 1 }, isError: false, truncated: false, durationMs: 1 })).toMatchObject({
       kind: "done",
       output: { a: 1 },
     });
-    expect(resultOf(mcp, { kind: "answered", output: "boom", isError: true, truncated: false, durationMs: 1 })).toMatchObject({
+    expect(toManifestResult(mcp, { kind: "answered", output: "boom", isError: true, truncated: false, durationMs: 1 })).toMatchObject({
       kind: "failed",
       error: "boom",
     });
@@ -122,7 +124,7 @@ describe("output", () => {
   test("T-23 what was cut is told as cut, and is not read as anything but text", () => {
     expect(parseOutput("abc", "text", true)).toEqual({ kind: "output", output: { raw_output: "abc", truncated: true } });
     expect(parseOutput("{}", "json", true)).toMatchObject({ kind: "withheld" });
-    expect(resultOf(shell({ format: "json" }), exited({ stdout: "{" }))).toMatchObject({
+    expect(toManifestResult(shell({ format: "json" }), exited({ stdout: "{" }))).toMatchObject({
       kind: "done",
       output: null,
       withheld: expect.stringContaining("no json"),
@@ -130,7 +132,7 @@ describe("output", () => {
   });
 
   test("T-23 a schema says what it is about, also where the format lets that go unsaid", () => {
-    expect(withTypes({ properties: { hosts: { items: { properties: { ip: { type: "string" } } } } } })).toEqual({
+    expect(addImpliedTypes({ properties: { hosts: { items: { properties: { ip: { type: "string" } } } } } })).toEqual({
       type: "object",
       properties: { hosts: { type: "array", items: { type: "object", properties: { ip: { type: "string" } } } } },
     });
@@ -138,7 +140,7 @@ describe("output", () => {
 });
 
 test("T-21 a text that was cut in the middle of a secret does not end with its beginning", () => {
-  const mask = masker(new Map([["k", "canary-4711"]]), btoa);
+  const mask = createMask(new Map([["k", "canary-4711"]]), btoa);
   for (const torn of ["canary-471", "canary-", "can", btoa("canary-4711").slice(0, 9)])
     expect(mask(`it is ${torn}`, true)).toBe("it is [secret:k]");
   expect(mask("it is canary-4711", true)).toBe("it is [secret:k]");
@@ -148,7 +150,7 @@ test("T-21 a text that was cut in the middle of a secret does not end with its b
 
 test("T-21 addresses and base64 have more than one way to write a secret", () => {
   const value = "a b/c?~~~>>>";
-  const mask = masker(new Map([["k", value]]), btoa);
+  const mask = createMask(new Map([["k", value]]), btoa);
   const encoded = encodeURIComponent(value);
   const url = btoa(value).replaceAll("+", "-").replaceAll("/", "_");
   expect(url).not.toBe(btoa(value));
@@ -158,7 +160,7 @@ test("T-21 addresses and base64 have more than one way to write a secret", () =>
 
 test("T-21 a secret is masked in every form it is written in", () => {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
-  const mask = masker(
+  const mask = createMask(
     new Map([
       ["key", 'k"e/y 1'],
       ["longer", 'k"e/y 1+more'],

@@ -7,7 +7,7 @@
 import type { Json, UnknownCause } from "../vocab/index.ts";
 import type { Manifest } from "./manifest.ts";
 import { parseOutput } from "./output.ts";
-import type { Ran } from "./running.ts";
+import type { InvocationResult } from "./running.ts";
 
 export type Result =
   /** `raw` is what was printed, as it was: what is hashed. */
@@ -19,7 +19,7 @@ export type Result =
 const KILLS = new Set(["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"]);
 const TAIL = 2_000;
 
-export function resultOf(manifest: Pick<Manifest, "output" | "backend">, ran: Ran): Result {
+export function toManifestResult(manifest: Pick<Manifest, "output" | "backend">, ran: InvocationResult): Result {
   switch (ran.kind) {
     case "exited": {
       const { code, signal, stdout, stderr, truncated } = ran;
@@ -62,7 +62,7 @@ export function resultOf(manifest: Pick<Manifest, "output" | "backend">, ran: Ra
   }
 }
 
-const CAUSES: Readonly<Record<Extract<Ran, { kind: "stopped" }>["by"], UnknownCause>> = {
+const CAUSES: Readonly<Record<Extract<InvocationResult, { kind: "stopped" }>["by"], UnknownCause>> = {
   time: "timed-out",
   memory: "killed",
   processes: "killed",
@@ -84,7 +84,7 @@ const tailOf = (text: string): string => {
 
 /** Wherever a secret's value turns up, its name stands in its place: as it is, and as JSON, addresses and base64 write it. */
 export type Mask = (text: string, isCut?: boolean) => string;
-export function masker(secrets: ReadonlyMap<string, string>, base64: (text: string) => string): Mask {
+export function createMask(secrets: ReadonlyMap<string, string>, base64: (text: string) => string): Mask {
   const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
   const forms = [...secrets].flatMap(([name, value]) => {
     const [address, packed] = [encodeURIComponent(value), base64(value)];

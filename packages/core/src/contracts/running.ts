@@ -51,7 +51,7 @@ export type McpInvocation = Readonly<{ kind: "mcp"; server: string; tool: string
 export type Invocation = ProcessInvocation | HttpInvocation | McpInvocation;
 
 /** `refused`: nothing was started. `stopped`: it had started, and was ended from outside. */
-export type Ran =
+export type InvocationResult =
   | Readonly<{
       kind: "exited";
       code: number | null;
@@ -86,4 +86,4 @@ export type RunOptions = Readonly<{
   onOutput(piece: string): void;
 }>;
 
-export type Running = Readonly<{ run(invocation: Invocation, options: RunOptions): Promise<Ran> }>;
+export type InvocationRunner = Readonly<{ run(invocation: Invocation, options: RunOptions): Promise<InvocationResult> }>;

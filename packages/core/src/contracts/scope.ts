@@ -5,8 +5,8 @@
  *     means what lies below it, not itself.
  */
 import * as z from "zod";
-import { type Host, hostCovers, meets, readHost, readTarget } from "./hosts.ts";
-import { issuesOf, type ManifestIssue } from "./issue.ts";
+import { type Host, hostCovers, hostsOverlap, readHost, readTarget } from "./hosts.ts";
+import { type ManifestIssue, toIssues } from "./issue.ts";
 
 /** `below`: names that end with this, the dot included. */
 type Pattern = Readonly<{ kind: "host"; host: Host }> | Readonly<{ kind: "below"; suffix: string }>;
@@ -25,7 +25,7 @@ export function decodeScope(value: unknown): ReadScope {
   const read = (inTable ? z.strictObject({ scope: fieldsSchema }) : scopeSchema).safeParse(value);
   if (!read.success) {
     const whole = (inTable ? z.strictObject({ scope: fieldsSchema }) : fieldsSchema).safeParse(value);
-    return { kind: "refused", issues: whole.success ? [] : issuesOf(whole.error, HINT) };
+    return { kind: "refused", issues: whole.success ? [] : toIssues(whole.error, HINT) };
   }
   const at = inTable ? ["scope"] : [];
   const { targets, domains, exclude } = "scope" in read.data ? read.data.scope : read.data;
@@ -56,10 +56,10 @@ function readPattern(text: string): Pattern | string {
 const isCovered = (host: Host) => (pattern: Pattern) =>
   pattern.kind === "host" ? hostCovers(pattern.host, host) : host.kind === "name" && host.text.endsWith(pattern.suffix);
 const isMet = (host: Host) => (pattern: Pattern) =>
-  pattern.kind === "host" ? meets(pattern.host, host) : host.kind === "name" && host.text.endsWith(pattern.suffix);
+  pattern.kind === "host" ? hostsOverlap(pattern.host, host) : host.kind === "name" && host.text.endsWith(pattern.suffix);
 
 /** Null: in scope. */
-export function whyOutOfScope(host: Host, scope: TargetScope): string | null {
+export function refuseOutOfScope(host: Host, scope: TargetScope): string | null {
   if (scope.targets.length === 0) return "is out of scope: scope/scope.toml names nothing";
   if (!scope.targets.some(isCovered(host))) return "is out of scope (scope/scope.toml)";
   return scope.exclude.some(isMet(host)) ? "is excluded from the scope (scope/scope.toml)" : null;

@@ -98,7 +98,7 @@ export function splitCommand(text: string): Split {
 }
 
 /** The array form: each text is one item, whatever blanks and quotes it holds. */
-export const itemsOf = (texts: readonly string[]): readonly TemplateItem[] =>
+export const listTemplateItems = (texts: readonly string[]): readonly TemplateItem[] =>
   texts.map((text) => {
     const pieces = templatePieces(text.replaceAll("{{", OPEN).replaceAll("}}", CLOSE)).map(
       (piece): TemplatePiece =>
@@ -108,6 +108,7 @@ export const itemsOf = (texts: readonly string[]): readonly TemplateItem[] =>
   });
 const [OPEN, CLOSE] = ["\ufdd0", "\ufdd1"]; // never characters of a text
 
-export const namesIn = (pieces: readonly TemplatePiece[]): readonly string[] => pieces.flatMap((p) => (p.kind === "value" ? [p.name] : []));
-export const secretsIn = (pieces: readonly TemplatePiece[]): readonly string[] =>
+export const listPlaceholders = (pieces: readonly TemplatePiece[]): readonly string[] =>
+  pieces.flatMap((p) => (p.kind === "value" ? [p.name] : []));
+export const listTemplateSecrets = (pieces: readonly TemplatePiece[]): readonly string[] =>
   pieces.flatMap((p) => (p.kind === "secret" ? [p.name] : []));

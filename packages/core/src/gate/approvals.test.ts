@@ -1,36 +1,36 @@
 import { describe, expect, test } from "vitest";
 import {
+  type ApprovalTerms,
   type Ask,
   coverageText,
+  DEFAULT_TERMS,
   digest,
   grantId,
   label,
   millis,
-  PLAIN_TERMS,
   type PolicyId,
   type Principal,
   policyId,
   sessionId,
-  type Terms,
 } from "../vocab/index.ts";
 import {
-  countsFor,
-  covers,
-  expiry,
+  expiryTime,
+  findAnswerable,
+  findSurvivingLabels,
   type Grant,
   type GrantQuery,
-  isAnswered,
+  grantCovers,
+  hasQuorum,
   isSameGrant,
   readGrant,
-  survivesAll,
-  tooWide,
+  refuseGrant,
   type Vote,
 } from "./approvals.ts";
 
-const ask = (policy: string, terms: Partial<Terms> = {}): Ask => ({
+const ask = (policy: string, terms: Partial<ApprovalTerms> = {}): Ask => ({
   policy: policyId(policy),
   question: "?",
-  terms: { ...PLAIN_TERMS, ...terms },
+  terms: { ...DEFAULT_TERMS, ...terms },
 });
 const vote = (by: string, ...counts: readonly string[]): Vote => ({ by, counts: counts.map(policyId), grant: null });
 const ids = (...names: readonly string[]): readonly PolicyId[] => names.map(policyId);
@@ -43,20 +43,20 @@ describe("who counts", () => {
       ask("c", { approvers: ["finance", "ops"] }),
       ask("d", { approvers: ["finance"] }),
     ];
-    expect(countsFor(asks, ["ops"])).toEqual(ids("a", "b", "c"));
-    expect(countsFor(asks, [])).toEqual(ids("b"));
+    expect(findAnswerable(asks, ["ops"])).toEqual(ids("a", "b", "c"));
+    expect(findAnswerable(asks, [])).toEqual(ids("b"));
   });
 
   test("Q-7 each question wants its own quorum, of different people, among those who count for it", () => {
     const asks = [ask("a", { quorum: 2 }), ask("b")];
-    expect(isAnswered(asks, [])).toBe(false);
-    expect(isAnswered(asks, [vote("ann", "a", "b")])).toBe(false);
-    expect(isAnswered(asks, [vote("ann", "a", "b"), vote("ann", "a", "b")])).toBe(false);
-    expect(isAnswered(asks, [vote("ann", "a", "b"), vote("bob", "b")])).toBe(false);
-    expect(isAnswered(asks, [vote("ann", "a"), vote("bob", "a")])).toBe(false);
-    expect(isAnswered(asks, [vote("ann", "a", "b"), vote("bob", "a")])).toBe(true);
-    expect(isAnswered([ask("a", { quorum: 3 })], [vote("a", "a"), vote("b", "a")])).toBe(false);
-    expect(isAnswered([ask("a", { quorum: 3 })], [vote("a", "a"), vote("b", "a"), vote("c", "a")])).toBe(true);
+    expect(hasQuorum(asks, [])).toBe(false);
+    expect(hasQuorum(asks, [vote("ann", "a", "b")])).toBe(false);
+    expect(hasQuorum(asks, [vote("ann", "a", "b"), vote("ann", "a", "b")])).toBe(false);
+    expect(hasQuorum(asks, [vote("ann", "a", "b"), vote("bob", "b")])).toBe(false);
+    expect(hasQuorum(asks, [vote("ann", "a"), vote("bob", "a")])).toBe(false);
+    expect(hasQuorum(asks, [vote("ann", "a", "b"), vote("bob", "a")])).toBe(true);
+    expect(hasQuorum([ask("a", { quorum: 3 })], [vote("a", "a"), vote("b", "a")])).toBe(false);
+    expect(hasQuorum([ask("a", { quorum: 3 })], [vote("a", "a"), vote("b", "a"), vote("c", "a")])).toBe(true);
   });
 
   test("Q-8 the same grant is the same scope for the same time; this once is none", () => {
@@ -71,13 +71,13 @@ describe("who counts", () => {
 describe("until when", () => {
   test("Q-18 the earliest due time counts, `wait` has none, and one that halts makes it halt", () => {
     const at = millis(1_000);
-    expect(expiry([ask("a")], at)).toEqual({ expiresAt: null, onExpiry: "deny" });
-    expect(expiry([ask("a", { expiresMs: 50 }), ask("b", { expiresMs: 20 }), ask("c")], at)).toEqual({
+    expect(expiryTime([ask("a")], at)).toEqual({ expiresAt: null, onExpiry: "deny" });
+    expect(expiryTime([ask("a", { expiresMs: 50 }), ask("b", { expiresMs: 20 }), ask("c")], at)).toEqual({
       expiresAt: 1_020,
       onExpiry: "deny",
     });
-    expect(expiry([ask("a", { expiresMs: 50, onExpiry: "wait" })], at)).toEqual({ expiresAt: null, onExpiry: "deny" });
-    expect(expiry([ask("a", { expiresMs: 10, onExpiry: "wait" }), ask("b", { expiresMs: 90, onExpiry: "halt" })], at)).toEqual({
+    expect(expiryTime([ask("a", { expiresMs: 50, onExpiry: "wait" })], at)).toEqual({ expiresAt: null, onExpiry: "deny" });
+    expect(expiryTime([ask("a", { expiresMs: 10, onExpiry: "wait" }), ask("b", { expiresMs: 90, onExpiry: "halt" })], at)).toEqual({
       expiresAt: 1_090,
       onExpiry: "halt",
     });
@@ -116,17 +116,17 @@ describe("how wide", () => {
   const now = millis(10_000);
   test("Q-9 no wider in scope than any of the policies that ask, and not at all when one lets nothing be remembered", () => {
     const wish = (scope: "digest" | "resource" | "tool") => ({ scope, until: "turn" }) as const;
-    expect(tooWide([ask("a", { grant: "session" })], wish("resource"), now)).toBeNull();
-    expect(tooWide([ask("a", { grant: "session" })], wish("tool"), now)).toContain("a lets it be remembered for this resource at most");
-    expect(tooWide([ask("a", { grant: "digest session" })], wish("resource"), now)).toContain("digest");
-    expect(tooWide([ask("a", { grant: "tool session" }), ask("b", { grant: "session" })], wish("tool"), now)).toContain("b lets");
-    expect(tooWide([ask("a", { grant: "tool session" }), ask("b")], wish("digest"), now)).toContain("b lets no answer be remembered");
-    expect(tooWide([ask("a", { grant: "for ever" })], wish("digest"), now)).toContain("lets no answer");
+    expect(refuseGrant([ask("a", { grant: "session" })], wish("resource"), now)).toBeNull();
+    expect(refuseGrant([ask("a", { grant: "session" })], wish("tool"), now)).toContain("a lets it be remembered for this resource at most");
+    expect(refuseGrant([ask("a", { grant: "digest session" })], wish("resource"), now)).toContain("digest");
+    expect(refuseGrant([ask("a", { grant: "tool session" }), ask("b", { grant: "session" })], wish("tool"), now)).toContain("b lets");
+    expect(refuseGrant([ask("a", { grant: "tool session" }), ask("b")], wish("digest"), now)).toContain("b lets no answer be remembered");
+    expect(refuseGrant([ask("a", { grant: "for ever" })], wish("digest"), now)).toContain("lets no answer");
   });
 
   test("Q-9 no longer than any of them: turn, session, or a time that is still to come", () => {
     const wide = (grant: string, until: "turn" | "session" | number) =>
-      tooWide([ask("a", { grant })], { scope: "digest", until: typeof until === "number" ? millis(until) : until }, now) === null;
+      refuseGrant([ask("a", { grant })], { scope: "digest", until: typeof until === "number" ? millis(until) : until }, now) === null;
     expect([wide("turn", "turn"), wide("turn", "session"), wide("turn", 10_001)]).toEqual([true, false, false]);
     expect([wide("session", "turn"), wide("session", "session"), wide("session", 10_001)]).toEqual([true, true, false]);
     expect([wide("10s", "turn"), wide("10s", "session"), wide("10s", 20_000), wide("10s", 20_001)]).toEqual([true, false, true, false]);
@@ -174,10 +174,10 @@ describe("what a grant covers", () => {
   };
 
   test("Q-9 it covers the questions it was given for, in its scope and its time", () => {
-    expect(covers(grant, sought)).toBe(true);
-    expect(covers({ ...grant, scope: "resource" }, { ...sought, resource: { type: "Account", id: "a" } })).toBe(true);
-    expect(covers({ ...grant, scope: "digest" }, { ...sought, digest: d1 })).toBe(true);
-    expect(covers({ ...grant, session: sought.session, turn: 2, until: millis(101) }, sought)).toBe(true);
+    expect(grantCovers(grant, sought)).toBe(true);
+    expect(grantCovers({ ...grant, scope: "resource" }, { ...sought, resource: { type: "Account", id: "a" } })).toBe(true);
+    expect(grantCovers({ ...grant, scope: "digest" }, { ...sought, digest: d1 })).toBe(true);
+    expect(grantCovers({ ...grant, session: sought.session, turn: 2, until: millis(101) }, sought)).toBe(true);
   });
 
   test.each<[string, Partial<Grant>, Partial<GrantQuery>]>([
@@ -197,46 +197,46 @@ describe("what a grant covers", () => {
     ["a label that has joined", {}, { labels: [label("untrusted")] }],
     ["another label than those that it survives", { survives: [label("pii")] }, { labels: [label("pii"), label("untrusted")] }],
   ])("Q-9 it does not cover %s", (_, g, q) => {
-    expect(covers({ ...grant, ...g }, { ...sought, ...q })).toBe(false);
+    expect(grantCovers({ ...grant, ...g }, { ...sought, ...q })).toBe(false);
   });
 
   const own = { type: "Tool", id: "pay" } as const;
   test("Q-9 where a tool declares neither a resource nor targets, a grant for this resource is for this very call", () => {
     const whole: Grant = { ...grant, scope: "resource", resource: own };
-    expect(covers(whole, { ...sought, resource: own, digest: d1 })).toBe(true);
-    expect(covers(whole, { ...sought, resource: own })).toBe(false);
-    expect(covers({ ...whole, targets: { to: [] } }, { ...sought, resource: own, targets: { to: ["ben"] } })).toBe(false);
+    expect(grantCovers(whole, { ...sought, resource: own, digest: d1 })).toBe(true);
+    expect(grantCovers(whole, { ...sought, resource: own })).toBe(false);
+    expect(grantCovers({ ...whole, targets: { to: [] } }, { ...sought, resource: own, targets: { to: ["ben"] } })).toBe(false);
   });
 
   test("Q-9 declared targets bind it, each of them, those that were not given too", () => {
     const to = (...names: readonly string[]) => ({ to: names, bcc: [] });
     const mail: Grant = { ...grant, scope: "resource", resource: own, targets: to("ana@x.org") };
-    const call = (targets: GrantQuery["targets"]): boolean => covers(mail, { ...sought, resource: own, targets });
+    const call = (targets: GrantQuery["targets"]): boolean => grantCovers(mail, { ...sought, resource: own, targets });
     expect(call(to("ana@x.org"))).toBe(true);
     expect([to("bo@x.org"), to("ana@x.org", "bo@x.org"), to(), { to: ["ana@x.org"], bcc: ["eve@y.org"] }, {}, null].map(call)).toEqual(
       Array(6).fill(false),
     );
     const account: Grant = { ...mail, resource: grant.resource };
-    expect(covers(account, { ...sought, resource: { type: "Account", id: "a" }, targets: to("ana@x.org") })).toBe(true);
-    expect(covers(account, { ...sought, targets: to("ana@x.org") })).toBe(false);
+    expect(grantCovers(account, { ...sought, resource: { type: "Account", id: "a" }, targets: to("ana@x.org") })).toBe(true);
+    expect(grantCovers(account, { ...sought, targets: to("ana@x.org") })).toBe(false);
   });
 
   test("Q-10 labels that were there when it was given, and those that the policy lets join, do not end it", () => {
     const [untrusted, pii] = [label("untrusted"), label("pii")];
-    expect(covers({ ...grant, labels: [untrusted] }, { ...sought, labels: [untrusted] })).toBe(true);
-    expect(covers({ ...grant, labels: [untrusted] }, sought)).toBe(true);
-    expect(covers({ ...grant, survives: [untrusted] }, { ...sought, labels: [untrusted] })).toBe(true);
-    expect(covers({ ...grant, labels: [pii], survives: [untrusted] }, { ...sought, labels: [untrusted, pii] })).toBe(true);
-    expect(survivesAll([ask("a", { grantSurvives: ["untrusted", "pii"] }), ask("b", { grantSurvives: ["pii"] })])).toEqual([pii]);
-    expect(survivesAll([ask("a", { grantSurvives: ["untrusted"] }), ask("b")])).toEqual([]);
+    expect(grantCovers({ ...grant, labels: [untrusted] }, { ...sought, labels: [untrusted] })).toBe(true);
+    expect(grantCovers({ ...grant, labels: [untrusted] }, sought)).toBe(true);
+    expect(grantCovers({ ...grant, survives: [untrusted] }, { ...sought, labels: [untrusted] })).toBe(true);
+    expect(grantCovers({ ...grant, labels: [pii], survives: [untrusted] }, { ...sought, labels: [untrusted, pii] })).toBe(true);
+    expect(findSurvivingLabels([ask("a", { grantSurvives: ["untrusted", "pii"] }), ask("b", { grantSurvives: ["pii"] })])).toEqual([pii]);
+    expect(findSurvivingLabels([ask("a", { grantSurvives: ["untrusted"] }), ask("b")])).toEqual([]);
   });
 
   test("Q-9 Q-10 a grant from before its targets and labels were kept is for the very same call, in a session without labels", () => {
     const { targets: _t, labels: _l, survives: _s, ...old } = grant;
     const before: Grant = { ...old, scope: "resource", resource: { type: "Account", id: "b" } };
-    expect(covers(before, sought)).toBe(false);
-    expect(covers(before, { ...sought, digest: d1 })).toBe(true);
-    expect(covers(before, { ...sought, digest: d1, labels: [label("untrusted")] })).toBe(false);
+    expect(grantCovers(before, sought)).toBe(false);
+    expect(grantCovers(before, { ...sought, digest: d1 })).toBe(true);
+    expect(grantCovers(before, { ...sought, digest: d1, labels: [label("untrusted")] })).toBe(false);
   });
 
   test("Q-11 what it covers is said in words, hidden characters escaped", () => {

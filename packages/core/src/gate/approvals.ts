@@ -4,15 +4,13 @@
  */
 import {
   type Ask,
-  canonical,
-  count,
-  coverageOf,
-  coversExactCall,
+  countNoun,
+  coversOnlyExactCall,
   type Digest,
-  duration,
+  durationWords,
   type GrantFacts,
   type GrantId,
-  type GrantWish,
+  type GrantRequest,
   type Label,
   label,
   type Millis,
@@ -21,14 +19,19 @@ import {
   type Resource,
   type SessionId,
   type Targets,
+  toCanonicalJson,
+  toCoverage,
 } from "../vocab/index.ts";
 
 /** The questions among `asks` that somebody in these groups may answer. */
-export const countsFor = (asks: readonly Ask[], groups: readonly string[]): readonly PolicyId[] =>
+export const findAnswerable = (asks: readonly Ask[], groups: readonly string[]): readonly PolicyId[] =>
   asks.filter(({ terms }) => terms.approvers.length === 0 || terms.approvers.some((g) => groups.includes(g))).map((a) => a.policy);
 
 /** By due time: the earliest that any of the questions names. `wait` means for ever. */
-export function expiry(asks: readonly Ask[], askedAt: Millis): { readonly expiresAt: Millis | null; readonly onExpiry: "deny" | "halt" } {
+export function expiryTime(
+  asks: readonly Ask[],
+  askedAt: Millis,
+): { readonly expiresAt: Millis | null; readonly onExpiry: "deny" | "halt" } {
   const dying = asks.filter((a) => a.terms.onExpiry !== "wait" && a.terms.expiresMs !== null);
   const soonest = Math.min(...dying.map((a) => a.terms.expiresMs ?? Number.POSITIVE_INFINITY));
   const onExpiry = dying.some((a) => a.terms.onExpiry === "halt") ? "halt" : "deny";
@@ -36,7 +39,7 @@ export function expiry(asks: readonly Ask[], askedAt: Millis): { readonly expire
 }
 
 /** A quorum that lets something be done once lets nothing be remembered: for that, each of them has to want the same. */
-export const isSameGrant = (a: GrantWish | null, b: GrantWish): boolean => a !== null && a.scope === b.scope && a.until === b.until;
+export const isSameGrant = (a: GrantRequest | null, b: GrantRequest): boolean => a !== null && a.scope === b.scope && a.until === b.until;
 
 const SCOPES = ["digest", "resource", "tool"] as const;
 
@@ -48,14 +51,14 @@ export function readGrant(text: string | null): WidestGrant | null | undefined {
   const words = text.split(" ");
   const scope = words.length === 2 ? SCOPES.find((s) => s === words[0]) : "resource";
   const last = words.at(-1) ?? "";
-  const ms = duration(last);
+  const ms = durationWords(last);
   if (scope === undefined || words.length > 2) return undefined;
   if (last === "turn" || last === "session") return { scope, lifetime: last };
   return ms === null ? undefined : { scope, lifetime: { ms } };
 }
 
 /** Why this grant may not be given; null when it may. */
-export function tooWide(asks: readonly Ask[], wish: GrantWish, now: Millis): string | null {
+export function refuseGrant(asks: readonly Ask[], wish: GrantRequest, now: Millis): string | null {
   for (const { policy, terms } of asks) {
     const widest = readGrant(terms.grant);
     if (widest === null || widest === undefined) return `${policy} lets no answer be remembered`;
@@ -66,13 +69,13 @@ export function tooWide(asks: readonly Ask[], wish: GrantWish, now: Millis): str
   return null;
 }
 
-function withinLifetime({ until }: GrantWish, { lifetime }: WidestGrant, now: Millis): boolean {
+function withinLifetime({ until }: GrantRequest, { lifetime }: WidestGrant, now: Millis): boolean {
   if (until === "turn") return true;
   if (until === "session") return lifetime === "session";
   return typeof lifetime === "object" && until > now && until <= now + lifetime.ms;
 }
 const lifetimeText = ({ lifetime }: WidestGrant): string =>
-  typeof lifetime === "object" ? `for ${count(lifetime.ms / 60_000, "minute")}` : `for the ${lifetime}`;
+  typeof lifetime === "object" ? `for ${countNoun(lifetime.ms / 60_000, "minute")}` : `for the ${lifetime}`;
 
 export type Grant = Readonly<{ grant: GrantId; by: Principal; givenAt: Millis } & GrantFacts>;
 
@@ -93,14 +96,14 @@ export type GrantQuery = Readonly<{
   labels: readonly Label[];
 }>;
 
-export const covers = (g: Grant, q: GrantQuery): boolean => coversCall(g, q) && newLabels(g, q).length === 0;
+export const grantCovers = (g: Grant, q: GrantQuery): boolean => grantCoversCall(g, q) && findNewLabels(g, q).length === 0;
 
 /** Labels that have joined since it was given, and that it does not survive. */
-export const newLabels = ({ labels = [], survives = [] }: Grant, q: Pick<GrantQuery, "labels">): readonly Label[] =>
+export const findNewLabels = ({ labels = [], survives = [] }: Grant, q: Pick<GrantQuery, "labels">): readonly Label[] =>
   q.labels.filter((label) => !labels.includes(label) && !survives.includes(label));
 
 /** All that a grant is held against, but for the labels. */
-export const coversCall = (g: Grant, q: GrantQuery): boolean =>
+export const grantCoversCall = (g: Grant, q: GrantQuery): boolean =>
   g.agent === q.agent &&
   g.tool === q.tool &&
   g.toolDigest === q.toolDigest &&
@@ -111,16 +114,16 @@ export const coversCall = (g: Grant, q: GrantQuery): boolean =>
   (g.session === null || g.session === q.session) &&
   (g.turn === null || g.turn === q.turn) &&
   (g.until === null || q.now < g.until) &&
-  (g.scope === "tool" || (g.scope === "digest" || coversExactCall(coverageOf(g)) ? g.digest === q.digest : isShown(g, q)));
+  (g.scope === "tool" || (g.scope === "digest" || coversOnlyExactCall(toCoverage(g)) ? g.digest === q.digest : isShown(g, q)));
 
 const isShown = (g: Grant, q: GrantQuery): boolean =>
   g.resource.type === q.resource.type &&
   g.resource.id === q.resource.id &&
   q.targets !== null &&
-  canonical(g.targets ?? null) === canonical(q.targets);
+  toCanonicalJson(g.targets ?? null) === toCanonicalJson(q.targets);
 
 /** What every one of them lets join. */
-export const survivesAll = (asks: readonly Ask[]): readonly Label[] =>
+export const findSurvivingLabels = (asks: readonly Ask[]): readonly Label[] =>
   (asks[0]?.terms.grantSurvives ?? []).filter((name) => asks.every(({ terms }) => terms.grantSurvives?.includes(name))).map(label);
 
-export { isAnswered, type Vote } from "../vocab/index.ts";
+export { hasQuorum, type Vote } from "../vocab/index.ts";

@@ -2,21 +2,21 @@
 import { type Action, type Facts, knowledgeAction, type Principal, principalName, type UserAct } from "../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./policies/engine.ts";
 import type { Member } from "./policies/slice.ts";
-import { resourceOf, scopeEntity, USER_ACTIONS } from "./policies/user-acts.ts";
-import type { Cast } from "./policies/vocabulary.ts";
+import { scopeEntity, toResource, USER_ACTIONS } from "./policies/user-acts.ts";
+import type { PolicyWorld } from "./policies/vocabulary.ts";
 
-export type Asked = Readonly<{
+export type GateRequest = Readonly<{
   principal: Member;
   action: Member;
   resource: CedarEntity;
   /** Null for what a person does: it has no context. */
-  told: Told | null;
+  told: RequestFacts | null;
 }>;
 
-export type Told = Readonly<{ facts: Facts; call: Extract<Action, { kind: "call" }> | null }>;
+export type RequestFacts = Readonly<{ facts: Facts; call: Extract<Action, { kind: "call" }> | null }>;
 
 /** Who there is, and which tools the policies were checked against. */
-export type Known = Readonly<{
+export type Directory = Readonly<{
   agent(name: string): Member;
   user(name: string): Member;
   acting(principal: Principal): Member;
@@ -27,7 +27,7 @@ export type Known = Readonly<{
   named(uid: Uid): CedarEntity | null;
 }>;
 
-export function knownOf(cast: Cast): Known {
+export function createDirectory(cast: PolicyWorld): Directory {
   const agents = new Map(cast.agents.map((a) => [a.name, member("Agent", a.name, "AgentGroup", a.groups)]));
   const users = new Map(cast.users.map((u) => [u.name, member("User", u.name, "UserGroup", u.groups)]));
   const tools = new Map(cast.tools.map((t) => [t.name, { uid: actionUid(`tool:${t.name}`), parents: t.effects.map(actionUid) }]));
@@ -52,7 +52,7 @@ export function knownOf(cast: Cast): Known {
             : uid.type === "Action"
               ? actionNamed(uid.id)
               : null;
-      return found === undefined || found === null ? null : entityOf(found);
+      return found === undefined || found === null ? null : toEntity(found);
     },
   };
 
@@ -61,7 +61,7 @@ export function knownOf(cast: Cast): Known {
   }
 }
 
-export function askOf(action: Action, facts: Facts, known: Known): Asked {
+export function toGateRequest(action: Action, facts: Facts, known: Directory): GateRequest {
   const principal = known.agent(facts.agent);
   switch (action.kind) {
     case "call": {
@@ -74,12 +74,12 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
       return { principal, action: as, resource: thing(resource), told: { facts, call: action } };
     }
     case "delegate":
-      return { principal, action: DELEGATING, resource: entityOf(known.agent(action.to)), told: { facts, call: null } };
+      return { principal, action: DELEGATING, resource: toEntity(known.agent(action.to)), told: { facts, call: null } };
     case "model":
       return { principal, action: MODEL, resource: thing({ type: "Model", id: action.model }), told: { facts, call: null } };
     case "respond": {
       const to = action.to.kind === "agent" ? known.agent(action.to.id) : known.acting(action.to);
-      return { principal, action: RESPOND, resource: entityOf(to), told: { facts, call: null } };
+      return { principal, action: RESPOND, resource: toEntity(to), told: { facts, call: null } };
     }
     case "recall":
       return { principal, action: RECALL, resource: scopeEntity(action.scope), told: { facts, call: null } };
@@ -89,7 +89,7 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
 }
 
 /** T-29 the second question about a tool whose program runs without a sandbox: may this agent run this one so? */
-export function askUnsandboxed(tool: string, facts: Facts, known: Known): Asked {
+export function toUnsandboxedRequest(tool: string, facts: Facts, known: Directory): GateRequest {
   return {
     principal: known.agent(facts.agent),
     action: UNSANDBOXED,
@@ -98,11 +98,11 @@ export function askUnsandboxed(tool: string, facts: Facts, known: Known): Asked 
   };
 }
 
-export function askFor(user: string, act: UserAct, known: Known): Asked {
+export function toUserRequest(user: string, act: UserAct, known: Directory): GateRequest {
   return {
     principal: known.user(user),
     action: ACTS.get(act.kind) ?? bare(act.kind),
-    resource: resourceOf(act, known.agent, known.user),
+    resource: toResource(act, known.agent, known.user),
     told: null,
   };
 }
@@ -130,4 +130,4 @@ const member = (type: string, id: string, group: string, groups: readonly string
   parents: groups.map((g) => ({ type: group, id: g })),
 });
 /** Actions have no attributes. */
-export const entityOf = ({ uid, parents }: Member): CedarEntity => ({ uid, parents, attrs: uid.type === "Action" ? {} : { id: uid.id } });
+export const toEntity = ({ uid, parents }: Member): CedarEntity => ({ uid, parents, attrs: uid.type === "Action" ? {} : { id: uid.id } });

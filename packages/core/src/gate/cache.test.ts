@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { memory } from "./cache.ts";
+import { createCache } from "./cache.ts";
 
 test("G-10 the memory is bounded, and keeps what is used", () => {
-  const m = memory<number>(10);
+  const m = createCache<number>(10);
   for (let i = 0; i < 1_000; i += 1) {
     m.set(`k${i}`, i);
     m.get("k0");
@@ -13,7 +13,7 @@ test("G-10 the memory is bounded, and keeps what is used", () => {
 });
 
 test("G-10 a memory of size 0 remembers nothing", () => {
-  const m = memory<number>(0);
+  const m = createCache<number>(0);
   m.set("k", 1);
   expect(m.get("k")).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 /** Remembers the newest: two halves, and when the young one is full the old one is forgotten. What is used moves to the young one. */
-export type Memory<T> = Readonly<{ get(key: string): T | undefined; set(key: string, value: T): void }>;
+export type Cache<T> = Readonly<{ get(key: string): T | undefined; set(key: string, value: T): void }>;
 
-export function memory<T>(size: number): Memory<T> {
+export function createCache<T>(size: number): Cache<T> {
   let young = new Map<string, T>();
   let old = new Map<string, T>();
   const half = Math.floor(size / 2);

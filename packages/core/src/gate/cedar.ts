@@ -10,35 +10,35 @@
  */
 import {
   type Action,
-  canonical,
   type Decision,
   type Digest,
   deepFreeze,
-  digestOf,
+  digestJson,
   type Facts,
   type Hash,
   type JsonObject,
+  toCanonicalJson,
   type UserAct,
   type Verdict,
 } from "../vocab/index.ts";
 import type { Need } from "./arguments/arg-types.ts";
-import { type Asked, askFor, askOf, askUnsandboxed, hasEffects, knownOf } from "./ask.ts";
-import { memory } from "./cache.ts";
-import type { Engine, Kept, PolicyJson } from "./policies/engine.ts";
-import { holdsAlone, type PolicyHeld, type PolicyPart, partOf } from "./policies/explain.ts";
-import { latelyIn } from "./policies/lately.ts";
+import { createDirectory, type GateRequest, hasEffects, toGateRequest, toUnsandboxedRequest, toUserRequest } from "./ask.ts";
+import { createCache } from "./cache.ts";
+import type { Engine, PolicyJson, PreparedPolicies } from "./policies/engine.ts";
+import { holdsAlone, type PolicyMatch, type PolicyPart, toPolicyPart } from "./policies/explain.ts";
+import { listRecentCounters } from "./policies/lately.ts";
 import type { LoadedPolicy } from "./policies/loaded-policy.ts";
-import { type Key, project, sliceKey } from "./policies/project.ts";
-import { type Member, type Reads, readsOf, reduced } from "./policies/slice.ts";
-import { orAsApprover } from "./policies/user-acts.ts";
-import type { Cast, Vocabulary } from "./policies/vocabulary.ts";
+import { createSliceKey, projectRequest, type SliceKey } from "./policies/project.ts";
+import { collectReads, type Member, type Reads, reducePolicy } from "./policies/slice.ts";
+import { decideAlsoAsApprover } from "./policies/user-acts.ts";
+import type { PolicyWorld, Vocabulary } from "./policies/vocabulary.ts";
 import type { Gate } from "./port.ts";
-import { bothOf, denied, type PolicySaid, toSaid, toVerdict } from "./verdict.ts";
+import { combineDecisions, denied, type PolicyAnswer, toPolicyAnswer, toVerdict } from "./verdict.ts";
 
 export type PolicySet = Readonly<{
   policies: readonly LoadedPolicy[];
   vocabulary: Vocabulary;
-  cast: Cast;
+  cast: PolicyWorld;
   /** Agents whose own policies were not read: nothing is decided for them here. */
   idle: ReadonlySet<string>;
   /** Every policy of the set, those not read too. */
@@ -51,20 +51,20 @@ export type CedarGateOptions = Readonly<{ cache?: number }>;
 /** One action, and the policies that can decide it for somebody. */
 type Slice = Readonly<{
   policies: readonly LoadedPolicy[];
-  kept: Kept;
+  kept: PreparedPolicies;
   reads: Reads;
   digest: Digest;
-  key: Key;
+  key: SliceKey;
   /** For a slice that reads nothing: its one answer, which is never forgotten. */
   once: Map<Slice, Remembered> | null;
 }>;
 type Slicer = (principal: Member, action: Member) => Slice;
 
 /** An answer, with exactly what was read for it. */
-type Remembered = Readonly<{ said: PolicySaid; read: JsonObject }>;
+type Remembered = Readonly<{ said: PolicyAnswer; read: JsonObject }>;
 
 /** For people: why this decision, out of which policies, on what. */
-export type Explained = Readonly<{
+export type Explanation = Readonly<{
   decision: Decision;
   considered: readonly (Readonly<{ policy: LoadedPolicy }> & PolicyPart)[];
   outOfScope: readonly LoadedPolicy[];
@@ -73,7 +73,7 @@ export type Explained = Readonly<{
 
 export type CedarGate = Gate &
   Readonly<{
-    explain(action: Action, facts: Facts): Explained;
+    explain(action: Action, facts: Facts): Explanation;
     /** As if the tool had been there when the policies were checked, without arguments: for the tables beside policies. */
     suppose(action: Action, facts: Facts): Decision;
     stats(): Readonly<{ hits: number; misses: number; slices: number }>;
@@ -85,14 +85,14 @@ const MAX_PRINCIPALS = 5_000;
 
 export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = CACHE }: CedarGateOptions = {}): CedarGate {
   const { policies, vocabulary, cast, idle, named } = set;
-  const known = knownOf(cast);
+  const known = createDirectory(cast);
   const enforced = policies.filter((p) => !p.shadow);
   const inForce = slicer(enforced, (action) => action.uid.id);
   const onTrial = enforced.length === policies.length ? null : slicer(policies, (action) => action.uid.id);
-  const supposed = slicer(enforced, (action) => canonical(action));
-  const remembered = memory<Remembered>(cache);
+  const supposed = slicer(enforced, (action) => toCanonicalJson(action));
+  const remembered = createCache<Remembered>(cache);
   const count = { hits: 0, misses: 0, slices: 0 };
-  const digest = digestOf(
+  const digest = digestJson(
     {
       policies: named,
       schema: vocabulary.schema,
@@ -102,13 +102,13 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     },
     hash,
   );
-  const unchecked = digestOf([], hash);
+  const unchecked = digestJson([], hash);
 
   /** Who asks and what for are looked up in nested maps: no name can be made to read like two. */
   function slicer(of: readonly LoadedPolicy[], nameOf: (action: Member) => string): Slicer {
     const byPrincipal = new Map<string, Map<string, Map<string, Slice>>>();
     const bySet = new Map<string, Map<string, Slice>>();
-    const keptSets = new Map<string, Readonly<{ kept: Kept; digest: Digest }>>();
+    const keptSets = new Map<string, Readonly<{ kept: PreparedPolicies; digest: Digest }>>();
     return (principal, action) => {
       const ofType = inner(byPrincipal, principal.uid.type);
       const name = nameOf(action);
@@ -123,7 +123,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     /** Those for whom the same policies are left share a slice. */
     function make(principal: Member, action: Member, slices: Map<string, Slice>): Slice {
       const left = of.flatMap((policy, i) => {
-        const json = reduced(policy.json, principal, action);
+        const json = reducePolicy(policy.json, principal, action);
         return json === null ? [] : [{ i, policy, json }];
       });
       const which = left.map((l) => l.i).join();
@@ -131,14 +131,14 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
       if (same !== undefined) return same;
       const { kept, digest } = keptSets.get(which) ?? keep(left);
       keptSets.set(which, { kept, digest });
-      const reads = readsOf(left.map((l) => l.json));
+      const reads = collectReads(left.map((l) => l.json));
       count.slices += 1;
       const slice: Slice = {
         policies: left.map((l) => l.policy),
         kept,
         reads,
         digest,
-        key: sliceKey(`${count.slices}|`, reads, vocabulary.args),
+        key: createSliceKey(`${count.slices}|`, reads, vocabulary.args),
         once: isConstant(reads) ? new Map() : null,
       };
       slices.set(which, slice);
@@ -146,14 +146,17 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     }
   }
 
-  function keep(left: readonly Readonly<{ policy: LoadedPolicy; json: PolicyJson }>[]): { readonly kept: Kept; readonly digest: Digest } {
+  function keep(left: readonly Readonly<{ policy: LoadedPolicy; json: PolicyJson }>[]): {
+    readonly kept: PreparedPolicies;
+    readonly digest: Digest;
+  } {
     const answer = engine.keep(Object.fromEntries(left.map(({ policy, json }) => [policy.id, json])));
     if (answer.type === "failure") throw new Error(`the engine does not take its own policies back: ${answer.errors[0]?.message ?? ""}`);
     const texts = left.map(({ policy: { id, text } }) => ({ id, text }));
-    return { kept: answer.kept, digest: digestOf(texts, hash) };
+    return { kept: answer.kept, digest: digestJson(texts, hash) };
   }
 
-  function answerTo(slice: Slice, asked: Asked): Remembered {
+  function answerTo(slice: Slice, asked: GateRequest): Remembered {
     const key = slice.once === null ? slice.key(asked) : null;
     const found = slice.once !== null ? slice.once.get(slice) : key === null ? undefined : remembered.get(key);
     if (found !== undefined) {
@@ -161,7 +164,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
       return found;
     }
     count.misses += 1;
-    const projected = project(asked, slice.reads, known, vocabulary.args);
+    const projected = projectRequest(asked, slice.reads, known, vocabulary.args);
     if (projected.kind === "unrepresentable") {
       const { detail } = projected;
       const verdict = denied([], [{ policy: null, message: detail }], `${detail}, and a policy reads it`);
@@ -169,14 +172,14 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     }
     const { context, entities } = projected;
     const question = { principal: asked.principal.uid, action: asked.action.uid, resource: asked.resource.uid, context, entities };
-    const said = toSaid(engine.decide(slice.kept, question), slice.policies);
+    const said = toPolicyAnswer(engine.decide(slice.kept, question), slice.policies);
     const answer = { said, read: readOf(slice.reads, asked, context as JsonObject) };
     if (key !== null) remembered.set(key, answer);
     slice.once?.set(slice, answer);
     return answer;
   }
 
-  function decided(asked: Asked, sliced: Slicer = inForce): Decision {
+  function decided(asked: GateRequest, sliced: Slicer = inForce): Decision {
     try {
       const slice = sliced(asked.principal, asked.action);
       const { said, read } = answerTo(slice, asked);
@@ -188,10 +191,10 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
   }
 
   /** G-8 nothing about a trial, its failure included, touches the decision. */
-  function shadowOf(sliced: Slicer, asked: Asked, verdict: Verdict): Verdict | null {
+  function shadowOf(sliced: Slicer, asked: GateRequest, verdict: Verdict): Verdict | null {
     try {
       const trial = toVerdict(answerTo(sliced(asked.principal, asked.action), asked).said, asked);
-      return canonical(trial) === canonical(verdict) ? null : trial;
+      return toCanonicalJson(trial) === toCanonicalJson(verdict) ? null : trial;
     } catch (error) {
       return failed(error);
     }
@@ -205,10 +208,10 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
 
   /** T-29. */
   function withLeave(action: Action, facts: Facts, sliced: Slicer): Decision {
-    const own = decided(askOf(action, facts, known), sliced);
+    const own = decided(toGateRequest(action, facts, known), sliced);
     if (!needsLeave(action)) return own;
-    const leave = decided(askUnsandboxed(action.tool, facts, known), sliced);
-    return bothOf(own, leave, digestOf([own.slice, leave.slice], hash));
+    const leave = decided(toUnsandboxedRequest(action.tool, facts, known), sliced);
+    return combineDecisions(own, leave, digestJson([own.slice, leave.slice], hash));
   }
 
   /** G-11. */
@@ -219,15 +222,15 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     return hasEffects(tool, action.effects) ? null : "the tool does other things than the policies were checked against";
   }
 
-  function explain(action: Action, facts: Facts): Explained {
+  function explain(action: Action, facts: Facts): Explanation {
     const decision = decide(action, facts);
-    const asks = [askOf(action, facts, known), ...(needsLeave(action) ? [askUnsandboxed(action.tool, facts, known)] : [])];
+    const asks = [toGateRequest(action, facts, known), ...(needsLeave(action) ? [toUnsandboxedRequest(action.tool, facts, known)] : [])];
     const asked = asks.map((one) => ({ one, slice: inForce(one.principal, one.action) }));
     const held = asked.flatMap(({ one, slice }) => (decision.slice === unchecked ? [] : heldIn(one, slice)));
     const considered = [...new Set(asked.flatMap(({ slice }) => slice.policies))];
     return {
       decision,
-      considered: considered.map((policy) => ({ policy, ...partOf(policy, decision.verdict, held, considered) })),
+      considered: considered.map((policy) => ({ policy, ...toPolicyPart(policy, decision.verdict, held, considered) })),
       outOfScope: enforced.filter((p) => !considered.includes(p)),
       reads: [
         ...new Set(
@@ -238,22 +241,22 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
   }
 
   /** G-19 each policy by itself, whatever the others say. */
-  function heldIn(asked: Asked, { policies, reads }: Slice): readonly PolicyHeld[] {
-    const projected = project(asked, reads, known, vocabulary.args);
+  function heldIn(asked: GateRequest, { policies, reads }: Slice): readonly PolicyMatch[] {
+    const projected = projectRequest(asked, reads, known, vocabulary.args);
     if (projected.kind === "unrepresentable") return [];
     const { context, entities } = projected;
     const question = { principal: asked.principal.uid, action: asked.action.uid, resource: asked.resource.uid, context, entities };
     return policies.flatMap((policy) => {
-      const json = reduced(policy.json, asked.principal, asked.action);
+      const json = reducePolicy(policy.json, asked.principal, asked.action);
       return json === null ? [] : [{ policy: policy.id, holds: holdsAlone(json, question, engine) }];
     });
   }
 
   return {
     digest,
-    lately: latelyIn(readsOf(policies.map((p) => p.json)).context, cast.tools),
+    lately: listRecentCounters(collectReads(policies.map((p) => p.json)).context, cast.tools),
     decide,
-    decideFor: (user: string, act: UserAct) => orAsApprover(act, (one) => decided(askFor(user, one, known))),
+    decideFor: (user: string, act: UserAct) => decideAlsoAsApprover(act, (one) => decided(toUserRequest(user, one, known))),
     groupsOf: (user) => known.user(user).parents.map((group) => group.id),
     suppose: (action, facts) => withLeave(action, facts, supposed),
     explain,
@@ -282,7 +285,7 @@ function paths(need: Need, at: string): readonly string[] {
 }
 
 /** For the journal: what was sent, beside the principal and the action that it tells anyway. */
-function readOf(reads: Reads, { resource: { uid, attrs } }: Asked, context: JsonObject): JsonObject {
+function readOf(reads: Reads, { resource: { uid, attrs } }: GateRequest, context: JsonObject): JsonObject {
   if (!reads.resource) return deepFreeze(context);
   const { id: _, ...about } = attrs as JsonObject;
   return deepFreeze({ resource: `${uid.type}::${JSON.stringify(uid.id)}`, ...about, ...context });

@@ -6,7 +6,7 @@ import { type Decision, type UserAct, type Verdict, ZERO } from "../vocab/index.
 import { AwaitsGate } from "./late.ts";
 import type { Gate } from "./port.ts";
 
-export function orDenied(decide: () => Decision): Decision {
+export function failClosed(decide: () => Decision): Decision {
   try {
     return orAwaited(decide);
   } catch (error) {
@@ -27,7 +27,7 @@ export function orAwaited(decide: () => Decision): Decision {
 
 /** Null when the policies simply allow this person to do it, otherwise the reason for the refusal. */
 export function refusalFor(gate: Pick<Gate, "decideFor">, user: string, act: UserAct): string | null {
-  const { verdict } = orDenied(() => gate.decideFor(user, act));
+  const { verdict } = failClosed(() => gate.decideFor(user, act));
   if (verdict.kind === "allow") return null;
   return verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
 }

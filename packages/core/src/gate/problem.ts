@@ -2,7 +2,7 @@
 
 import type { CedarError } from "./policies/engine.ts";
 import type { LoadedPolicy } from "./policies/loaded-policy.ts";
-import { characterAt, type PolicyPiece, placeAt } from "./policies/policy-text.ts";
+import { type PolicyPiece, toCharacterOffset, toPlace } from "./policies/policy-text.ts";
 
 /** `name` is its path below `policies/`, without the ending: the first part of its policies' ids. */
 export type PolicyFile = Readonly<{
@@ -19,14 +19,14 @@ export type PolicyProblem = Readonly<{ file: string; line: number; column: numbe
 export type Parsed = Readonly<{ file: PolicyFile; piece: PolicyPiece; policy: LoadedPolicy }>;
 
 /** A problem at a character of the policy's own text. */
-export const problemAt = (
+export const toProblem = (
   { file, piece }: Pick<Parsed, "file" | "piece">,
   offset: number,
   detail: string,
   hint: string,
 ): PolicyProblem => ({
   file: file.path,
-  ...placeAt(file.text, piece.offset + offset),
+  ...toPlace(file.text, piece.offset + offset),
   detail,
   hint,
 });
@@ -36,6 +36,6 @@ export function problemText(of: Pick<Parsed, "file" | "piece">, error: CedarErro
   const detail = error.message
     .replace(/^failed to parse (policies|policy|policy with id `[^`]*`) from string: /, "")
     .replace(/^for policy `[^`]*`, /, "");
-  const offset = characterAt(of.piece.text, error.sourceLocations?.[0]?.start ?? 0);
-  return problemAt(of, offset, detail, error.help ?? "see docs/guide/policies.md");
+  const offset = toCharacterOffset(of.piece.text, error.sourceLocations?.[0]?.start ?? 0);
+  return toProblem(of, offset, detail, error.help ?? "see docs/guide/policies.md");
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Action, callId, digest, type ProposedCall, type Tool } from "../vocab/index.ts";
-import { actionDigest, actionDigests, contract } from "./request.ts";
+import { applyContract, computeActionDigest, createActionDigester } from "./request.ts";
 
 const hash = (text: string) => digest(`<${text}>`);
 const name = fc.constantFrom("a", "b", "a:b", "");
@@ -16,8 +16,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 test("P-2 a digest that is remembered is the one that would be made: nobody and nothing else has it", () =>
   fc.assert(
     fc.property(fc.array(fc.tuple(action, fc.record({ agent: name, onBehalfOf: name })), { maxLength: 20 }), (asked) => {
-      const remembering = actionDigests(hash);
-      for (const [what, who] of asked) expect(remembering(what, who)).toBe(actionDigest(what, who, hash));
+      const remembering = createActionDigester(hash);
+      for (const [what, who] of asked) expect(remembering(what, who)).toBe(computeActionDigest(what, who, hash));
     }),
   ));
 
@@ -29,7 +29,7 @@ test("T-2 a tool whose own code throws while a call is checked refuses that call
   const tool = (own: object): Tool =>
     ({ name: "t", effects: [], check: (args: object) => ({ kind: "valid", args }), ...own }) as unknown as Tool;
   for (const own of [{ check: boom }, { resource: boom }])
-    expect(contract(call, tool(own), null)).toMatchObject({
+    expect(applyContract(call, tool(own), null)).toMatchObject({
       kind: "refused",
       verdict: { kind: "deny", by: "contract", reason: "the arguments cannot be checked: the link was exchanged" },
     });

@@ -2,29 +2,34 @@
 import {
   type Action,
   type CallId,
-  canonical,
+  copyFrozen,
   type Digest,
-  digestOf,
+  digestJson,
   type Edit,
-  frozenCopy,
   type Hash,
   type Json,
   type JsonObject,
   type ProposedCall,
   principalName,
   type Tool,
+  toCanonicalJson,
   toolFacts,
   type Verdict,
 } from "../vocab/index.ts";
-import { inexactNumbers } from "./arguments/numbers.ts";
+import { findInexactNumbers } from "./arguments/numbers.ts";
 
 /** A call, checked against its tool's contract: an action to gate, or why not (unknown tool, not JSON, schema). */
-export type Contracted =
+export type ContractCheck =
   | { readonly kind: "fits"; readonly action: Extract<Action, { kind: "call" }> }
   | { readonly kind: "refused"; readonly action: Extract<Action, { kind: "call" }>; readonly verdict: Extract<Verdict, { kind: "deny" }> };
 
 /** `edited` stands in place of the proposed arguments once a policy or a person has changed them. */
-export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Digest | null, edited: JsonObject | null = null): Contracted {
+export function applyContract(
+  call: ProposedCall,
+  tool: Tool | null,
+  toolDigest: Digest | null,
+  edited: JsonObject | null = null,
+): ContractCheck {
   const bare = {
     kind: "call",
     call: call.id,
@@ -35,7 +40,7 @@ export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Dige
     inexact: [],
     resource: { type: "Tool", id: call.tool },
   } as const;
-  const refuse = (reason: string): Contracted => ({
+  const refuse = (reason: string): ContractCheck => ({
     kind: "refused",
     action: bare,
     verdict: { kind: "deny", by: "contract", because: [], faults: [], reason },
@@ -46,8 +51,8 @@ export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Dige
     const checked = tool.check(edited ?? call.args.value);
     if (checked.kind === "refused") return refuse(checked.reason);
     if (checked.kind === "invalid") return refuse(`the arguments do not fit: ${checked.issues.join("; ")}`);
-    const args = frozenCopy(checked.args);
-    const inexact = inexactNumbers(call.text, args);
+    const args = copyFrozen(checked.args);
+    const inexact = findInexactNumbers(call.text, args);
     return { kind: "fits", action: { ...bare, args, inexact, resource: tool.resource(args) } };
   } catch (error) {
     // the tool's own code: a throw must refuse this call, not leave its turn in the middle (T-2)
@@ -58,34 +63,34 @@ export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Dige
 type Who = Readonly<{ agent: string; onBehalfOf: string }>;
 
 /** Of what an action does, for whom: two calls that would do the same have the same digest, whatever their ids. */
-export function actionDigest(action: Action, who: Who, hash: Hash): Digest {
+export function computeActionDigest(action: Action, who: Who, hash: Hash): Digest {
   switch (action.kind) {
     case "call": {
       const { call: _, ...does } = action;
-      return digestOf({ ...does, ...who }, hash);
+      return digestJson({ ...does, ...who }, hash);
     }
     case "delegate": {
       const { call: _, ...does } = action;
-      return digestOf({ ...does, ...who }, hash);
+      return digestJson({ ...does, ...who }, hash);
     }
     case "model":
-      return digestOf({ ...action, ...who }, hash);
+      return digestJson({ ...action, ...who }, hash);
     case "respond":
     case "recall":
     case "remember":
-      return digestOf({ ...action, ...who }, hash);
+      return digestJson({ ...action, ...who }, hash);
   }
 }
 
 /** Before every request the same two are decided on, the model and whom its answer goes to: told again by all that is in their digest. */
-export function actionDigests(hash: Hash): (action: Action, who: Who) => Digest {
+export function createActionDigester(hash: Hash): (action: Action, who: Who) => Digest {
   const last = new Map<Action["kind"], Readonly<{ about: string; who: Who; digest: Digest }>>();
   return (action, who) => {
     const about = sameAs(action);
-    if (about === null) return actionDigest(action, who, hash);
+    if (about === null) return computeActionDigest(action, who, hash);
     const known = last.get(action.kind);
     if (known?.about === about && known.who.agent === who.agent && known.who.onBehalfOf === who.onBehalfOf) return known.digest;
-    const digest = actionDigest(action, who, hash);
+    const digest = computeActionDigest(action, who, hash);
     last.set(action.kind, { about, who, digest });
     return digest;
   };
@@ -107,10 +112,10 @@ function sameAs(action: Action): string | null {
 }
 
 /** Digests of tools are needed at every call; a definition does not change while a turn runs. */
-export function toolDigests(hash: Hash): (tool: Tool) => Digest {
+export function createToolDigests(hash: Hash): (tool: Tool) => Digest {
   const known = new WeakMap<Tool, Digest>();
   return (tool) => {
-    const found = known.get(tool) ?? digestOf(toolFacts(tool), hash);
+    const found = known.get(tool) ?? digestJson(toolFacts(tool), hash);
     known.set(tool, found);
     return found;
   };
@@ -118,10 +123,10 @@ export function toolDigests(hash: Hash): (tool: Tool) => Digest {
 
 /** For people: a call on one line. */
 export const callLine = (tool: string, args: JsonObject | null, id: CallId): string =>
-  `${tool}(${args === null ? "…" : canonical(args)}) [${id}]`;
+  `${tool}(${args === null ? "…" : toCanonicalJson(args)}) [${id}]`;
 
 /** The arguments with the edits of a verdict made. What a path does not lead to is left alone: an edit never adds an argument. */
-export function withEdits(args: JsonObject, edits: readonly Edit[]): JsonObject {
+export function applyEdits(args: JsonObject, edits: readonly Edit[]): JsonObject {
   return edits.reduce((at, { path, value }) => edited(at, path, value) as JsonObject, args);
 }
 

@@ -2,12 +2,12 @@
  * Words in a policy's conditions that nothing can ever be: Cedar knows that a label is a text, and not which texts there are, so
  * `context.labels.contains("untrsted")` loads and never holds (G-18).
  */
-import { type JsonObject, nearest, SURFACES, UNTRUSTED } from "../vocab/index.ts";
-import { wordAt } from "./policies/policy-text.ts";
+import { type JsonObject, SURFACES, suggestNearest, UNTRUSTED } from "../vocab/index.ts";
+import { findWord } from "./policies/policy-text.ts";
 import { isUnder } from "./policies/reach.ts";
-import { type Chain, chainOf } from "./policies/slice.ts";
-import type { Cast } from "./policies/vocabulary.ts";
-import { type Parsed, type PolicyProblem, problemAt } from "./problem.ts";
+import { type Chain, toChain } from "./policies/slice.ts";
+import type { PolicyWorld } from "./policies/vocabulary.ts";
+import { type Parsed, type PolicyProblem, toProblem } from "./problem.ts";
 
 /** `isClosed`: there are no others. Labels are anybody's to invent, so only one that is nearly a known one is told of. */
 type Words = Readonly<{ known: readonly string[]; isClosed: boolean }>;
@@ -19,21 +19,21 @@ const CLOSED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `existing` tells which agents and groups there are, by the type of an entity. */
-export function strangeWords(
+export function findUnknownNames(
   parsed: Parsed,
-  cast: Cast,
+  cast: PolicyWorld,
   existing: (type: string) => Readonly<{ called: string; names: readonly string[] }> | undefined,
 ): readonly PolicyProblem[] {
   const found: PolicyProblem[] = [];
   const tell = (word: string, detail: string, hint: string): void =>
-    void found.push(problemAt(parsed, wordAt(parsed.piece.text, word), detail, hint));
+    void found.push(toProblem(parsed, findWord(parsed.piece.text, word), detail, hint));
 
   function compared(chain: Chain | null, others: unknown): void {
     const words = chain === null || chain.variable !== "context" ? null : wordsAt(chain.path, parsed, cast);
     if (words === null) return;
     for (const word of textsIn(others)) {
       if (words.known.includes(word)) continue;
-      const hint = nearest(word, words.known);
+      const hint = suggestNearest(word, words.known);
       if (words.isClosed || hint.startsWith("did you mean"))
         tell(word, `\`context.${chain?.path.join(".")}\` ${words.isClosed ? "is never" : "knows no"} \`${word}\``, hint);
     }
@@ -50,11 +50,11 @@ export function strangeWords(
         const { type = "", id = "" } = body as { type?: string; id?: string };
         const there = existing(type);
         if (there !== undefined && !there.names.includes(id))
-          tell(id, `there is no ${there.called} \`${id}\``, whoThereIs(id, there.names));
+          tell(id, `there is no ${there.called} \`${id}\``, suggestMember(id, there.names));
       } else if (COMPARING.has(op)) {
         const { left, right } = body as { left?: unknown; right?: unknown };
-        compared(chainOf(left), right);
-        compared(chainOf(right), left);
+        compared(toChain(left), right);
+        compared(toChain(right), left);
       }
       visit(body);
     }
@@ -65,8 +65,8 @@ export function strangeWords(
 
 const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "contains", "containsAny", "containsAll"]);
 
-export const whoThereIs = (id: string, names: readonly string[]): string =>
-  names.length === 0 ? "there is none yet: name it under [groups] in orgate.toml" : nearest(id, names);
+export const suggestMember = (id: string, names: readonly string[]): string =>
+  names.length === 0 ? "there is none yet: name it under [groups] in orgate.toml" : suggestNearest(id, names);
 
 /** Texts that are written out, alone or in a set. */
 function textsIn(expr: unknown): readonly string[] {
@@ -75,7 +75,7 @@ function textsIn(expr: unknown): readonly string[] {
   return Array.isArray(set) ? set.flatMap(textsIn) : [];
 }
 
-function wordsAt(path: readonly string[], { policy }: Parsed, cast: Cast): Words | null {
+function wordsAt(path: readonly string[], { policy }: Parsed, cast: PolicyWorld): Words | null {
   const closed = CLOSED[path.join(".")];
   if (closed !== undefined) return { known: closed, isClosed: true };
   if (path.join(".") === "labels" || path.at(-1) === "seenUnder")

@@ -4,23 +4,23 @@
  */
 import {
   type Action,
+  type ApprovalTerms,
   type Ask,
+  DEFAULT_TERMS,
   type Decision,
   type Digest,
-  digestOf,
+  digestJson,
   type Facts,
   FaultError,
   type Hash,
   type JsonObject,
   knowledgeAction,
-  PLAIN_TERMS,
   type PolicyId,
   policyId,
-  type Terms,
   type UserAct,
   type Verdict,
 } from "../vocab/index.ts";
-import { orAsApprover } from "./policies/user-acts.ts";
+import { decideAlsoAsApprover } from "./policies/user-acts.ts";
 import type { Gate } from "./port.ts";
 
 export type Row = Readonly<{
@@ -35,7 +35,7 @@ export type Row = Readonly<{
   /** The reason for a denial, the question for an ask. */
   say?: string;
   /** How a question may be answered. */
-  terms?: Partial<Terms>;
+  terms?: Partial<ApprovalTerms>;
   /** For a `defer`: how long until it is denied. */
   deferMs?: number;
 }>;
@@ -47,10 +47,10 @@ export function tableGate(rows: readonly Row[], hash: Hash, groups: Readonly<Rec
       detail: `\`tableGate\` was called wrongly: ${Array.isArray(rows) ? "`hash` must be a function" : "`rows` must be a list"}`,
       hint: "such as tableGate([{ id, action, verdict }], sha256)",
     });
-  const digest = digestOf({ table: rows }, hash);
+  const digest = digestJson({ table: rows }, hash);
   const slices = new Map<string, Digest>(); // by action: as many as the agent has tools
   const sliceOf = (name: string): Digest => {
-    const slice = slices.get(name) ?? digestOf({ rows: rows.filter((r) => namesAction(r, name)) }, hash);
+    const slice = slices.get(name) ?? digestJson({ rows: rows.filter((r) => namesAction(r, name)) }, hash);
     slices.set(name, slice);
     return slice;
   };
@@ -71,7 +71,7 @@ export function tableGate(rows: readonly Row[], hash: Hash, groups: Readonly<Rec
     },
     groupsOf: (user) => groups[user] ?? [],
     decideFor: (user: string, act: UserAct) =>
-      orAsApprover(act, ({ kind }) => {
+      decideAlsoAsApprover(act, ({ kind }) => {
         const row = rows.find((r) => namesAction(r, kind));
         return { verdict: toVerdict(row, kind), slice: digest, read: { action: kind, user }, shadow: null };
       }),
@@ -103,7 +103,7 @@ function toVerdict(row: Row | undefined, name: string): Verdict {
     case "deny":
       return { kind: "deny", by: "policy", because, faults: [], reason: row.say ?? `${row.id} forbids it` };
     case "ask": {
-      const ask: Ask = { policy: policyId(row.id), question: row.say ?? `allow ${name}?`, terms: { ...PLAIN_TERMS, ...row.terms } };
+      const ask: Ask = { policy: policyId(row.id), question: row.say ?? `allow ${name}?`, terms: { ...DEFAULT_TERMS, ...row.terms } };
       return { kind: "ask", because, asks: [ask] };
     }
     case "defer":

@@ -2,7 +2,6 @@
 import {
   type Action,
   type Ask,
-  canonical,
   type Decision,
   type Digest,
   deepFreeze,
@@ -11,15 +10,16 @@ import {
   type PolicyFault,
   type PolicyId,
   policyId,
+  toCanonicalJson,
   type Verdict,
 } from "../vocab/index.ts";
-import type { Asked } from "./ask.ts";
+import type { GateRequest } from "./ask.ts";
 import type { EngineAnswer, Uid } from "./policies/engine.ts";
 import type { LoadedPolicy } from "./policies/loaded-policy.ts";
-import { withEdits } from "./request.ts";
+import { applyEdits } from "./request.ts";
 
 /** What the policies say, as far as it hangs on nothing but what they read: it is remembered. The words of a verdict may say more. */
-export type PolicySaid =
+export type PolicyAnswer =
   | Readonly<{ kind: "verdict"; verdict: Verdict }>
   /** Denied, and no policy gives a reason of its own. */
   | Readonly<{ kind: "denied"; because: readonly PolicyId[] }>
@@ -30,13 +30,13 @@ export function denied(because: readonly string[], faults: readonly PolicyFault[
 }
 
 /** Cedar skips a policy that errs, so a broken `forbid` disappears. Here any error denies (G-3). */
-export function toSaid(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicySaid {
+export function toPolicyAnswer(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicyAnswer {
   return deepFreeze(said(answer, policies));
 }
 
-const verdict = (verdict: Verdict): PolicySaid => ({ kind: "verdict", verdict });
+const verdict = (verdict: Verdict): PolicyAnswer => ({ kind: "verdict", verdict });
 
-function said(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicySaid {
+function said(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicyAnswer {
   if (answer.type === "failure") {
     const faults = answer.errors.map((e) => ({ policy: null, message: e.message }));
     return verdict(denied([], faults, `the policies could not be evaluated: ${faults[0]?.message ?? "unknown"}`));
@@ -57,7 +57,7 @@ function said(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicySa
 }
 
 /** G-7. What a permit asks for beside its yes, of all that decided. */
-function permitted(because: readonly PolicyId[], deciding: readonly LoadedPolicy[]): PolicySaid {
+function permitted(because: readonly PolicyId[], deciding: readonly LoadedPolicy[]): PolicyAnswer {
   const asks = deciding.flatMap((p) => p.duties.ask ?? []);
   const edits = deciding.flatMap((p) => p.duties.edits);
   const [firstAsk, ...moreAsks] = asks;
@@ -70,7 +70,7 @@ function permitted(because: readonly PolicyId[], deciding: readonly LoadedPolicy
 }
 
 /** The words for this one asking. */
-export function toVerdict(said: PolicySaid, asked: Asked): Verdict {
+export function toVerdict(said: PolicyAnswer, asked: GateRequest): Verdict {
   switch (said.kind) {
     case "verdict":
       return said.verdict;
@@ -83,7 +83,7 @@ export function toVerdict(said: PolicySaid, asked: Asked): Verdict {
 
 /** A question is put about what would run: the edits are made first (G-7), and what they leave as it was needs none. */
 function edited(
-  { because, asks, edits }: Extract<PolicySaid, { kind: "edited" }>,
+  { because, asks, edits }: Extract<PolicyAnswer, { kind: "edited" }>,
   call: Extract<Action, { kind: "call" }> | null,
 ): Verdict {
   if (call !== null && call.args !== null && changes(call.args, edits)) return { kind: "modify", because, edits };
@@ -91,9 +91,9 @@ function edited(
   return firstAsk === undefined ? { kind: "allow", because, approval: null } : { kind: "ask", because, asks: [firstAsk, ...moreAsks] };
 }
 
-const changes = (args: JsonObject, edits: readonly Edit[]): boolean => canonical(withEdits(args, edits)) !== canonical(args);
+const changes = (args: JsonObject, edits: readonly Edit[]): boolean => toCanonicalJson(applyEdits(args, edits)) !== toCanonicalJson(args);
 
-function reasonFor(because: readonly PolicyId[], { action, resource }: Asked): string {
+function reasonFor(because: readonly PolicyId[], { action, resource }: GateRequest): string {
   const what = `${short(action.uid.id)} on ${uidText(resource.uid)}`;
   return because.length > 0 ? `${because.join(", ")} forbids ${what}` : `no policy permits ${what}`;
 }
@@ -105,7 +105,7 @@ const uidText = (uid: Uid): string => `${uid.type}::${JSON.stringify(short(uid.i
 const ORDER: readonly Verdict["kind"][] = ["allow", "modify", "defer", "ask", "deny"];
 
 /** T-29 two answers about one call: the stricter holds, with the reasons of both; questions of both are asked. */
-export function bothOf(own: Decision, leave: Decision, slice: Digest): Decision {
+export function combineDecisions(own: Decision, leave: Decision, slice: Digest): Decision {
   const read = { ...leave.read, ...own.read };
   return { verdict: stricter(own.verdict, leave.verdict), slice, read, shadow: own.shadow ?? leave.shadow };
 }

@@ -6,13 +6,13 @@ import {
   DEFAULT_LIMITS,
   digest,
   type Intent,
+  type IntentBody,
   intentId,
   label,
   millis,
   type Principal,
   policyId,
   sessionId,
-  type Wish,
 } from "../vocab/index.ts";
 import { admit, findSender, type OpenQuestion, type Standing, wishName } from "./admit.ts";
 
@@ -39,7 +39,7 @@ const standing: Standing = {
   isUnknown: (call) => call === "1.0",
   isOpenChild: (call, child) => call === "1.0" && child === "s_00000002",
 };
-const put = (wish: Wish, at: Partial<Standing> = {}, by: Principal = ann, arrivedAt = 50, signedAt = 1) => {
+const put = (wish: IntentBody, at: Partial<Standing> = {}, by: Principal = ann, arrivedAt = 50, signedAt = 1) => {
   const intent: Intent = {
     id: intentId("i1"),
     session: sessionId("s_00000001"),
@@ -51,7 +51,7 @@ const put = (wish: Wish, at: Partial<Standing> = {}, by: Principal = ann, arrive
   };
   return admit({ intent, arrivedAt: millis(arrivedAt) }, { ...standing, ...at });
 };
-const answer = (given: Answer = { kind: "approve" }, bound = d1): Wish => ({
+const answer = (given: Answer = { kind: "approve" }, bound = d1): IntentBody => ({
   kind: "answer",
   approval: approvalId("q1"),
   digest: bound,
@@ -153,7 +153,7 @@ describe("answers", () => {
 });
 
 describe("unknowns", () => {
-  const resolve = (as: Extract<Wish, { kind: "resolve" }>["as"], call = "1.0"): Wish => ({
+  const resolve = (as: Extract<IntentBody, { kind: "resolve" }>["as"], call = "1.0"): IntentBody => ({
     kind: "resolve",
     call: callId(call),
     as,
@@ -169,7 +169,7 @@ describe("unknowns", () => {
   });
 
   test("T-6 only the runtime reports a late outcome, of a call that is unknown", () => {
-    const late: Wish = { kind: "late", call: callId("1.0"), outcome: { kind: "done", output: 1 } };
+    const late: IntentBody = { kind: "late", call: callId("1.0"), outcome: { kind: "done", output: 1 } };
     expect(put(late, {}, { kind: "system", id: "w1" })).toMatchObject({ event: { kind: "act.late", call: "1.0" } });
     expect(put(late)).toEqual(refused("only the runtime"));
     expect(put(late, {}, { kind: "agent", id: "a" })).toEqual(refused("only the runtime"));
@@ -202,11 +202,11 @@ describe("L-19 rows that hold anything", () => {
     const system: Principal = { kind: "system", id: "w1" };
     const nobody = refused("no wish that anybody understands");
     for (const wish of whole) {
-      expect(put(wish as Wish, {}, system), String(wish["kind"])).not.toEqual(nobody);
+      expect(put(wish as IntentBody, {}, system), String(wish["kind"])).not.toEqual(nobody);
       for (const field of Object.keys(wish)) {
-        expect(put({ ...wish, [field]: 5 } as unknown as Wish, {}, system), `${wish["kind"]} ${field}`).toEqual(nobody);
+        expect(put({ ...wish, [field]: 5 } as unknown as IntentBody, {}, system), `${wish["kind"]} ${field}`).toEqual(nobody);
         const { [field]: _, ...rest } = wish;
-        expect(put(rest as unknown as Wish, {}, system), `${wish["kind"]} without ${field}`).toEqual(nobody);
+        expect(put(rest as unknown as IntentBody, {}, system), `${wish["kind"]} without ${field}`).toEqual(nobody);
       }
     }
   });
@@ -231,7 +231,7 @@ describe("L-19 rows that hold anything", () => {
     ];
     for (const one of good) expect(put(answer(one as Answer)), JSON.stringify(one)).toMatchObject({ kind: "event" });
     for (const one of bad) expect(put(answer(one as Answer)), JSON.stringify(one)).toEqual(refused("no wish"));
-    const late = (outcome: unknown) => put({ kind: "late", call: callId("1.0"), outcome } as Wish, {}, { kind: "system", id: "w1" });
+    const late = (outcome: unknown) => put({ kind: "late", call: callId("1.0"), outcome } as IntentBody, {}, { kind: "system", id: "w1" });
     for (const one of [
       { kind: "done", output: null },
       { kind: "failed", error: "" },
@@ -244,7 +244,7 @@ describe("L-19 rows that hold anything", () => {
 });
 
 test("G-33 only a person takes a label off, one that is there, with a reason, and only where the policies let them", () => {
-  const wish = (labels = ["untrusted"], why = "I read it"): Wish => ({ kind: "unlabel", labels: labels.map(label), why });
+  const wish = (labels = ["untrusted"], why = "I read it"): IntentBody => ({ kind: "unlabel", labels: labels.map(label), why });
   expect(put(wish())).toEqual({
     kind: "event",
     event: { kind: "labels.removed", labels: ["untrusted"], by: ann, why: "I read it", intent: "i1" },
@@ -261,7 +261,7 @@ test("J-30 a wish that is none is refused: what has no whole number of tokens, w
   const idle = { running: false };
   expect(put({ kind: "compact", tokens: null }, idle)).toMatchObject({ event: { tokens: DEFAULT_LIMITS.contextTokens / 2 } });
   for (const wrong of [{ kind: "compact", tokens: -1 }, { kind: "compact", tokens: 1.5 }, { kind: "compact" }, { kind: "choose-model" }])
-    expect(put(wrong as Wish, idle)).toEqual(refused("no wish"));
+    expect(put(wrong as IntentBody, idle)).toEqual(refused("no wish"));
   expect(put({ kind: "clear" }, { ...idle, closed: true })).toEqual(refused("closed"));
   expect(put({ kind: "choose-model", model: "offline/two" })).toMatchObject({ event: { kind: "model.chosen", model: "offline/two" } });
 });

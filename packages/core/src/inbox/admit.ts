@@ -4,9 +4,11 @@ import {
   type Attachment,
   type CallId,
   type Digest,
-  describe,
+  describeFault,
   type Intent,
+  type IntentBody,
   type IntentId,
+  type IntentMessage,
   isRefusal,
   type JournalEvent,
   type Label,
@@ -16,9 +18,7 @@ import {
   type Principal,
   type Resource,
   readAttachments,
-  type Spoken,
-  sessionActOf,
-  type Wish,
+  toSessionAct,
 } from "../vocab/index.ts";
 import type { Arrived } from "./port.ts";
 
@@ -43,7 +43,7 @@ export type Standing = Readonly<{
   models: readonly string[];
   question(approval: string): OpenQuestion | null;
   /** Whether this person may give this answer: the policies' word, and for edited arguments the tool's. */
-  mayAnswer(user: string, wish: Extract<Wish, { kind: "answer" }>): Leave;
+  mayAnswer(user: string, wish: Extract<IntentBody, { kind: "answer" }>): Leave;
   mayResolve(user: string, call: CallId): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   /** Whether this person may speak here, steer or cancel. */
   maySend(user: string, act: "say" | "steer" | "cancel"): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
@@ -61,7 +61,7 @@ export type Standing = Readonly<{
 export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } | { readonly kind: "refused"; readonly reason: string };
 
 /** What a closed session has left open is still to be seen to: an unknown of it makes calls of other sessions ask. */
-const AFTER_CLOSE: ReadonlySet<Wish["kind"]> = new Set(["dismiss", "resolve", "late"]);
+const AFTER_CLOSE: ReadonlySet<IntentBody["kind"]> = new Set(["dismiss", "resolve", "late"]);
 
 const IN_PROGRESS = "a turn is in progress: cancel it, or wait for its end";
 const MAY = { kind: "may" } as const;
@@ -73,7 +73,7 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
   if (!isPrincipal(by)) return refuse("it does not say whose it is");
   if (!isWish(wish)) return refuse("it is no wish that anybody understands");
   if (at.closed && !AFTER_CLOSE.has(wish.kind)) return refuse("the session is closed");
-  const act = sessionActOf(wish.kind);
+  const act = toSessionAct(wish.kind);
   const leave = by.kind === "user" && act !== null ? at.maySend(by.id, act) : MAY;
   if (leave.kind === "may-not") return refuse(leave.reason);
   switch (wish.kind) {
@@ -144,16 +144,16 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
 const speakerOf = ({ id, by }: Intent, at: Standing): Principal => (by.kind === "system" ? (at.firesFor(id) ?? by) : by);
 
 /** M-21 whoever can write a row can name a file anything: it is read again here. */
-function spoken({ text, files = [] }: Spoken, becomes: (text: string, files: readonly Attachment[]) => JournalEvent): Admitted {
+function spoken({ text, files = [] }: IntentMessage, becomes: (text: string, files: readonly Attachment[]) => JournalEvent): Admitted {
   const read = readAttachments(files);
-  return read.kind === "files" ? event(becomes(text.toWellFormed(), read.files)) : refuse(describe(read.fault).message);
+  return read.kind === "files" ? event(becomes(text.toWellFormed(), read.files)) : refuse(describeFault(read.fault).message);
 }
 
 /**
  * Bound to the id and the digest on screen, in time, and given by somebody who may. A model never answers. Whoever can write a row can say when it arrived:
  * an answer is in time only by what its signer says as well.
  */
-function answer({ intent, arrivedAt }: Arrived, wish: Extract<Wish, { kind: "answer" }>, at: Standing): Admitted {
+function answer({ intent, arrivedAt }: Arrived, wish: Extract<IntentBody, { kind: "answer" }>, at: Standing): Admitted {
   const { id, by } = intent;
   const question = at.question(wish.approval);
   if (by.kind !== "user") return refuse("only a person answers a question");
@@ -172,7 +172,7 @@ function answer({ intent, arrivedAt }: Arrived, wish: Extract<Wish, { kind: "ans
   return event({ kind: "approval.answered", approval: wish.approval, by, answer: wish.answer, counts, digest, about, intent: id });
 }
 
-function resolve({ id, by }: Intent, { call, as, note }: Extract<Wish, { kind: "resolve" }>, at: Standing): Admitted {
+function resolve({ id, by }: Intent, { call, as, note }: Extract<IntentBody, { kind: "resolve" }>, at: Standing): Admitted {
   if (by.kind !== "user") return refuse("only a person resolves an unknown outcome");
   if (!at.isUnknown(call)) return refuse(`no outcome of a call \`${call}\` is unknown`);
   const leave = at.mayResolve(by.id, call);
@@ -182,7 +182,7 @@ function resolve({ id, by }: Intent, { call, as, note }: Extract<Wish, { kind: "
 }
 
 /** G-33 nothing else takes a label off a session. */
-function unlabel({ id, by }: Intent, { labels, why }: Extract<Wish, { kind: "unlabel" }>, at: Standing): Admitted {
+function unlabel({ id, by }: Intent, { labels, why }: Extract<IntentBody, { kind: "unlabel" }>, at: Standing): Admitted {
   if (by.kind !== "user") return refuse("only a person takes a label off");
   if (why.trim() === "") return refuse("it does not say why");
   const missing = labels.find((label) => !at.hasLabel(label));
@@ -194,7 +194,7 @@ function unlabel({ id, by }: Intent, { labels, why }: Extract<Wish, { kind: "unl
   return event({ kind: "labels.removed", labels: [...new Set(labels)], by, why: why.toWellFormed(), intent: id });
 }
 
-function dismiss({ id, by }: Intent, { call, note }: Extract<Wish, { kind: "dismiss" }>, at: Standing): Admitted {
+function dismiss({ id, by }: Intent, { call, note }: Extract<IntentBody, { kind: "dismiss" }>, at: Standing): Admitted {
   if (by.kind !== "user") return refuse("only a person dismisses what was set aside");
   if (!at.isSetAside(call)) return refuse(`no call \`${call}\` is set aside`);
   const leave = at.mayResolve(by.id, call);

@@ -4,7 +4,7 @@ import {
   type Attachment,
   approvalId,
   callId,
-  describe,
+  describeFault,
   digest,
   ENDINGS,
   type Ending,
@@ -47,7 +47,7 @@ const endings = Object.keys(ENDINGS) as [Ending, ...Ending[]];
 const files = z.array(z.json()).transform((given, context): readonly Attachment[] => {
   const read = readAttachments(given);
   if (read.kind === "files") return read.files;
-  context.addIssue({ code: "custom", message: describe(read.fault).message });
+  context.addIssue({ code: "custom", message: describeFault(read.fault).message });
   return z.NEVER;
 });
 const spoken = { text: z.string().min(1), files: files.exactOptional() };

@@ -31,7 +31,7 @@ export function foldAccess(
 export const USED_LINK = "used";
 
 /** Why it counts no more; null while it does. */
-export function lapsed(access: Access, now: Millis): "used" | "revoked" | "expired" | null {
+export function accessEnd(access: Access, now: Millis): "used" | "revoked" | "expired" | null {
   if (access.revoked !== null) return access.means === "link" && access.revoked.reason === USED_LINK ? "used" : "revoked";
   return access.until !== null && now >= access.until ? "expired" : null;
 }

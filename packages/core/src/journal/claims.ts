@@ -5,15 +5,15 @@
 import type { JournalEvent } from "../vocab/index.ts";
 
 /** In order. Those of an origin begin with a line feed, which no id of a caller's can hold: nobody can claim them beforehand. */
-export function claimsOfOpening(e: JournalEvent): readonly string[] {
+export function listOpeningClaims(e: JournalEvent): readonly string[] {
   if (e.kind !== "session.opened") return NONE;
   const own = e.external === null ? NONE : [e.external];
   if (e.origin === null || e.parent !== null) return own; // a delegate tells whose delivery it works on
-  return [...own, ...(e.origin.kind === "schedule" ? [dueClaim(e.origin)] : deliveryClaims(e.origin))];
+  return [...own, ...(e.origin.kind === "schedule" ? [scheduleClaim(e.origin)] : deliveryClaims(e.origin))];
 }
 const NONE: readonly string[] = Object.freeze([]);
 
-export const dueClaim = ({ schedule, dueAt, attempt }: Readonly<{ schedule: string; dueAt: number; attempt: number }>): string =>
+export const scheduleClaim = ({ schedule, dueAt, attempt }: Readonly<{ schedule: string; dueAt: number; attempt: number }>): string =>
   `\nschedule ${schedule} ${dueAt} ${attempt}`;
 export const deliveryClaims = ({
   webhook,

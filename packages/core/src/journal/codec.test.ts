@@ -2,9 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { arbitraries } from "../testing/arbitraries.ts";
 import {
-  canonical,
+  copyFrozen,
   type Digest,
-  frozenCopy,
   type JournalEvent,
   type Json,
   KEYS,
@@ -12,6 +11,7 @@ import {
   type StreamId,
   seq,
   streamId,
+  toCanonicalJson,
   writerId,
 } from "../vocab/index.ts";
 import {
@@ -108,7 +108,7 @@ test("J-10 any event is decoded to what was encoded", () =>
     fc.property(events, (event) => {
       let expected: JournalEvent;
       try {
-        expected = frozenCopy(event);
+        expected = copyFrozen(event);
       } catch (error) {
         expect(String(error)).toMatch("two keys");
         return;
@@ -181,7 +181,7 @@ test("J-5 no text of a model or a tool can name a blob", () => {
 
 test("J-5 a blob that is missing, of another length, or badly named is told", () => {
   const ref = { address: "b1", chars: 3, sha256: hash("abc") };
-  const text = (value: unknown) => canonical({ call: null, from: "t", name: "n", value });
+  const text = (value: unknown) => toCanonicalJson({ call: null, from: "t", name: "n", value });
   const detail = (payload: string, blob: string | null) => {
     const d = decodePayload("note", payload, () => blob);
     return d.kind === "bad" ? d.detail : d.event;
@@ -260,7 +260,7 @@ test("J-12 a tree depends on every leaf and on their order", () => {
 // names, ranges, heads
 
 test("J-10 what was said before there were files had none, and nothing was withheld", () => {
-  const decoded = (kind: string, payload: object) => decodePayload(kind, canonical(payload), () => null);
+  const decoded = (kind: string, payload: object) => decodePayload(kind, toCanonicalJson(payload), () => null);
   const by = { kind: "user", id: "ana" };
   expect(decoded("turn.started@2", { turn: 1, input: "go", by, limits: {}, intent: null })).toMatchObject({ event: { files: [] } });
   expect(decoded("input.steered", { text: "go", by, intent: "i_1" })).toMatchObject({ event: { files: [] } });

@@ -11,8 +11,6 @@
  * A key of the event's own that looks like `$blob` gets one more `$`, so that no text of a model or a tool can name a blob.
  */
 import {
-  canonical,
-  canonicalWithout,
   type Digest,
   deepFreeze,
   type EventKind,
@@ -25,6 +23,8 @@ import {
   type Millis,
   type Seq,
   type StreamId,
+  toCanonicalJson,
+  toCanonicalJsonWithout,
   type WriterId,
 } from "../vocab/index.ts";
 import { UPCASTS, type Upcast, type Upcasts } from "./upcasts.ts";
@@ -72,11 +72,11 @@ export type GetBlob = (address: string, sha256: Digest) => string | null;
 
 /** The payload is the event without its kind, which stands in the header (an erased entry still says what it was). */
 export function encodePayload(event: JournalEvent, putBlob: PutBlob): string {
-  const text = canonicalWithout(event, "kind");
+  const text = toCanonicalJsonWithout(event, "kind");
   // a text that is no longer than a blob's least length holds no string that is, and every special key ends like this
   if (text.length <= BLOB_MIN && !text.includes('$blob":')) return text;
   const { kind: _, ...payload } = event;
-  return hasSpecial(payload) ? canonical(outward(payload as unknown as Json, putBlob)) : text;
+  return hasSpecial(payload) ? toCanonicalJson(outward(payload as unknown as Json, putBlob)) : text;
 }
 
 export type Decoded = Readonly<{ kind: "event"; event: JournalEvent } | { kind: "bad"; detail: string }>;
@@ -112,7 +112,7 @@ export function checkPayload(kind: string, payload: string): PayloadCheck {
   if (readKind(kind, UPCASTS) === null) return { kind: "bad", detail: `unknown kind \`${kind}\`: written by a newer version?` };
   try {
     const value = payloadFields(payload);
-    if (canonical(value) !== payload) return { kind: "bad", detail: "the payload is not canonical JSON" };
+    if (toCanonicalJson(value) !== payload) return { kind: "bad", detail: "the payload is not canonical JSON" };
     const blobs: BlobRef[] = [];
     if (payload.includes('"$blob":')) collectBlobs(value, blobs);
     return { kind: "good", blobs };

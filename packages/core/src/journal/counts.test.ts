@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type JournalEvent, label, millis, NOTHING_ALLOTTED, type SessionEvent, usageOf, ZERO } from "../vocab/index.ts";
-import { type Count, countsIn, newTally, spanOf, sumOf, tallied } from "./counts.ts";
+import { type JournalEvent, label, millis, NO_RESERVATION, type SessionEvent, toUsage, ZERO } from "../vocab/index.ts";
+import { type Count, foldTally, listCounts, newTally, sumBuckets, toBucketSpan } from "./counts.ts";
 import { SAMPLES } from "./fixtures/samples.ts";
 
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -11,14 +11,14 @@ const started = (more: Partial<Of<"act.started">> = {}): Of<"act.started"> => ({
   values: {},
   ...more,
 });
-const asked: Of<"model.asked"> = { ...sample("model.asked"), reserved: usageOf(100, 50), reservedMicros: 900 };
-const replied: Of<"model.replied"> = { ...sample("model.replied"), usage: usageOf(80, 10), micros: 300 };
+const asked: Of<"model.asked"> = { ...sample("model.asked"), reserved: toUsage(100, 50), reservedMicros: 900 };
+const replied: Of<"model.replied"> = { ...sample("model.replied"), usage: toUsage(80, 10), micros: 300 };
 const failed = (broke: boolean): Of<"model.failed"> => ({ ...sample("model.failed"), broke });
 
 function countsOf(...events: readonly (readonly [number, JournalEvent])[]): readonly Count[] {
   const tally = newTally();
   return events.flatMap(([at, event]) => {
-    tallied(tally, "clerk", millis(at), event);
+    foldTally(tally, "clerk", millis(at), event);
     return tally.last;
   });
 }
@@ -54,8 +54,8 @@ describe("G-24 what is counted", () => {
   });
 
   test("G-24 a tool that costs counts at its maximum until it is settled; a delegate's share is its own to count", () => {
-    const reserved: JournalEvent = { ...sample("budget.reserved"), amount: { ...NOTHING_ALLOTTED, micros: 500 } };
-    const settled: JournalEvent = { ...sample("budget.settled"), amount: { ...NOTHING_ALLOTTED, micros: 200 } };
+    const reserved: JournalEvent = { ...sample("budget.reserved"), amount: { ...NO_RESERVATION, micros: 500 } };
+    const settled: JournalEvent = { ...sample("budget.settled"), amount: { ...NO_RESERVATION, micros: 200 } };
     expect(sums(countsOf([1, reserved]))).toEqual({ micros: 500 });
     expect(sums(countsOf([1, reserved], [2, settled]))).toEqual({ micros: 200 });
     expect(countsOf([1, sample("budget.reserved")])).toEqual([]);
@@ -65,10 +65,10 @@ describe("G-24 what is counted", () => {
     const now = 1_800_000_000_000;
     const opened = sample("session.opened");
     const at = (ago: number, event: JournalEvent) => ({ at: millis(now - ago), event });
-    const { day } = spanOf(now);
-    expect(countsIn([at(9e8, opened), at(9e8, started()), at(100, started())], day)).toMatchObject([{ agent: opened.agent.name, by: 1 }]);
+    const { day } = toBucketSpan(now);
+    expect(listCounts([at(9e8, opened), at(9e8, started()), at(100, started())], day)).toMatchObject([{ agent: opened.agent.name, by: 1 }]);
     const bucket = (ago: number) => ({ bucket: Math.floor((now - ago) / 300_000), n: 1 });
-    expect(sumOf([bucket(0), bucket(3_599_999), bucket(3_600_000 + 300_000), bucket(86_399_999)], spanOf(now))).toEqual({
+    expect(sumBuckets([bucket(0), bucket(3_599_999), bucket(3_600_000 + 300_000), bucket(86_399_999)], toBucketSpan(now))).toEqual({
       hour: 2,
       day: 4,
     });

@@ -5,33 +5,36 @@
  */
 import {
   type CallId,
+  counterForValue,
   type JournalEvent,
-  type Lately,
   type Millis,
-  NOTHING_ALLOTTED,
-  type Stamped,
+  NO_RESERVATION,
+  type RecentCounts,
+  type TimedEvent,
   totalTokens,
   type Usage,
-  valueCounter,
 } from "../vocab/index.ts";
 
 /** `by` may be less than nothing: what was set aside and not used. It then has the time of what it takes back. */
 export type Count = Readonly<{ name: string; agent: string; value: string; by: number; at: Millis }>;
 
 /** The first bucket that still counts for an hour, and for a day, as of now; `not` is whoever asks: what it counted itself it knows. */
-export type CountSought = Readonly<{ name: string; agent: string; value: string; hour: number; day: number; not: string }>;
+export type CountQuery = Readonly<{ name: string; agent: string; value: string; hour: number; day: number; not: string }>;
 /** What was read of the others since a bucket; an append that rests on it is refused when it is not so any more. */
-export type CountRead = Omit<CountSought, "hour"> & Readonly<{ seen: number }>;
+export type CountRead = Omit<CountQuery, "hour"> & Readonly<{ seen: number }>;
 
 export const BUCKET_MS = 300_000;
 const HOUR = 12;
 const DAY = 288;
-export const bucketOf = (at: number): number => Math.floor(at / BUCKET_MS);
+export const toBucket = (at: number): number => Math.floor(at / BUCKET_MS);
 /** A bucket that has begun before the hour did counts whole: never too little. */
-export const spanOf = (now: number): Readonly<{ hour: number; day: number }> => ({ hour: bucketOf(now) - HOUR, day: bucketOf(now) - DAY });
+export const toBucketSpan = (now: number): Readonly<{ hour: number; day: number }> => ({
+  hour: toBucket(now) - HOUR,
+  day: toBucket(now) - DAY,
+});
 
 export type Rows = Iterable<Readonly<{ bucket: number; n: number }>>;
-export function sumOf(rows: Rows, { hour, day }: Readonly<{ hour: number; day: number }>): Lately {
+export function sumBuckets(rows: Rows, { hour, day }: Readonly<{ hour: number; day: number }>): RecentCounts {
   const sums = { hour: 0, day: 0 };
   for (const { bucket, n } of rows) {
     if (bucket >= day) sums.day += n;
@@ -51,13 +54,15 @@ export const newTally = (): Tally => ({ asked: null, charged: new Map(), last: N
 const NONE: readonly Count[] = Object.freeze([]);
 
 /** Folds one event, and leaves what it counts in `last`. What delegates use is counted by them. */
-export function tallied(t: Tally, agent: string, at: Millis, e: JournalEvent): void {
+export function foldTally(t: Tally, agent: string, at: Millis, e: JournalEvent): void {
   t.last = NONE;
   const count = (name: string, by: number, when: Millis, value = ""): Count => ({ name, agent, value, by, at: when });
   switch (e.kind) {
     case "act.started": {
       if (e.start !== 1 || e.tool === "") return;
-      const values = Object.entries(e.values).flatMap(([arg, all]) => all.map((value) => count(valueCounter(e.tool, arg), 1, at, value)));
+      const values = Object.entries(e.values).flatMap(([arg, all]) =>
+        all.map((value) => count(counterForValue(e.tool, arg), 1, at, value)),
+      );
       t.last = [count(`calls:${e.tool}`, 1, at), ...values];
       return;
     }
@@ -86,7 +91,7 @@ export function tallied(t: Tally, agent: string, at: Millis, e: JournalEvent): v
     case "budget.settled": {
       const held = t.charged.get(e.call);
       t.charged.delete(e.call);
-      const saved = held === undefined ? 0 : held.micros - (e.amount.micros ?? NOTHING_ALLOTTED.micros ?? 0);
+      const saved = held === undefined ? 0 : held.micros - (e.amount.micros ?? NO_RESERVATION.micros ?? 0);
       if (held !== undefined && saved > 0) t.last = [count("micros", -saved, held.at)];
       return;
     }
@@ -104,14 +109,14 @@ function settled(asked: Tally["asked"], used: Usage, micros: number | null, coun
 }
 
 /** What a session's entries count, from a bucket on: the rows made again. Its agent is told by the entries themselves. */
-export function countsIn(entries: Iterable<Stamped>, from: number): readonly Count[] {
+export function listCounts(entries: Iterable<TimedEvent>, from: number): readonly Count[] {
   const tally = newTally();
   const counts: Count[] = [];
   let agent = "";
   for (const { at, event } of entries) {
     if (event.kind === "session.opened" || event.kind === "agent.changed") agent = event.agent.name;
-    tallied(tally, agent, at, event);
-    for (const one of tally.last) if (bucketOf(one.at) >= from) counts.push(one);
+    foldTally(tally, agent, at, event);
+    for (const one of tally.last) if (toBucket(one.at) >= from) counts.push(one);
   }
   return counts;
 }

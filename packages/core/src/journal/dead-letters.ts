@@ -4,7 +4,7 @@
  * F-6 what is listed is what waits for an operator: from `recovery.applied` with `dead-letter` until `dead-letter.dismissed`.
  */
 import type { CallId, Digest, Entry, JournalEvent, Millis, Resource, SessionId } from "../vocab/index.ts";
-import { startedAs } from "./unknowns.ts";
+import { findStartedCall } from "./unknowns.ts";
 
 /** What it touched and why it failed; no argument of the call. */
 export type DeadLetter = Readonly<{
@@ -23,10 +23,10 @@ export type ListedDeadLetter = DeadLetter & Readonly<{ arrival: number }>;
 export type DeadLetterChanges = Readonly<{ gone: readonly CallId[]; put: readonly DeadLetter[] }>;
 
 /** True when `deadLetterChanges` has to look at what this event follows. */
-export const setsAside = (event: JournalEvent): boolean => event.kind === "recovery.applied" && event.strategy === "dead-letter";
+export const isDeadLetter = (event: JournalEvent): boolean => event.kind === "recovery.applied" && event.strategy === "dead-letter";
 
 /** `earlier` is what the session's stream holds before these entries, newest first: read only when something is set aside, which is rare. */
-export function deadLetterChanges(
+export function computeDeadLetterChanges(
   session: SessionId,
   agent: string,
   entries: readonly Pick<Entry, "at" | "event">[],
@@ -38,7 +38,7 @@ export function deadLetterChanges(
     if (e.kind === "dead-letter.dismissed") {
       if (!put.delete(e.call)) gone.add(e.call);
     } else if (e.kind === "recovery.applied" && e.strategy === "dead-letter") {
-      const did = startedAs(e.call, before(entries.slice(0, i), earlier));
+      const did = findStartedCall(e.call, before(entries.slice(0, i), earlier));
       if (did !== null) put.set(e.call, { session, call: e.call, agent, ...did, error: e.detail, at });
     }
   }

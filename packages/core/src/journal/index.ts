@@ -9,13 +9,19 @@ export * from "./port.ts";
 export { type ProofPorts, readKeys } from "./proof/checks.ts";
 export { exportJournal, exportSession } from "./proof/export.ts";
 export * from "./proof/keys.ts";
-export { filesIn, policyFileList as filesText, type Textless } from "./proof/policy-texts.ts";
+export { listPolicyFiles, type PolicySetWithoutTexts, policyFileList } from "./proof/policy-texts.ts";
 export { type ExportRead, type LineProblem, problemName, readExport } from "./proof/read-export.ts";
 export * from "./proof/seal.ts";
 export * from "./proof/seen.ts";
 export * from "./proof/trust.ts";
 export * from "./proof/unseal.ts";
-export { MOST_PROBLEMS, type Verification, type Verify, type VerifyProblem as Problem, verify } from "./proof/verify.ts";
+export {
+  MAX_VERIFY_PROBLEMS,
+  type Verification,
+  type Verify,
+  type VerifyProblem,
+  verify,
+} from "./proof/verify.ts";
 export * from "./questions.ts";
 export * from "./schedules.ts";
 export * from "./summary.ts";

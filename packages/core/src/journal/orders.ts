@@ -33,6 +33,6 @@ export function foldOrders(before: Orders, entries: readonly Entry[]): Orders {
 }
 
 /** What a session of this agent is stopped by as a whole; a tool's halt refuses its calls only. */
-export const haltOf = (orders: Orders, agent: string): StandingHalt | null =>
+export const findAgentHalt = (orders: Orders, agent: string): StandingHalt | null =>
   orders.halts.get("all") ?? orders.halts.get(`agent:${agent}`) ?? null;
-export const SCOPE = /^(all|agent:[A-Za-z0-9_-]{1,64}|tool:[A-Za-z0-9_-]{1,64})$/;
+export const HALT_SCOPE = /^(all|agent:[A-Za-z0-9_-]{1,64}|tool:[A-Za-z0-9_-]{1,64})$/;

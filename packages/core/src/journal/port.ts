@@ -10,20 +10,20 @@ import type {
   Intent,
   IntentId,
   KeyId,
-  Lately,
   Millis,
+  RecentCounts,
   Seq,
   SessionId,
-  Stamped,
   StreamId,
+  TimedEvent,
   WriterId,
 } from "../vocab/index.ts";
 import type { StoredCommit, StoredEntry } from "./codec.ts";
-import type { Count, CountRead, CountSought } from "./counts.ts";
+import type { Count, CountQuery, CountRead } from "./counts.ts";
 import type { ListedDeadLetter } from "./dead-letters.ts";
-import type { ListedQuestion, QuestionPage } from "./questions.ts";
+import type { ApprovalPage, ListedApproval } from "./questions.ts";
 import type { SessionSummary } from "./summary.ts";
-import type { Likeness, OpenUnknown } from "./unknowns.ts";
+import type { CallLikeness, OpenUnknown } from "./unknowns.ts";
 
 /** The right to append to a session's stream and to resolve what its epoch left open. */
 export type Hold = Readonly<{ session: SessionId; epoch: Epoch }>;
@@ -34,13 +34,13 @@ export type Append = Readonly<{
   after: Seq;
   /** Required for a session's stream, null for system streams. */
   hold: Hold | null;
-  events: readonly Stamped[];
+  events: readonly TimedEvent[];
   /** Intents that became these events: gone from the inbox in the same transaction. */
   consumes: readonly IntentId[];
   /** Refused with `halted` when one of these scopes is halted at the very moment of the commit. What starts an effect names its scopes. */
   unlessHalted: readonly string[];
   /** Sessions that begin in the same transaction: whoever takes them first holds them. Refused when one is there already. */
-  opens?: readonly Begin[];
+  opens?: readonly SessionStart[];
   /** What these events count, by whom; and what nobody else may have counted since it was read: refused with `counters-moved` otherwise. */
   /** `before`: buckets before this one are of no more use. */
   counts?: Readonly<{ owner: string; add: readonly Count[]; unless: readonly CountRead[]; before: number }>;
@@ -49,7 +49,7 @@ export type Append = Readonly<{
 }>;
 
 /** The first events of a session that nobody holds yet. */
-export type Begin = Readonly<{ session: SessionId; events: readonly Stamped[] }>;
+export type SessionStart = Readonly<{ session: SessionId; events: readonly TimedEvent[] }>;
 
 export type Journal = Readonly<{
   writer: WriterId;
@@ -70,28 +70,28 @@ export type Journal = Readonly<{
   /** Newest first. */
   sessions(page: SessionPage): Promise<readonly SessionSummary[]>;
   /** What waits for a person in any session, in the order in which it was asked; reads no session. */
-  questions(page: QuestionPage): Promise<readonly ListedQuestion[]>;
+  questions(page: ApprovalPage): Promise<readonly ListedApproval[]>;
   /** Those with this id: one, unless two sessions were given the same. */
-  question(approval: ApprovalId): Promise<readonly ListedQuestion[]>;
+  question(approval: ApprovalId): Promise<readonly ListedApproval[]>;
   /** Open unknowns of any session that such a call looks like, oldest first, as of now: a decision is made in one go, and cannot wait. */
-  unknownsLike(sought: Likeness): readonly OpenUnknown[];
+  unknownsLike(sought: CallLikeness): readonly OpenUnknown[];
   /** What everybody else has counted, as of now, like `unknownsLike`. Only what is kept (`keepCounts`) is there; NaN where that time has been swept away and must be kept anew. */
-  counted(sought: CountSought): Lately;
+  counted(sought: CountQuery): RecentCounts;
   /** From now on these are counted, in every process; what the last day brought is counted from the entries. Known ones are left as they are, but for what is missing of that day. */
   keepCounts(names: readonly string[], now: Millis): Promise<void>;
   /** Is one of these a member of a trusted set of the project, as of now? In any case of letters, unless they count. */
   isKnown(set: string, values: readonly string[], cased: boolean): boolean;
   /** By set and value, after this one. */
-  known(page: KnownPage): Promise<readonly KnownValue[]>;
+  known(page: TrustedValuePage): Promise<readonly TrustedValue[]>;
   /** Calls of any session that failed and were set aside, in that order; reads no session. */
-  deadLetters(page: QuestionPage): Promise<readonly ListedDeadLetter[]>;
+  deadLetters(page: ApprovalPage): Promise<readonly ListedDeadLetter[]>;
   /** Streams whose name begins so, in order of name, with the last sequence number of each. Reads no entry. */
   streams(prefix: string): Promise<readonly Readonly<{ stream: StreamId; seq: Seq }>[]>;
   /**
    * What became durable in any stream after this position, in that order, at most `most`. Positions count from 1, without gaps, over all writers,
    * and never change. What is erased or bad is named in its place: one session's trouble does not keep the others from being read.
    */
-  tail(after: Position, most: number): Promise<readonly Written[]>;
+  tail(after: Position, most: number): Promise<readonly WrittenEntry[]>;
   /** The last one; 0 before the first entry. */
   position(): Promise<Position>;
   /** Calls back when something may have been appended, with the stream, or null when another process wrote (at most 100 ms late). Returns the way to stop. */
@@ -100,12 +100,12 @@ export type Journal = Readonly<{
 }>;
 
 /** `from` is the stream that says so: a session whose tool learnt it, or that of the people who added it. */
-export type KnownValue = Readonly<{ set: string; value: string; from: StreamId; at: Millis }>;
-export type KnownPage = Readonly<{ set: string | null; after: Pick<KnownValue, "set" | "value"> | null; most: number }>;
+export type TrustedValue = Readonly<{ set: string; value: string; from: StreamId; at: Millis }>;
+export type TrustedValuePage = Readonly<{ set: string | null; after: Pick<TrustedValue, "set" | "value"> | null; most: number }>;
 
 /** A place in the journal as a whole. */
 export type Position = number;
-export type Written = Readonly<{ position: Position; stream: StreamId; seq: Seq; at: Millis }> &
+export type WrittenEntry = Readonly<{ position: Position; stream: StreamId; seq: Seq; at: Millis }> &
   Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased" } | { kind: "bad"; detail: string }>;
 
 export type SessionPage = Readonly<{

@@ -9,20 +9,20 @@ import {
   type ApprovalId,
   type Ask,
   actionKind,
+  type CallSubject,
   type Digest,
-  type Doing,
-  doingOf,
   type Entry,
-  isAnswered,
+  hasQuorum,
   type Millis,
   principalName,
   type Resource,
   type SessionId,
+  toCallSubject,
   type Vote,
 } from "../vocab/index.ts";
 
 /** What will be touched and who is asked; no argument of the call. */
-export type WaitingQuestion = Readonly<{
+export type PendingApproval = Readonly<{
   approval: ApprovalId;
   session: SessionId;
   agent: string;
@@ -41,27 +41,32 @@ export type WaitingQuestion = Readonly<{
 }>;
 
 /** `arrival` is its place in the list: in the order in which they were asked. */
-export type ListedQuestion = WaitingQuestion & Readonly<{ arrival: number }>;
-export type QuestionPage = Readonly<{ after: number; most: number }>;
+export type ListedApproval = PendingApproval & Readonly<{ arrival: number }>;
+export type ApprovalPage = Readonly<{ after: number; most: number }>;
 
 /** Of one session. */
-export type Waiting = ReadonlyMap<ApprovalId, WaitingQuestion>;
-export const NOTHING_WAITS: Waiting = new Map();
+export type PendingApprovals = ReadonlyMap<ApprovalId, PendingApproval>;
+export const NO_PENDING_APPROVALS: PendingApprovals = new Map();
 
 /** `agent` as of these entries; they come in one append, so that a call's decision is among them when its question is. */
-export function foldQuestions(before: Waiting, session: SessionId, agent: string, entries: Iterable<Pick<Entry, "at" | "event">>): Waiting {
+export function foldPendingApprovals(
+  before: PendingApprovals,
+  session: SessionId,
+  agent: string,
+  entries: Iterable<Pick<Entry, "at" | "event">>,
+): PendingApprovals {
   const open = new Map(before);
   const touched = new Map<ActionText, Readonly<{ tool: string; resource: Resource }>>();
-  const touch = (id: ActionText, doing: Doing | null): void => {
+  const touch = (id: ActionText, doing: CallSubject | null): void => {
     if (doing !== null) touched.set(id, { tool: doing.tool, resource: doing.resource });
   };
-  const drop = (isGone: (q: WaitingQuestion) => boolean): void => {
+  const drop = (isGone: (q: PendingApproval) => boolean): void => {
     for (const [id, q] of open) if (isGone(q)) open.delete(id);
   };
   for (const { at, event: e } of entries) {
     switch (e.kind) {
       case "gate.decided":
-        touch(e.id, doingOf(e.action));
+        touch(e.id, toCallSubject(e.action));
         break;
       case "approval.asked": {
         const { approval, action, digest, asks, again, expiresAt } = e;
@@ -74,7 +79,7 @@ export function foldQuestions(before: Waiting, session: SessionId, agent: string
         if (q === undefined) break;
         const vote: Vote = { by: principalName(e.by), counts: e.counts, grant: e.answer.kind === "grant" ? e.answer.grant : null };
         const votes = e.digest === q.digest ? [...q.votes, vote] : [vote];
-        if (e.answer.kind === "deny" || isAnswered(q.asks, votes)) open.delete(e.approval);
+        if (e.answer.kind === "deny" || hasQuorum(q.asks, votes)) open.delete(e.approval);
         else open.set(e.approval, { ...q, resource: e.about ?? q.resource, digest: e.digest, votes });
         break;
       }
@@ -99,8 +104,8 @@ export function foldQuestions(before: Waiting, session: SessionId, agent: string
   return open;
 }
 
-export type QuestionChanges = Readonly<{ gone: readonly ApprovalId[]; put: readonly WaitingQuestion[] }>;
-export const changesOf = (before: Waiting, after: Waiting): QuestionChanges => ({
+export type ApprovalChanges = Readonly<{ gone: readonly ApprovalId[]; put: readonly PendingApproval[] }>;
+export const computeApprovalChanges = (before: PendingApprovals, after: PendingApprovals): ApprovalChanges => ({
   gone: [...before.keys()].filter((id) => !after.has(id)),
   put: [...after.values()].filter((q) => before.get(q.approval) !== q),
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Entry, type JournalEvent, millis, type ScheduleSpec, seq, sessionId } from "../vocab/index.ts";
-import { foldSchedule, type StandingSchedule, scheduleStream, standingOf } from "./schedules.ts";
+import { foldSchedule, type StandingSchedule, scheduleStream, toScheduleStanding } from "./schedules.ts";
 
 const ana = { kind: "user", id: "ana" } as const;
 const spec: ScheduleSpec = {
@@ -192,7 +192,7 @@ test("Z-2 declared again with other words it goes on where it was; at other time
 test("Z-2 from a declaration that carries how it stood, the fold is the same as from the beginning", () => {
   const past = [declared(), fired(1), fired(2), ended(1, "failed"), { kind: "schedule.queued", schedule, dueAt: millis(3) } as const];
   const before = stands(...past);
-  const carrying = declared({ carried: standingOf(before) });
+  const carrying = declared({ carried: toScheduleStanding(before) });
   const whole = foldSchedule(null, entries(...past, carrying, fired(3)));
   const short = foldSchedule(null, entries(...past, carrying, fired(3)).slice(past.length));
   expect(short).toEqual(whole);

@@ -100,12 +100,12 @@ const later = (a: Millis, b: Millis): Millis => millis(Math.max(a, b));
 
 /** Declared anew at other times, it counts from then on; with other words or limits it goes on where it was. */
 function begun(s: StandingSchedule | null, spec: ScheduleSpec, at: Millis): ScheduleStanding {
-  if (s === null) return justDeclared(at);
+  if (s === null) return newScheduleStanding(at);
   const { when, oneShot, enabled } = s.spec;
   const goesOn = s.state !== "removed" && enabled && JSON.stringify([when, oneShot]) === JSON.stringify([spec.when, spec.oneShot]);
   const isTheirs = s.state !== "removed" && s.spec.agent === spec.agent && s.spec.owner === spec.owner && spec.session === "shared";
   return {
-    ...standingOf(s),
+    ...toScheduleStanding(s),
     state: goesOn || s.state === "paused" || s.state === "stopped" ? s.state : "active",
     through: goesOn ? s.through : at,
     queue: goesOn ? s.queue : [],
@@ -116,7 +116,7 @@ function begun(s: StandingSchedule | null, spec: ScheduleSpec, at: Millis): Sche
 }
 
 /** Nothing has become of it yet. */
-export function justDeclared(at: Millis): ScheduleStanding {
+export function newScheduleStanding(at: Millis): ScheduleStanding {
   return {
     state: "active",
     through: at,
@@ -133,7 +133,7 @@ export function justDeclared(at: Millis): ScheduleStanding {
 }
 
 /** Without what is not carried. */
-export function standingOf(s: ScheduleStanding): ScheduleStanding {
+export function toScheduleStanding(s: ScheduleStanding): ScheduleStanding {
   const { state, through, queue, open, retry, setAside, failures, shared, fired, last, declaredAt } = s;
   return { state, through, queue, open, retry, setAside, failures, shared, fired, last, declaredAt };
 }

@@ -3,7 +3,7 @@
  * J-8 a session's title is the first line of its first input, as the journal has it, shortened and with hidden characters escaped; an erasure in the
  *      session removes it.
  */
-import type { Ending, Entry, Millis, Principal, Said, Seq, SessionId, Surface, Usage } from "../vocab/index.ts";
+import type { Ending, Entry, HistoryMessage, Millis, Principal, Seq, SessionId, Surface, Usage } from "../vocab/index.ts";
 import { addUsage, isSessionStream, NO_USAGE } from "../vocab/index.ts";
 import { sessionTitle } from "./view/call-summary.ts";
 
@@ -90,18 +90,18 @@ export function summariseSession(before: SessionSummary | null, { stream, seq, a
 }
 
 /** Of a fork or an import: what the conversation began with. */
-function titleOfHistory(history: readonly Said[]): string | null {
+function titleOfHistory(history: readonly HistoryMessage[]): string | null {
   const first = history.find((said) => said.role === "user");
   return first === undefined ? null : sessionTitle(first.text, first.files ?? []);
 }
 
 /** One question fewer; it goes on waiting while another is open. Whether a yes was enough is not told from here: `withQuestions` knows. */
 function settled(s: SessionSummary): SessionSummary {
-  return withQuestions(s, Math.max(0, s.openQuestions - 1));
+  return withPendingApprovals(s, Math.max(0, s.openQuestions - 1));
 }
 
 /** By what really waits (`questions.ts`): an answer short of its quorum leaves the session waiting. */
-export function withQuestions(s: SessionSummary, open: number): SessionSummary {
+export function withPendingApprovals(s: SessionSummary, open: number): SessionSummary {
   if (s.state !== "running" && s.state !== "waiting") return s;
   return { ...s, openQuestions: open, state: open > 0 ? "waiting" : "running" };
 }

@@ -1,10 +1,10 @@
 /** Trusted sets: rows kept by the events that extend and shorten them, in the transaction that writes them, wherever they stand. */
 import type { JournalEvent } from "../vocab/index.ts";
 
-export type KnownChange = Readonly<{ set: string; value: string; on: boolean }>;
+export type TrustedValueChange = Readonly<{ set: string; value: string; on: boolean }>;
 
 /** What one event adds or takes out, in whatever case of letters; nothing for most. */
-export function knownChanges(e: JournalEvent): readonly KnownChange[] {
+export function listTrustedValueChanges(e: JournalEvent): readonly TrustedValueChange[] {
   switch (e.kind) {
     case "known.learned":
       return e.values.map((value) => ({ set: e.set, value, on: true }));
@@ -16,4 +16,4 @@ export function knownChanges(e: JournalEvent): readonly KnownChange[] {
       return NONE;
   }
 }
-const NONE: readonly KnownChange[] = Object.freeze([]);
+const NONE: readonly TrustedValueChange[] = Object.freeze([]);

@@ -17,17 +17,17 @@ export type OpenUnknown = Readonly<{
 }>;
 
 /** What another call must have in common with an unknown one: its digest, or its tool and resource. */
-export type Likeness = Pick<OpenUnknown, "tool" | "resource" | "digest">;
+export type CallLikeness = Pick<OpenUnknown, "tool" | "resource" | "digest">;
 
-export const isAlike = (a: Likeness, b: Likeness): boolean =>
+export const isSameCall = (a: CallLikeness, b: CallLikeness): boolean =>
   a.digest === b.digest || (a.tool === b.tool && a.resource.type === b.resource.type && a.resource.id === b.resource.id);
 
 /** Of one session. */
 export type OpenUnknowns = ReadonlyMap<CallId, OpenUnknown>;
-export const NOTHING_UNKNOWN: OpenUnknowns = new Map();
+export const NO_OPEN_UNKNOWNS: OpenUnknowns = new Map();
 
 /** True when `foldUnknowns` may have to look at what these events follow. */
-export const leavesUnknown = (event: JournalEvent): boolean => event.kind === "act.ended" && event.outcome.kind === "unknown";
+export const isUnknownOutcome = (event: JournalEvent): boolean => event.kind === "act.ended" && event.outcome.kind === "unknown";
 
 /** `earlier` is what the session's stream holds before these entries, newest first: read only when an outcome is unknown, which is rare. */
 export function foldUnknowns(
@@ -41,7 +41,7 @@ export function foldUnknowns(
     switch (e.kind) {
       case "act.ended": {
         if (e.outcome.kind !== "unknown") break;
-        const did = startedAs(e.call, backwards(entries.slice(0, i), earlier));
+        const did = findStartedCall(e.call, backwards(entries.slice(0, i), earlier));
         if (did !== null) open.set(e.call, { session, call: e.call, ...did, cause: e.outcome.cause, at });
         break;
       }
@@ -64,7 +64,7 @@ function* backwards(entries: readonly Pick<Entry, "event">[], earlier: () => Ite
 }
 
 /** As it was decided when it last started; what was decided about it afterwards did not start it. */
-export function startedAs(call: CallId, newestFirst: Iterable<JournalEvent>): Likeness | null {
+export function findStartedCall(call: CallId, newestFirst: Iterable<JournalEvent>): CallLikeness | null {
   let hasStarted = false;
   for (const e of newestFirst) {
     if (e.kind === "act.started" && e.call === call) hasStarted = true;
@@ -75,7 +75,7 @@ export function startedAs(call: CallId, newestFirst: Iterable<JournalEvent>): Li
 }
 
 export type UnknownChanges = Readonly<{ gone: readonly CallId[]; put: readonly OpenUnknown[] }>;
-export const unknownChanges = (before: OpenUnknowns, after: OpenUnknowns): UnknownChanges => ({
+export const computeUnknownChanges = (before: OpenUnknowns, after: OpenUnknowns): UnknownChanges => ({
   gone: [...before.keys()].filter((call) => !after.has(call)),
   put: [...after.values()].filter((u) => before.get(u.call) !== u),
 });

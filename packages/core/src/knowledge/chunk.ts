@@ -29,7 +29,7 @@ export function documentKind(path: string): DocumentKind | null {
   return dot <= 0 ? null : (KINDS.get(name.slice(dot + 1)) ?? null);
 }
 
-export function piecesOf(text: string, kind: DocumentKind): readonly Piece[] {
+export function splitDocument(text: string, kind: DocumentKind): readonly Piece[] {
   const plain = text
     .toWellFormed()
     .replace(/\r\n?/g, "\n")

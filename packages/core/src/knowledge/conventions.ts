@@ -3,12 +3,12 @@
  * N-7 from the folder up to the project's own, then by the language alone; nearest first, nothing twice, a step that fails is skipped.
  */
 import { itemText } from "./item.ts";
-import type { Found, Hit, Search } from "./port.ts";
+import type { Hit, Search, SearchResult } from "./port.ts";
 
 const DEEPEST = 32;
 
 /** From the project's folder on, without a way out of it; null: it leads out. */
-export function folderIn(path: string): string | null {
+export function toProjectFolder(path: string): string | null {
   if (/^(?:[\\/]|[A-Za-z]:)|[\0\\]/.test(path)) return null;
   const parts: string[] = [];
   for (const part of path.normalize("NFC").split("/")) {
@@ -20,15 +20,15 @@ export function folderIn(path: string): string | null {
 }
 
 /** The folder itself, then each above it; the project's own is the empty name. */
-export function upwards(folder: string): readonly string[] {
+export function listFoldersUpwards(folder: string): readonly string[] {
   const parts = folder === "" ? [] : folder.split("/");
   return [...parts.map((_, i) => parts.slice(0, parts.length - i).join("/")), ""];
 }
 
-type Ask = (search: Search) => Found | Promise<Found>;
+type Ask = (search: Search) => SearchResult | Promise<SearchResult>;
 
-export async function conventions(ask: Ask, language: Search, folder: string, limit: number): Promise<Found> {
-  const steps: readonly Search["directory"][] = [...upwards(folder).map((path) => ({ path, how: "at" }) as const), null];
+export async function findConventions(ask: Ask, language: Search, folder: string, limit: number): Promise<SearchResult> {
+  const steps: readonly Search["directory"][] = [...listFoldersUpwards(folder).map((path) => ({ path, how: "at" }) as const), null];
   const hits: Hit[] = [];
   const seen = new Set<string>();
   const troubles = new Set<string>();

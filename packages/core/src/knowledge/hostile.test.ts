@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { knowledgeId } from "../vocab/index.ts";
-import { lineOf } from "./block.ts";
-import { type DocumentKind, piecesOf } from "./chunk.ts";
+import { toKnowledgeLine } from "./block.ts";
+import { type DocumentKind, splitDocument } from "./chunk.ts";
 
 const textIn = (text: string, kind: DocumentKind): string =>
-  piecesOf(text, kind)
+  splitDocument(text, kind)
     .map((one) => `${one.title}${one.text}`)
     .join("");
 
@@ -25,13 +25,13 @@ describe("texts made to be slow", () => {
 
   it("N-15 what looks like the end of a block is looked at once", () => {
     const text = `<${"/".repeat(200_000)} <${" \\/".repeat(60_000)}knowledge>`;
-    const line = lineOf({ id: knowledgeId("k_1"), kind: "fact", relevance: 1, confidence: 1, labels: [], text });
+    const line = toKnowledgeLine({ id: knowledgeId("k_1"), kind: "fact", relevance: 1, confidence: 1, labels: [], text });
     expect(line).toContain("</");
     expect(line.match(/\\u003c/g)).toHaveLength(1);
   });
 
   it("N-15 a line that is too long for a heading is text, and is not lost", () => {
     const long = `# ${"word ".repeat(100)}end`;
-    expect(piecesOf(`# Short #\n\n${long}`, "markdown")).toEqual([{ title: "Short", text: long }]);
+    expect(splitDocument(`# Short #\n\n${long}`, "markdown")).toEqual([{ title: "Short", text: long }]);
   });
 });

@@ -1,6 +1,5 @@
 /** Items: what they say as a text, what they are called, and which of them supersedes which. */
 import {
-  canonical,
   type Hash,
   type JournalPlace,
   type KnowledgeBody,
@@ -11,8 +10,9 @@ import {
   type Label,
   type Millis,
   type Scope,
+  toCanonicalJson,
 } from "../vocab/index.ts";
-import { plainName } from "./words.ts";
+import { toPlainName } from "./words.ts";
 
 /** What is shown of it, and what it is found by. */
 export function itemText(body: KnowledgeBody): string {
@@ -30,13 +30,13 @@ export function itemText(body: KnowledgeBody): string {
 }
 
 /** N-9 of one key, or about one subject and predicate, there is one that counts: in one scope, of one agent. Null: it stands for itself. */
-export function slotOf({ body, scope, agent }: Pick<KnowledgeItem, "body" | "scope" | "agent">): string | null {
+export function toSlot({ body, scope, agent }: Pick<KnowledgeItem, "body" | "scope" | "agent">): string | null {
   const whose = scope === "project" ? "" : (agent ?? "");
   switch (body.kind) {
     case "fact":
-      return canonical(["fact", scope, whose, plainName(body.subject), plainName(body.predicate)]);
+      return toCanonicalJson(["fact", scope, whose, toPlainName(body.subject), toPlainName(body.predicate)]);
     case "working":
-      return canonical(["working", scope, whose, body.key]);
+      return toCanonicalJson(["working", scope, whose, body.key]);
     case "procedure":
     case "pattern":
     case "episode":
@@ -55,7 +55,10 @@ type Timed = Pick<KnowledgeItem, "id" | "verified" | "created">;
  * N-9 where what comes from elsewhere stands among those that are current in its slot: who is older and may be superseded is, unless a newer one
  * supersedes it. Of two of one time the one that is there stays; where one of them has a person's word, both do.
  */
-export function placeAmong(item: Timed, there: readonly Timed[]): Readonly<{ by: KnowledgeId | null; supersedes: readonly KnowledgeId[] }> {
+export function findSupersession(
+  item: Timed,
+  there: readonly Timed[],
+): Readonly<{ by: KnowledgeId | null; supersedes: readonly KnowledgeId[] }> {
   const by = there.find(
     (one) => (one.created > item.created && maySupersede(one, item)) || (one.created === item.created && one.verified === item.verified),
   );
@@ -64,11 +67,11 @@ export function placeAmong(item: Timed, there: readonly Timed[]): Readonly<{ by:
 }
 
 /** Whose it is to give: `agent` is the only scope with an owner; what is shared is everybody's who looks that wide. */
-export const realmOf = ({ scope, agent }: Pick<KnowledgeItem, "scope" | "agent">): string => (scope === "agent" ? (agent ?? "") : "");
+export const toRealm = ({ scope, agent }: Pick<KnowledgeItem, "scope" | "agent">): string => (scope === "agent" ? (agent ?? "") : "");
 
 /** The same from the same: what makes a repeated write the same write. */
-export const idFrom = (hash: Hash, ...parts: readonly string[]): KnowledgeId =>
-  knowledgeId(`k_${hash(canonical(["orgate-knowledge-1", ...parts])).slice(0, 24)}`);
+export const deriveKnowledgeId = (hash: Hash, ...parts: readonly string[]): KnowledgeId =>
+  knowledgeId(`k_${hash(toCanonicalJson(["orgate-knowledge-1", ...parts])).slice(0, 24)}`);
 
 export const isKnowledgeId = (text: string): text is KnowledgeId => /^k_[0-9a-f]{24}$/.test(text);
 

@@ -4,7 +4,6 @@
  */
 import * as z from "zod";
 import {
-  canonical,
   KNOWLEDGE_SOURCES,
   type KnowledgeBody,
   knowledgeId,
@@ -16,8 +15,9 @@ import {
   type StoredItem,
   seq,
   streamId,
+  toCanonicalJson,
 } from "../vocab/index.ts";
-import { folderIn } from "./conventions.ts";
+import { toProjectFolder } from "./conventions.ts";
 import { isKnowledgeId } from "./item.ts";
 
 export const LINES_FORMAT = "orgate-knowledge-1";
@@ -47,7 +47,7 @@ const line = z.strictObject({
   directory: z
     .string()
     .max(1_000)
-    .refine((path) => folderIn(path) === path, "is no folder of a project")
+    .refine((path) => toProjectFolder(path) === path, "is no folder of a project")
     .nullable(),
   confidence: z.number().min(0).max(1),
   source: z.enum(KNOWLEDGE_SOURCES as readonly [StoredItem["source"], ...StoredItem["source"][]]),
@@ -62,7 +62,7 @@ const line = z.strictObject({
   supersededBy: id.nullable(),
 });
 
-export const toLine = (item: StoredItem): string => `${canonical({ format: LINES_FORMAT, ...item })}\n`;
+export const toLine = (item: StoredItem): string => `${toCanonicalJson({ format: LINES_FORMAT, ...item })}\n`;
 
 export type ReadLine = Readonly<{ kind: "item"; item: StoredItem } | { kind: "wrong"; detail: string }>;
 

@@ -25,9 +25,9 @@ export type Hit = Readonly<{ item: StoredItem; relevance: number }>;
  * `trouble`: in which way it could not be looked for; the hits are those of the other. `cause`: what another system said about that. N-6 it is a stranger's
  * text: for the record, and never for a model.
  */
-export type Found = Readonly<{ hits: readonly Hit[]; trouble: string | null; cause?: string }>;
+export type SearchResult = Readonly<{ hits: readonly Hit[]; trouble: string | null; cause?: string }>;
 
-export type Put = Readonly<
+export type PutResult = Readonly<
   /** `superseded`: what said something else about the same before. */
   | { kind: "stored"; superseded: KnowledgeId | null }
   /** It is there already. */
@@ -42,14 +42,14 @@ export type Knowledge = Readonly<{
   /** `remote`: to look something up, another system is asked (an embedding model). It is then decided and durable first, like any effect. */
   reach: "local" | "remote";
   /** At once where it is `local`. */
-  search(search: Search, signal: AbortSignal): Found | Promise<Found>;
+  search(search: Search, signal: AbortSignal): SearchResult | Promise<SearchResult>;
   /** Idempotent by the item's id. Durable when it resolves. */
-  put(item: KnowledgeItem, signal: AbortSignal): Promise<Put>;
+  put(item: KnowledgeItem, signal: AbortSignal): Promise<PutResult>;
   /** Told after these went into a request. A hint, not a record: the journal has that. */
   used(ids: readonly KnowledgeId[], at: Millis): void;
 }>;
 
-const NOTHING: Found = Object.freeze({ hits: Object.freeze([]), trouble: null });
+const NOTHING: SearchResult = Object.freeze({ hits: Object.freeze([]), trouble: null });
 
 /** None is an adapter too. */
 export const noKnowledge: Knowledge = Object.freeze({

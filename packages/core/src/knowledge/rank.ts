@@ -7,7 +7,7 @@
 import { isMemory, type StoredItem } from "../vocab/index.ts";
 import { itemText } from "./item.ts";
 import type { Hit, Search } from "./port.ts";
-import { stem, wordsIn } from "./words.ts";
+import { splitWords, stem } from "./words.ts";
 
 /** Candidates, the best first; `nearest` with the cosine of its vector and the question's. */
 export type Candidates = Readonly<{ lexical: readonly StoredItem[]; nearest: readonly Readonly<{ item: StoredItem; cosine: number }>[] }>;
@@ -16,7 +16,7 @@ export type Candidates = Readonly<{ lexical: readonly StoredItem[]; nearest: rea
 export const CANDIDATES = 50;
 const K = 60;
 
-export function ranked({ lexical, nearest }: Candidates, { terms, threshold, most }: Search): readonly Hit[] {
+export function rankCandidates({ lexical, nearest }: Candidates, { terms, threshold, most }: Search): readonly Hit[] {
   const covers = coverage(lexical, terms);
   const found = new Map<string, { item: StoredItem; relevance: number; score: number }>();
   const add = (item: StoredItem, relevance: number, place: number): void => {
@@ -44,7 +44,7 @@ function coverage(items: readonly StoredItem[], terms: readonly string[]): (i: n
   const stems = terms.map(stem);
   const has = items.map((item) => {
     const words = new Set<string>();
-    for (const word of wordsIn(itemText(item.body))) words.add(stem(word));
+    for (const word of splitWords(itemText(item.body))) words.add(stem(word));
     return stems.map((one) => words.has(one));
   });
   const weights = stems.map((_, t) => {

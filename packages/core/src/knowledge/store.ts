@@ -4,7 +4,7 @@
  */
 import type { Digest, KnowledgeId, KnowledgeItem, KnowledgeKind, Millis, Scope, StoredItem } from "../vocab/index.ts";
 import { itemText } from "./item.ts";
-import type { Found, Knowledge, Put, Search } from "./port.ts";
+import type { Knowledge, PutResult, Search, SearchResult } from "./port.ts";
 
 /** As the named model sees a text. */
 export type Vector = Readonly<{ model: string; values: Float32Array }>;
@@ -27,8 +27,8 @@ export type KnowledgeStats = Readonly<{
 /** Everything here is done when it returns, and durable. */
 export type KnowledgeStore = Readonly<{
   /** `vector`: of the question; null: by words alone. */
-  search(search: Search, vector: Vector | null): Found;
-  put(item: KnowledgeItem): Put;
+  search(search: Search, vector: Vector | null): SearchResult;
+  put(item: KnowledgeItem): PutResult;
   used(ids: readonly KnowledgeId[], at: Millis): void;
   get(id: KnowledgeId): StoredItem | null;
   /** By id, from after that one on. */
@@ -63,7 +63,7 @@ export type Replaced = Readonly<{ added: number; kept: number; gone: number }>;
 export type Embedder = Readonly<{ model: string; embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> }>;
 
 /** The port on a store. Without an embedder nobody else is asked for anything. */
-export function knowledgeOn(store: Pick<KnowledgeStore, "search" | "put" | "used" | "embed">, embedder: Embedder | null): Knowledge {
+export function createKnowledge(store: Pick<KnowledgeStore, "search" | "put" | "used" | "embed">, embedder: Embedder | null): Knowledge {
   if (embedder === null)
     return {
       reach: "local",
@@ -90,7 +90,7 @@ export function knowledgeOn(store: Pick<KnowledgeStore, "search" | "put" | "used
     used: store.used,
   };
 }
-const NOTHING: Found = Object.freeze({ hits: Object.freeze([]), trouble: null });
+const NOTHING: SearchResult = Object.freeze({ hits: Object.freeze([]), trouble: null });
 
 async function vectorOf({ model, embed }: Embedder, text: string, signal: AbortSignal): Promise<Vector | Readonly<{ error: string }>> {
   try {

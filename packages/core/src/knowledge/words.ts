@@ -14,7 +14,7 @@ const LETTERS = /^[\p{L}\p{N}\p{M}ー]+$/u;
 let segmenter: Intl.Segmenter | null = null;
 
 /** In order, in lower case, in one form for characters that look the same; lazily, so that whoever wants ten of them pays for ten. */
-export function* wordsIn(text: string): Generator<string> {
+export function* splitWords(text: string): Generator<string> {
   const plain = text.toWellFormed().normalize("NFKC").toLowerCase();
   for (const [, unspaced, spaced] of plain.matchAll(RUNS)) {
     if (spaced !== undefined) yield* parts(bare(spaced));
@@ -56,4 +56,4 @@ function* parts(word: string): Generator<string> {
 export const isUnspaced = (word: string): boolean => UNSPACED.test(word);
 
 /** The same thing said with other capitals or spaces is the same thing: what supersedes is found by this. */
-export const plainName = (text: string): string => text.toWellFormed().normalize("NFKC").toLowerCase().trim().replace(/\s+/gu, " ");
+export const toPlainName = (text: string): string => text.toWellFormed().normalize("NFKC").toLowerCase().trim().replace(/\s+/gu, " ");

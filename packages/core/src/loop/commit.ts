@@ -5,7 +5,7 @@
  */
 
 import type { Orders } from "../journal/orders.ts";
-import type { Begin } from "../journal/port.ts";
+import type { SessionStart } from "../journal/port.ts";
 import { type DigestAction, type Permit, type Receipt, type Redeem, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionText,
@@ -17,8 +17,8 @@ import {
   type JournalEvent,
   type Millis,
   type Seq,
-  type Stamped,
   seq,
+  type TimedEvent,
 } from "../vocab/index.ts";
 import { endingIntents } from "./calls/delegate.ts";
 import { emptyState, evolve, replaceState } from "./evolve.ts";
@@ -49,9 +49,9 @@ export class SessionCommits {
   readonly #parts: CommitParts;
   readonly #counters: SessionCounters;
   readonly #pass: ReturnType<typeof turnstile>;
-  readonly #batch: Stamped[] = [];
+  readonly #batch: TimedEvent[] = [];
   readonly #consumed: IntentId[] = [];
-  readonly #opening: Begin[] = []; // sub-agents whose sessions open with the batch
+  readonly #opening: SessionStart[] = []; // sub-agents whose sessions open with the batch
   readonly #telling: Intent[] = []; // intents for other sessions that go with it
   readonly #decidedAt = new Map<ActionText, Moment>();
   readonly #receipts = new Map<ActionText, Receipt>();
@@ -109,7 +109,7 @@ export class SessionCommits {
     return true;
   }
 
-  async #append(events: readonly Stamped[]): Promise<Seq> {
+  async #append(events: readonly TimedEvent[]): Promise<Seq> {
     const first = await this.#p.journal.append({
       stream: this.#s.session,
       after: this.#durable,
@@ -130,7 +130,7 @@ export class SessionCommits {
   }
 
   /** Nothing of a refused batch is durable. What had happened is recorded again; what was to begin, or rests on what was refused, is not. */
-  async #takeBack(events: readonly Stamped[], consumed: readonly IntentId[], revoked: GrantId | null): Promise<void> {
+  async #takeBack(events: readonly TimedEvent[], consumed: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await this.#p.orders.refresh();
     const restsOnCounters = this.#counters.takenBack();
     const s = this.#s;
@@ -186,7 +186,7 @@ export class SessionCommits {
     this.#consumed.push(intent);
   }
 
-  begin(one: Begin): void {
+  begin(one: SessionStart): void {
     this.#opening.push(one);
   }
 

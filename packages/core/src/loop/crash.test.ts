@@ -22,15 +22,15 @@ import {
 } from "../testing/index.ts";
 import {
   type Attachment,
-  canonical,
   type Digest,
   digest,
   FaultError,
   type Hash,
+  type IntentBody,
   type JsonObject,
   type Middleware,
   type ToolContext,
-  type Wish,
+  toCanonicalJson,
 } from "../vocab/index.ts";
 import type { Ports } from "./ports.ts";
 import { callsIn, type State } from "./state.ts";
@@ -60,7 +60,7 @@ function placedModel(steps: readonly Step[], outside: Outside, recorded: (iterat
     ask: async (request) => {
       const at = request.messages.filter((m) => m.role === "assistant").length;
       const [task] = request.messages;
-      const shown = task?.role === "user" && canonical(task.files ?? []) === canonical([PIXEL]);
+      const shown = task?.role === "user" && toCanonicalJson(task.files ?? []) === toCanonicalJson([PIXEL]);
       outside.asked.push({ iteration: at + 1, recorded: recorded(at + 1), shown });
       const step = steps[at];
       if (step === undefined || step.kind !== "reply")
@@ -83,7 +83,7 @@ type Weather = Readonly<{
   /** The developer's own code at every stage, answering at once or in its own time. */
   middleware: "none" | "sync" | "async";
   /** Said right after the n-th append, counted over all processes. */
-  pokes: readonly Readonly<{ after: number; wish: Wish }>[];
+  pokes: readonly Readonly<{ after: number; wish: IntentBody }>[];
 }>;
 
 const CALM: Weather = { toolsAtOnce: 5, calls: 200, iterations: 25, asked: null, few: null, yes: [true], middleware: "none", pokes: [] };
@@ -91,7 +91,7 @@ const CALM: Weather = { toolsAtOnce: 5, calls: 200, iterations: 25, asked: null,
 const toolNames = fc.constantFrom(...Object.values(SCRIPT_TOOLS));
 const pokes = fc.record({
   after: fc.nat({ max: 14 }),
-  wish: fc.constantFrom<Wish>({ kind: "cancel", reason: "enough" }, { kind: "steer", text: "and mind the gap", files: [PIXEL] }),
+  wish: fc.constantFrom<IntentBody>({ kind: "cancel", reason: "enough" }, { kind: "steer", text: "and mind the gap", files: [PIXEL] }),
 });
 const weathers: fc.Arbitrary<Weather> = fc.record({
   toolsAtOnce: fc.integer({ min: 1, max: 3 }),

@@ -1,5 +1,5 @@
 /** Wires the parts of one drive: commits, effects in flight, intake, announcer, and the context that effects see. */
-import { toolDigests } from "../gate/request.ts";
+import { createToolDigests } from "../gate/request.ts";
 import type { JournalEvent, Limits, Millis } from "../vocab/index.ts";
 import { createAnnouncer } from "./announce.ts";
 import { createChooser } from "./calls/recovery.ts";
@@ -24,7 +24,7 @@ export function createParts(p: Ports, held: Held, { limits, cancel, leave = null
   const { state: s, hold, left } = held;
   const [waits, stop, time] = [new Waits(p.clock), createStops(), steadyTime(p.clock, s)];
   const effects = new EffectsInFlight(() => waits.wake());
-  const [toolDigest, digestAction, choose] = [toolDigests(p.hash), createActionDigests(s, p.hash), createChooser(p, s)];
+  const [toolDigest, digestAction, choose] = [createToolDigests(p.hash), createActionDigests(s, p.hash), createChooser(p, s)];
   const decide = createJudge(p, { toolDigest, digestAction, now: time });
   const commits = new SessionCommits({ p, held, time, digestAction, onRecord });
   const c: EffectContext = {

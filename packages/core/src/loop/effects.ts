@@ -3,9 +3,9 @@
  * An effect never touches the state. It returns a function that the driver calls for its events, so that they are recorded one effect at a time.
  */
 import type { Run } from "../act/act.ts";
-import type { Begin, Hold } from "../journal/port.ts";
+import type { Hold, SessionStart } from "../journal/port.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
-import { type ActionText, type Decided, type Digest, FaultError, type JournalEvent, type Millis, type Tool } from "../vocab/index.ts";
+import { type ActionText, type Digest, FaultError, type GateDecided, type JournalEvent, type Millis, type Tool } from "../vocab/index.ts";
 import type { Choice } from "./calls/recovery.ts";
 import type { Live, Ports } from "./ports.ts";
 import type { FactsFor } from "./session-facts.ts";
@@ -25,7 +25,7 @@ export type EffectContext = Readonly<{
   /** Fires when the turn is stopped, or the calls of this tool are. */
   stopOf(tool: string | null): AbortSignal;
   /** Adds a session that opens with the next commit. */
-  begin(one: Begin): void;
+  begin(one: SessionStart): void;
   /** Something may have arrived in the inbox. */
   look(): void;
   time(): Millis;
@@ -101,14 +101,14 @@ export class EffectsInFlight {
 }
 
 /** Records that the approval behind a decision is used up, or its grant used, in the commit that starts the action. */
-export function consume({ record }: Pick<EffectContext, "record">, decided: Decided): void {
+export function consume({ record }: Pick<EffectContext, "record">, decided: GateDecided): void {
   const approval = decided.verdict.kind === "allow" ? decided.verdict.approval : null;
   if (approval === null) return;
   if (isGrant(approval)) record({ kind: "grant.used", grant: approval, action: decided.id });
   else record({ kind: "approval.consumed", approval, action: decided.id });
 }
 const isGrant = (
-  id: NonNullable<Extract<Decided["verdict"], { kind: "allow" }>["approval"]>,
+  id: NonNullable<Extract<GateDecided["verdict"], { kind: "allow" }>["approval"]>,
 ): id is Extract<JournalEvent, { kind: "grant.used" }>["grant"] => id.startsWith("g_");
 
 /** Called right before an effect: where a hold can be lost, this is the last check of it. */

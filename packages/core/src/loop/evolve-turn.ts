@@ -1,7 +1,7 @@
 /** The fold of a turn as a whole: its start, its end, another agent, another process. */
 import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { pinTask } from "../reason/window.ts";
-import { NO_USAGE, NOTHING_ALLOTTED, type Observation, totalTokens } from "../vocab/index.ts";
+import { NO_RESERVATION, NO_USAGE, type Observation, totalTokens } from "../vocab/index.ts";
 import { type Call, isDelegated, isSettled, runningTool, UNDECIDED } from "./calls/call.ts";
 import { type EventOf, inTurn } from "./fold-parts.ts";
 import { sumUsed } from "./limits/budgets.ts";
@@ -31,7 +31,7 @@ export function foldTurnStarted(s: State, e: EventOf<"turn.started">): State {
     lostBelow: 0,
     micros: 0,
     unpriced: (s.agent.fallbacks[chosen - 1] ?? s.agent).prices === null,
-    settled: NOTHING_ALLOTTED,
+    settled: NO_RESERVATION,
     calls: 0,
     activeMs: 0,
     refusedInARow: 0,

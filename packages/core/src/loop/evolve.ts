@@ -3,7 +3,7 @@
  * The same events give the same state, whoever folds them and whenever: resume is nothing but this.
  */
 
-import { newTally, tallied } from "../journal/counts.ts";
+import { foldTally, newTally } from "../journal/counts.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
 import { newWindow } from "../reason/window.ts";
 import {
@@ -12,7 +12,7 @@ import {
   epoch,
   type Label,
   millis,
-  NOTHING_ALLOTTED,
+  NO_RESERVATION,
   type SessionEvent,
   type SessionId,
   seq,
@@ -87,7 +87,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     micros: 0,
     unpriced: false,
     reserved: new Map(),
-    used: NOTHING_ALLOTTED,
+    used: NO_RESERVATION,
     lost: 0,
     value: null,
     turns: 0,
@@ -116,7 +116,7 @@ export function evolve(s: State, entry: Entry): State {
   if (s.turn !== null && e.kind !== "hold.taken") s.turn.activeMs += Math.max(0, entry.at - s.at);
   s.seq = entry.seq;
   s.at = entry.at;
-  tallied(s.tally, s.agent.name, entry.at, e);
+  foldTally(s.tally, s.agent.name, entry.at, e);
   if ("intent" in e && e.intent !== null) s.taken.add(e.intent);
   switch (e.kind) {
     case "session.opened":

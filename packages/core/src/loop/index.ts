@@ -35,7 +35,7 @@ export {
   foldCache,
   NO_FOLDS,
 } from "./session/fold-cache.ts";
-export { type OpenApproval as OpenQuestion, type RunResult, toResult } from "./session/result.ts";
+export { type OpenApproval, type RunResult, toResult } from "./session/result.ts";
 export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./session/sessions.ts";
 export { pastFacts } from "./session-facts.ts";
 export { answerIn, type Call, callsIn, type Question, type State, type Turn, type Unknown } from "./state.ts";

@@ -4,33 +4,33 @@
  * Rule: Q-1.
  */
 import { orAwaited } from "../gate/fail-closed.ts";
-import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
-import { haltOf, type Orders } from "../journal/orders.ts";
-import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
+import { applyContract, applyEdits, type ContractCheck, createActionDigester } from "../gate/request.ts";
+import { findAgentHalt, type Orders } from "../journal/orders.ts";
+import { isSameCall, type OpenUnknown } from "../journal/unknowns.ts";
 import { cut } from "../observe/observe.ts";
 import {
   type Action,
   type ActionId,
   type ActionText,
   type Ask,
-  canonical,
   DEFAULT_KNOWLEDGE,
-  type Decided,
+  DEFAULT_TERMS,
   type Decision,
   type Digest,
-  digestOf,
-  doingOf,
+  digestJson,
   ESCALATED,
   type Facts,
+  type GateDecided,
   type Hash,
   HUMAN_APPROVAL,
   type Millis,
-  PLAIN_TERMS,
   type PolicyId,
   policyId,
   principalName,
   printActionId,
   type Tool,
+  toCallSubject,
+  toCanonicalJson,
   UNKNOWN_OPEN,
   type Verdict,
   ZERO,
@@ -48,7 +48,7 @@ import { behind, type FactsFor, isCounted, sessionFacts } from "./session-facts.
 import { type Answered, answerIn, callsIn, findRecipient, type Gated, runningTool, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
-export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
+export type Judge = (s: State, t: Turn | null, id: ActionId) => GateDecided;
 
 type Needs = Pick<
   Ports,
@@ -106,19 +106,19 @@ function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verd
   if (verdict.kind !== "modify") return verdict;
   const refuse = (reason: string): Verdict => ({ kind: "deny", by: "policy", because: verdict.because, faults: [], reason });
   if (action.kind !== "call" || action.args === null) return refuse("only the arguments of a call can be modified");
-  if (canonical(withEdits(action.args, verdict.edits)) === canonical(action.args))
+  if (toCanonicalJson(applyEdits(action.args, verdict.edits)) === toCanonicalJson(action.args))
     return { kind: "allow", because: verdict.because, approval: null };
   return modified ? refuse("the modified call would be modified again") : verdict;
 }
 
 export function createActionDigests(s: State, hash: Hash): (action: Action) => Digest {
-  const digestOf = actionDigests(hash);
+  const digestOf = createActionDigester(hash);
   return (action) => digestOf(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) });
 }
 
 /** The digest that an approval is bound to. For the delivery of an answer it covers the text, which the gate itself never sees (rule 7). */
 export const approvalDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
-  action.kind === "respond" ? digestOf({ action: digest, text: answerIn(t) }, hash) : digest;
+  action.kind === "respond" ? digestJson({ action: digest, text: answerIn(t) }, hash) : digest;
 
 type Named = Readonly<{
   action: Action;
@@ -183,8 +183,12 @@ const blockedBy = (reason: string | null): Named["refused"] =>
   reason === null ? null : { kind: "deny", by: "middleware", because: [], faults: [], reason };
 
 /** Calls of a reply that was cut off are never run: their arguments may have been cut too. */
-function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDigest: (tool: Tool) => Digest): Contracted {
-  const { action } = contract({ ...call, args: { kind: "not-json", detail: "cut off" } }, tool, tool === null ? null : toolDigest(tool));
+function cutOff(call: Parameters<typeof applyContract>[0], tool: Tool | null, toolDigest: (tool: Tool) => Digest): ContractCheck {
+  const { action } = applyContract(
+    { ...call, args: { kind: "not-json", detail: "cut off" } },
+    tool,
+    tool === null ? null : toolDigest(tool),
+  );
   return {
     kind: "refused",
     action,
@@ -228,9 +232,9 @@ export const MAX_DEFERRED = 8;
 
 /** Q-13 while work or a tool is halted its calls are refused, whatever the policy permits. */
 function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orders): Verdict {
-  const doing = doingOf(action);
+  const doing = toCallSubject(action);
   if (doing === null || verdict.kind === "deny") return verdict;
-  const all = haltOf(orders, agent) ?? (action.kind === "delegate" ? haltOf(orders, action.to) : null);
+  const all = findAgentHalt(orders, agent) ?? (action.kind === "delegate" ? findAgentHalt(orders, action.to) : null);
   const halt = all ?? orders.halts.get(`tool:${doing.tool}`);
   if (halt === undefined) return verdict;
   const what = all === null ? "calls of this tool are halted" : "work is halted";
@@ -266,15 +270,15 @@ function alikeTo(p: Pick<Ports, "journal">, s: State, action: Action, digest: Di
     cause,
     policy: policyId(`${UNKNOWN_OPEN}/${name}`),
   });
-  const own = [...s.unknowns.values()].filter((u) => isAlike(u, sought)).map((u) => doubt(u.call, u.tool, u.outcome.cause));
+  const own = [...s.unknowns.values()].filter((u) => isSameCall(u, sought)).map((u) => doubt(u.call, u.tool, u.outcome.cause));
   const others = p.journal.unknownsLike(sought).filter((u) => u.session !== s.session);
   return [...own, ...others.map((u) => doubt(`${u.session}/${u.call}`, u.tool, u.cause))];
 }
 
 /** Whether the call still looks like those very unknowns that its decision has named: other sessions leave and settle theirs without a word to this one. */
-export function isDoubtedAsBefore(p: Pick<Ports, "journal">, s: State, { action, digest, verdict }: Decided): boolean {
+export function isDoubtedAsBefore(p: Pick<Ports, "journal">, s: State, { action, digest, verdict }: GateDecided): boolean {
   const named = verdict.because.filter((policy) => policy.startsWith(`${UNKNOWN_OPEN}/`));
-  return canonical(alikeTo(p, s, action, digest).map((d) => d.policy)) === canonical(named);
+  return toCanonicalJson(alikeTo(p, s, action, digest).map((d) => d.policy)) === toCanonicalJson(named);
 }
 
 /** One question for each unknown that it looks like: an answer about one says nothing about another. */
@@ -283,7 +287,7 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
     ({ name, tool, cause, policy }): Ask => ({
       policy,
       question: `an earlier call of ${tool} (${name}) may or may not have taken effect (${cause}): run this one all the same?`,
-      terms: PLAIN_TERMS,
+      terms: DEFAULT_TERMS,
     }),
   );
   return withAsks(verdict, questions);
@@ -293,7 +297,7 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
 function withHumanApproval(verdict: Verdict, p: Pick<Ports, "tools">, id: ActionId, action: Action): Verdict {
   if (action.kind !== "call" || id.kind === "reconcile" || p.tools.find(action.tool)?.humanApproval !== true) return verdict;
   const question = `${action.tool} is run only when a person says so: run it?`;
-  return withAsks(verdict, [{ policy: policyId(`${HUMAN_APPROVAL}/${action.tool}`), question, terms: PLAIN_TERMS }]);
+  return withAsks(verdict, [{ policy: policyId(`${HUMAN_APPROVAL}/${action.tool}`), question, terms: DEFAULT_TERMS }]);
 }
 
 /** A call that failed and is for a person to decide about: asked whatever the policies permit. */
@@ -302,7 +306,7 @@ function withEscalation(verdict: Verdict, t: Turn | null, id: ActionText): Verdi
   if (call?.run.kind !== "failed" || call.mending?.stage !== "person") return verdict;
   const effect = call.repeat === "once" ? ", and may have had an effect" : "";
   const question = `${runningTool(call)} failed${effect} (${cut(call.mending.error, 200)}): run it again?`;
-  return withAsks(verdict, [{ policy: policyId(`${ESCALATED}/${id}/${call.starts}`), question, terms: PLAIN_TERMS }]);
+  return withAsks(verdict, [{ policy: policyId(`${ESCALATED}/${id}/${call.starts}`), question, terms: DEFAULT_TERMS }]);
 }
 
 function withAsks(verdict: Verdict, questions: readonly Ask[]): Verdict {

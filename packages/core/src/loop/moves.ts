@@ -1,5 +1,5 @@
 /** The moves of a session, and the parts that its phases share to choose them. `next.ts` is where they are chosen. */
-import type { ActionId, Compacting, Ending, Millis } from "../vocab/index.ts";
+import type { ActionId, CompactionKind, Ending, Millis } from "../vocab/index.ts";
 import type { HeldBack } from "./people/halts.ts";
 import { type Call, callsIn, type FollowUp, type Gated, type Question, type State, type Turn, type Unknown } from "./state.ts";
 
@@ -14,7 +14,7 @@ export type Move =
   | { readonly kind: "give-up"; readonly call: Call } // its outcome stays `unknown`
   | { readonly kind: "settle"; readonly unknown: Unknown } // a person wants the tool asked about an old unknown outcome
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
-  | { readonly kind: "compact"; readonly how: Exclude<Compacting, "summarise"> } // make the conversation fit its next request
+  | { readonly kind: "compact"; readonly how: Exclude<CompactionKind, "summarise"> } // make the conversation fit its next request
   | { readonly kind: "summarise" } // the same, by a model call of its own
   | { readonly kind: "check-output" } // check the answer against its schema
   | { readonly kind: "recall" } // search the agent's knowledge for the next request

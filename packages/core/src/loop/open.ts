@@ -1,10 +1,11 @@
 /**
  * Openings. The only place that builds `session.opened`: sessions of runs, sub-agents, schedules and webhooks all begin here.
  */
-import { specOf } from "../agents/define-output.ts";
+import { toOutputSpec } from "../agents/define-output.ts";
 import type { Hold } from "../journal/port.ts";
 import {
   type AgentFacts,
+  type HistoryMessage,
   type JournalEvent,
   type Label,
   type Limits,
@@ -12,7 +13,6 @@ import {
   type OutputSpec,
   type Parent,
   type Principal,
-  type Said,
   type SessionEvent,
   type Surface,
   UNTRUSTED,
@@ -28,7 +28,7 @@ export type Opening = Readonly<{
   principal: Principal;
   surface: Surface;
   labels: readonly Label[];
-  history: readonly Said[];
+  history: readonly HistoryMessage[];
   external: string | null;
   parent: Parent | null;
   origin: Origin | null;
@@ -59,7 +59,7 @@ export type FirstTurn = Readonly<{ input: string; by: Principal; limits: Limits;
 /** The events of a session's first turn, as they follow its opening. */
 export function firstTurnEvents({ input, by, limits, output }: FirstTurn): readonly SessionEvent[] {
   const started: SessionEvent = { kind: "turn.started", turn: 1, input: input.toWellFormed(), files: [], by, limits, intent: null };
-  return output === null ? [started] : [started, { kind: "output.asked", output: specOf(output) }];
+  return output === null ? [started] : [started, { kind: "output.asked", output: toOutputSpec(output) }];
 }
 
 /** Opens a session with a conversation from elsewhere, or with none: its history is checked and sanitised first. */
@@ -71,7 +71,7 @@ export async function openSession(p: Pick<Ports, "journal" | "ids" | "counters">
 }
 
 /** Tool results of a conversation from elsewhere are outside content, so the session starts `untrusted`. A person can remove the label. */
-const labelsWith = (labels: readonly Label[], history: readonly Said[]): readonly Label[] =>
+const labelsWith = (labels: readonly Label[], history: readonly HistoryMessage[]): readonly Label[] =>
   history.some((said) => said.role === "tool") && !labels.includes(UNTRUSTED) ? [...labels, UNTRUSTED] : labels;
 
 /** Opens a session whose history needs no check, because it comes from another session. */

@@ -1,8 +1,8 @@
 /** The moves that stay in the process: their events go with the next commit. True from `perform`: something was recorded, and the moves are chosen again. */
-import { expiry } from "../gate/approvals.ts";
+import { expiryTime } from "../gate/approvals.ts";
 import { AwaitsGate } from "../gate/late.ts";
-import { haltOf } from "../journal/orders.ts";
-import { type ActionId, canonical, type Decided, type Limits, type Outcome, printActionId } from "../vocab/index.ts";
+import { findAgentHalt } from "../journal/orders.ts";
+import { type ActionId, type GateDecided, type Limits, type Outcome, printActionId, toCanonicalJson } from "../vocab/index.ts";
 import type { Announcer } from "./announce.ts";
 import { evidence, newLabelEvents } from "./calls/outcome-events.ts";
 import type { SessionCommits } from "./commit.ts";
@@ -93,7 +93,7 @@ function recordIfAny(c: EffectContext, event: Parameters<EffectContext["record"]
 }
 
 /** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J-27). */
-function recordDecision({ c }: Performing, decided: Decided): void {
+function recordDecision({ c }: Performing, decided: GateDecided): void {
   const policies = c.p.gate.digest;
   if (policies !== c.s.agent.policies) c.record({ kind: "agent.changed", agent: { ...c.s.agent, policies } });
   c.record(decided);
@@ -102,7 +102,7 @@ function recordDecision({ c }: Performing, decided: Decided): void {
 /** A queued message starts the next turn, unless the driver was cancelled or work is halted. */
 function startTurn({ c, limits, cancel }: Performing, { text: input, files, by, intent }: FollowUp): boolean {
   const { p, s } = c;
-  if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
+  if (cancel.aborted || findAgentHalt(p.orders.now(), s.agent.name) !== null) return false;
   c.record({ kind: "turn.started", turn: s.turns + 1, input, files, by, limits, intent });
   return true;
 }
@@ -131,7 +131,7 @@ function requestApproval({ p, s, time, record }: EffectContext, t: Turn, id: Act
   if (gated?.kind !== "to-ask") return false;
   const { decided, asks, again } = gated;
   const digest = approvalDigest(t, decided.action, decided.digest, p.hash);
-  const { expiresAt } = expiry(asks, time());
+  const { expiresAt } = expiryTime(asks, time());
   const why = again ?? lapsedGrant({ p, s, t, now: time() }, decided);
   const targets = toShownTargets(p, decided.action);
   record({
@@ -207,7 +207,7 @@ function reconsiderAnswer(at: Performing, t: Turn): boolean {
 }
 
 /** The same verdict (and the approval or grant behind it), policies, action and facts. */
-const isSame = (a: Decided, b: Decided): boolean =>
+const isSame = (a: GateDecided, b: GateDecided): boolean =>
   a.slice === b.slice && a.digest === b.digest && isAlike(a.verdict, b.verdict) && isAlike(a.read, b.read);
 /** A gate that caches its decisions returns the same objects again. */
-const isAlike = (a: object, b: object): boolean => a === b || canonical(a) === canonical(b);
+const isAlike = (a: object, b: object): boolean => a === b || toCanonicalJson(a) === toCanonicalJson(b);

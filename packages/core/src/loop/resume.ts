@@ -1,7 +1,16 @@
 /** Taking a session up again. Resume reads data: there is no code replay, so an upgrade or an edited agent strands nothing (rule 3). */
 import type { Journal } from "../journal/port.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
-import { type AgentFacts, canonical, type Entry, FaultError, type JournalEvent, type Seq, type SessionId, seq } from "../vocab/index.ts";
+import {
+  type AgentFacts,
+  type Entry,
+  FaultError,
+  type JournalEvent,
+  type Seq,
+  type SessionId,
+  seq,
+  toCanonicalJson,
+} from "../vocab/index.ts";
 import { evolve, fold } from "./evolve.ts";
 import { type Held, holdTakenEvent } from "./open.ts";
 import type { Ports } from "./ports.ts";
@@ -19,7 +28,8 @@ export async function takeSession(p: Taking, session: SessionId, given: AgentFac
   try {
     const state = await heldState(p, session, left ?? p.folds.take(session));
     const agent = await agentFor(p, state, given);
-    const changed: readonly JournalEvent[] = canonical(agent) === canonical(state.agent) ? [] : [{ kind: "agent.changed", agent }];
+    const changed: readonly JournalEvent[] =
+      toCanonicalJson(agent) === toCanonicalJson(state.agent) ? [] : [{ kind: "agent.changed", agent }];
     return { state, hold, begin: [holdTakenEvent(p, hold), ...changed], left: { running: 0 } };
   } catch (error) {
     await p.journal.release(hold);

@@ -12,11 +12,11 @@ import {
   type Facts,
   FaultError,
   type Intent,
+  type IntentBody,
   intentId,
   millis,
   type Repeat,
   type UserAct,
-  type Wish,
 } from "../vocab/index.ts";
 import { drive } from "./drive.ts";
 import { fold } from "./evolve.ts";
@@ -1026,7 +1026,7 @@ describe("what others hand in", () => {
     const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], asks());
     await w.run("go");
     for (const [i, wish] of poison.entries())
-      put(w, `odd${i}`, { by: i % 2 === 0 ? ANN : { kind: "system", id: "w1" }, wish: wish as Wish });
+      put(w, `odd${i}`, { by: i % 2 === 0 ? ANN : { kind: "system", id: "w1" }, wish: wish as IntentBody });
     put(w, "odd-by-1", { by: undefined as never, wish: { kind: "cancel", reason: "" } });
     put(w, "odd-by-2", { by: { kind: "god", id: 5 } as never, wish: { kind: "cancel", reason: "" } });
     await say(w, APPROVE);
@@ -1160,7 +1160,7 @@ describe("time, people, answers", () => {
     });
     const { w } = stage([reply.text("one"), reply.text("two")], asks(), { spoil });
     await w.run("go");
-    const wishes: readonly Wish[] = [
+    const wishes: readonly IntentBody[] = [
       { kind: "say", text: "x" },
       { kind: "follow-up", text: "x" },
       { kind: "steer", text: "x" },

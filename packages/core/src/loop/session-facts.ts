@@ -2,7 +2,7 @@
  * What the gate is told of a session beside the action: the one builder, for the decision that is made now and for one that the journal has.
  * Rule: G-20.
  */
-import { type Action, type ActionText, type Decided, type Facts, type Principal, parseActionId, totalTokens } from "../vocab/index.ts";
+import { type Action, type ActionText, type Facts, type GateDecided, type Principal, parseActionId, totalTokens } from "../vocab/index.ts";
 import { centsSpent } from "./limits/budgets.ts";
 import { findCall } from "./people/approval-state.ts";
 import { actingFor, type Call, type State, type Turn } from "./state.ts";
@@ -34,13 +34,13 @@ export function sessionFacts(s: State, t: Turn | null, action: Action, counted: 
 }
 
 /** The same of a decision that stands next in the journal, after this state. The state goes on: what is read later is kept as it is now. */
-export function pastFacts(s: State, { id, action }: Pick<Decided, "id" | "action">): SessionFacts {
+export function pastFacts(s: State, { id, action }: Pick<GateDecided, "id" | "action">): SessionFacts {
   const named = parseActionId(id);
   const counted = named.kind === "reconcile" ? s.unknowns.has(named.call) : isCounted(callIn(s, id));
   const t = s.turn === null ? null : { ...s.turn, allowedCalls: new Map(s.turn.allowedCalls) };
   return sessionFacts({ ...s, allowedCalls: new Map(s.allowedCalls) }, t, action, counted);
 }
-const callIn = (s: State, id: Decided["id"]): Call | null => (s.turn === null ? null : findCall(s.turn, id));
+const callIn = (s: State, id: GateDecided["id"]): Call | null => (s.turn === null ? null : findCall(s.turn, id));
 
 /** A call that has started stays counted, also while it is decided again. */
 export const isCounted = (call: Call | null): boolean => call !== null && (call.gated.kind === "allowed" || call.starts > 0);

@@ -6,16 +6,16 @@ import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
 import {
   type AgentFacts,
-  type Allotment,
   type ApprovalId,
   type Attachment,
   type CallId,
   type CallKey,
   callKey,
-  type Decided,
+  counterForValue,
   type Digest,
   type Epoch,
   type Finish,
+  type GateDecided,
   type IntentId,
   type JournalEvent,
   type Json,
@@ -31,6 +31,7 @@ import {
   type Prices,
   type Principal,
   type Purpose,
+  type Reservation,
   type Resource,
   type Seq,
   type SessionId,
@@ -39,7 +40,6 @@ import {
   type Tool,
   type ToolChange,
   type Usage,
-  valueCounter,
 } from "../vocab/index.ts";
 import { type Call, type Gated, type Question, UNDECIDED } from "./calls/call.ts";
 
@@ -125,9 +125,9 @@ export type State = {
   micros: number;
   unpriced: boolean;
   /** Set aside for calls that run, and for those of which nobody knows what became: by call, with the turn that did it. */
-  readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Allotment }>;
+  readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Reservation }>;
   /** All that the last turn used, with open reservations. */
-  used: Allotment;
+  used: Reservation;
   /** Tokens of `used` that were reserved for model calls which were cut off, here or in a sub-agent. */
   lost: number;
   /** The structured answer of the last turn; null where it had none. */
@@ -147,7 +147,7 @@ export type Unknown = {
   readonly tool: string;
   readonly resource: Resource;
   readonly digest: Digest;
-  readonly decided: Decided;
+  readonly decided: GateDecided;
   readonly outcome: Extract<Outcome, { kind: "unknown" }>;
   /** The idempotency key that its tool got. */
   readonly key: CallKey;
@@ -180,7 +180,7 @@ export type Turn = {
   micros: number;
   unpriced: boolean;
   /** Settled for its tools and sub-agents. */
-  settled: Allotment;
+  settled: Reservation;
   /** Calls started. */
   calls: number;
   activeMs: number;
@@ -301,4 +301,4 @@ export const NO_SUMMARY: Turn["summary"] = Object.freeze({
 });
 
 /** The key of a counter per value of a target. */
-export const valueKey = (tool: string, of: string, value: string): string => `${valueCounter(tool, of)}\n${value}`;
+export const valueKey = (tool: string, of: string, value: string): string => `${counterForValue(tool, of)}\n${value}`;

@@ -7,23 +7,23 @@ import {
   callId,
   type Digest,
   digest,
-  digestOf,
+  digestJson,
   type JournalEvent,
   millis,
   type Seq,
-  type Stamped,
   seq,
+  type TimedEvent,
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
 import { type Permit, type Receipt, turnstile } from "./turnstile.ts";
 
-const digestAction = (action: Action): Digest => digestOf(action, (text) => digest(nodeHash("sha256", text, "hex")));
+const digestAction = (action: Action): Digest => digestJson(action, (text) => digest(nodeHash("sha256", text, "hex")));
 const allow: Verdict = { kind: "allow", because: [], approval: null };
 const deny: Verdict = { kind: "deny", by: "policy", because: [], faults: [], reason: "no" };
 const id = (n: number): ActionText => actionText(`1.${n}`);
 
-function decided(n: number, verdict: Verdict = allow, args: Record<string, string> = { path: "a" }): Stamped {
+function decided(n: number, verdict: Verdict = allow, args: Record<string, string> = { path: "a" }): TimedEvent {
   const action: Action = {
     kind: "call",
     call: callId(`1.${n}`),

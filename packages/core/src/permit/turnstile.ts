@@ -6,13 +6,13 @@
 import {
   type Action,
   type ActionText,
-  type Decided,
+  copyFrozen,
   type Digest,
   FaultError,
-  frozenCopy,
+  type GateDecided,
   type Seq,
-  type Stamped,
   seq,
+  type TimedEvent,
 } from "../vocab/index.ts";
 
 declare const durable: unique symbol;
@@ -22,16 +22,16 @@ export type Permit = Readonly<{ [redeemable]: true; action: ActionText; decidedA
 export type Redeem = (permit: Permit) => Action;
 
 /** Durable when it resolves, with the first sequence number; else it rejects. */
-export type Commit = (events: readonly Stamped[]) => Promise<Seq>;
+export type Commit = (events: readonly TimedEvent[]) => Promise<Seq>;
 export type DigestAction = (action: Action) => Digest;
 
 /** One per drive: receipts and permits of another are worth nothing here. */
 export function turnstile(commit: Commit, digestAction: DigestAction) {
-  const allowed = new Map<ActionText, { receipt: Receipt; seq: Seq; decided: Decided }>();
-  const issued = new WeakMap<Permit, Decided>();
+  const allowed = new Map<ActionText, { receipt: Receipt; seq: Seq; decided: GateDecided }>();
+  const issued = new WeakMap<Permit, GateDecided>();
 
-  async function append(events: readonly Stamped[]): Promise<Receipt> {
-    const sealed = events.map((e) => (e.event.kind === "gate.decided" ? { at: e.at, event: frozenCopy(e.event) } : e)); // nobody can change these
+  async function append(events: readonly TimedEvent[]): Promise<Receipt> {
+    const sealed = events.map((e) => (e.event.kind === "gate.decided" ? { at: e.at, event: copyFrozen(e.event) } : e)); // nobody can change these
     const first = await commit(sealed); // durable, or it throws and there is no receipt
     const receipt = Object.freeze({ first }) as Receipt;
     for (const [i, { event }] of sealed.entries()) {

@@ -8,14 +8,22 @@
  *      is enough. Debate: by turns, each with what the other said last.
  * S-17 a member of a chain or a debate that does not complete ends the whole `failed`, naming it and why; a parallel or a race fails when nobody completes.
  */
-import { CONDUCTOR_MODEL, DELEGATE, FaultError, type JsonObject, type Orchestration, readOrchestration, stepsOf } from "../vocab/index.ts";
+import {
+  countDelegations,
+  DELEGATE,
+  FaultError,
+  type JsonObject,
+  ORCHESTRATOR_MODEL,
+  type Orchestration,
+  readOrchestration,
+} from "../vocab/index.ts";
 import type { Message, Model, ModelReply, ModelRequest } from "./port.ts";
 
 /** What the members of a plan that names no budget have together. */
 export const USUAL_BUDGET = Object.freeze({ tokens: 200_000, iterations: 100 });
 
 export const conductorModel: Model = Object.freeze({
-  id: CONDUCTOR_MODEL,
+  id: ORCHESTRATOR_MODEL,
   ask: ({ messages }: ModelRequest): Promise<ModelReply> => Promise.resolve().then(() => nextReply(messages)),
 });
 
@@ -32,11 +40,11 @@ export function nextReply(messages: readonly Message[]): ModelReply {
   switch (plan.kind) {
     case "chain": {
       const [before] = stopUnlessDone(plan, step, last);
-      return step === stepsOf(plan) ? saying(before?.text ?? "") : asking(standing, [chained(plan, step + 1, before ?? null)]);
+      return step === countDelegations(plan) ? saying(before?.text ?? "") : asking(standing, [chained(plan, step + 1, before ?? null)]);
     }
     case "debate": {
       stopUnlessDone(plan, step, last);
-      return step === stepsOf(plan) ? saying(closing(standing)) : asking(standing, [debated(standing, step + 1)]);
+      return step === countDelegations(plan) ? saying(closing(standing)) : asking(standing, [debated(standing, step + 1)]);
     }
     case "parallel":
     case "race":
@@ -122,7 +130,7 @@ function asking({ plan, of, step }: Standing, given: readonly Given[]): ModelRep
 
 /** S-16 every step has the same part of the whole, so that no member can use what another is to have. */
 function shareOf(plan: Orchestration): JsonObject {
-  const steps = stepsOf(plan);
+  const steps = countDelegations(plan);
   return Object.fromEntries(
     Object.entries({ ...USUAL_BUDGET, ...plan.budget }).map(([of, all]) => [of, Math.max(1, Math.floor(all / steps))]),
   );
@@ -133,7 +141,7 @@ function shareOf(plan: Orchestration): JsonObject {
 function stopUnlessDone(plan: Orchestration, step: number, came: readonly Came[]): readonly Came[] {
   const stuck = came.find(({ isError }) => isError);
   if (stuck === undefined) return came;
-  throw failed(`step ${step} of ${stepsOf(plan)} did not complete: ${told(stuck)}`);
+  throw failed(`step ${step} of ${countDelegations(plan)} did not complete: ${told(stuck)}`);
 }
 
 function winning(came: readonly Came[]): string {
@@ -148,7 +156,7 @@ function sections({ members }: Orchestration, came: readonly Came[]): string {
 }
 
 function closing({ plan, came }: Standing): string {
-  const steps = stepsOf(plan);
+  const steps = countDelegations(plan);
   return sections(plan, [...came(steps - 1), ...came(steps)]);
 }
 
@@ -161,7 +169,7 @@ const reply = (parts: ModelReply["parts"], finish: ModelReply["finish"]): ModelR
   parts,
   finish,
   usage: { input: 0, output: 0 },
-  model: CONDUCTOR_MODEL,
+  model: ORCHESTRATOR_MODEL,
   meta: null,
 });
 

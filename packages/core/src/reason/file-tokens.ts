@@ -7,7 +7,7 @@
  * M-22 an image: 2.5 tokens for each patch of 32 × 32 pixels, at least 1,120 and at most 4,784; 4,784 where its size cannot be read. A PDF: 3,000 a page, pages as they can be
  * counted, else one for each 64 KiB, up to 20. A text: as text.
  */
-import { type Attachment, base64Bytes, bytesIn } from "../vocab/index.ts";
+import { type Attachment, countBase64Bytes, decodeBase64 } from "../vocab/index.ts";
 import type { TokenCount } from "./tokens.ts";
 
 export const IMAGE_TOKENS = Object.freeze({ least: 1_120, most: 4_784, side: 32, patch: 2.5 });
@@ -20,7 +20,7 @@ export function fileTokens(file: Attachment, count: TokenCount): number {
     case "text":
       return count(file.text) + count(file.name ?? "") + HEADING;
     case "document":
-      return PAGE_TOKENS * (pagesOf(file.base64) ?? Math.min(MOST_GUESSED, Math.ceil(base64Bytes(file.base64) / PAGE_BYTES)));
+      return PAGE_TOKENS * (pagesOf(file.base64) ?? Math.min(MOST_GUESSED, Math.ceil(countBase64Bytes(file.base64) / PAGE_BYTES)));
     case "image": {
       const size = imageSize(file.base64);
       if (size === null) return IMAGE_TOKENS.most;
@@ -36,7 +36,7 @@ export type Size = Readonly<{ width: number; height: number }>;
 
 /** From the header; null where it does not say, or says nothing that could be. */
 export function imageSize(base64: string): Size | null {
-  const head = bytesIn(base64, 0, 32);
+  const head = decodeBase64(base64, 0, 32);
   const size =
     head[0] === 0x89
       ? { width: big(head, 16, 4), height: big(head, 20, 4) }
@@ -73,7 +73,7 @@ function webpSize(head: Uint8Array): Size | null {
 function jpegSize(base64: string): Size | null {
   let at = 2;
   for (let segments = 0; segments < 256; segments += 1) {
-    const head = bytesIn(base64, at, at + 9);
+    const head = decodeBase64(base64, at, at + 9);
     if (head.length < 9 || head[0] !== 0xff) return null;
     const marker = head[1] ?? 0;
     if (marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc)
@@ -90,8 +90,8 @@ const OVERLAP = 64;
 /** Page objects that stand there as they are (`/Type /Page`, not `/Pages`); null when there are none: newer files pack them. */
 function pagesOf(base64: string): number | null {
   let pages = 0;
-  for (let at = 0; at < base64Bytes(base64); at += CHUNK) {
-    const bytes = bytesIn(base64, at, at + CHUNK + OVERLAP);
+  for (let at = 0; at < countBase64Bytes(base64); at += CHUNK) {
+    const bytes = decodeBase64(base64, at, at + CHUNK + OVERLAP);
     for (let i = bytes.indexOf(SLASH); i >= 0 && i < CHUNK; i = bytes.indexOf(SLASH, i + 1)) if (isPageAt(bytes, i)) pages += 1;
   }
   return pages === 0 ? null : pages;

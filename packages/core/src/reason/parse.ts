@@ -2,8 +2,8 @@
 import {
   type CallId,
   callId,
+  copyFrozen,
   type Finish,
-  frozenCopy,
   type ParsedArgs,
   type Part,
   type ReplyPart,
@@ -33,7 +33,7 @@ export function parseReply(parts: readonly ReplyPart[], iteration: number, used:
 export function parseArgs(text: string): ParsedArgs {
   const read = readJson(text.trim() === "" ? "{}" : text);
   return read.kind === "json"
-    ? { kind: "json", value: frozenCopy(read.value) }
+    ? { kind: "json", value: copyFrozen(read.value) }
     : { kind: "not-json", detail: `${read.detail} (line ${read.line}, column ${read.column})` };
 }
 
@@ -56,11 +56,11 @@ export function checkReply(
     return {
       kind: "reply",
       reply: {
-        parts: frozenCopy(parts),
+        parts: copyFrozen(parts),
         finish: finish as Finish,
         usage: { ...wholeUsage(usage), ...(usage.cacheWrite === undefined ? {} : { cacheWrite: usage.cacheWrite }) },
         model,
-        meta: frozenCopy(meta ?? null),
+        meta: copyFrozen(meta ?? null),
         ...(misread === null ? {} : { misread: misread.toWellFormed() }),
       },
     };

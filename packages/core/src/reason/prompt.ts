@@ -1,5 +1,5 @@
 /** From the conversation to a request, and the request's digest. The digest rolls over the messages once each, however many turns there are. */
-import { type Attachment, canonical, type Digest, type Hash, type OutputSpec, type ToolSpec, ZERO } from "../vocab/index.ts";
+import { type Attachment, type Digest, type Hash, type OutputSpec, type ToolSpec, toCanonicalJson, ZERO } from "../vocab/index.ts";
 import type { Message, ModelRequest, Words } from "./port.ts";
 import { shown, type Window } from "./window.ts";
 
@@ -24,7 +24,7 @@ const ROLLED = new WeakMap<readonly Message[], { count: number; spoken: Digest }
 
 function spokenIn(messages: readonly Message[], hash: Hash): Digest {
   const at = ROLLED.get(messages) ?? { count: 0, spoken: ZERO };
-  for (; at.count < messages.length; at.count += 1) at.spoken = hash(`${at.spoken}\n${canonical(saidIn(messages[at.count], hash))}`);
+  for (; at.count < messages.length; at.count += 1) at.spoken = hash(`${at.spoken}\n${toCanonicalJson(saidIn(messages[at.count], hash))}`);
   ROLLED.set(messages, at);
   return at.spoken;
 }
@@ -39,7 +39,7 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
     const lines = [...window.lines.values()].map(wordsOf);
     const summary = window.summary === null ? null : wordsOf(window.summary.message);
     const digest = hash(
-      canonical({
+      toCanonicalJson({
         ...asked,
         ...beside,
         model,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { arbitraries } from "../testing/arbitraries.ts";
 import { reply, type Step, scriptedModel } from "../testing/scripted-model.ts";
-import { callId, canonical, FaultError, type JsonObject, type Part, type ReplyPart, seq, type ToolSpec } from "../vocab/index.ts";
+import { callId, FaultError, type JsonObject, type Part, type ReplyPart, seq, type ToolSpec, toCanonicalJson } from "../vocab/index.ts";
 import { answersByCall } from "./answer-call.ts";
 import { parseReply } from "./parse.ts";
 import type { Message, ModelRequest, Preview } from "./port.ts";
@@ -241,7 +241,7 @@ describe("whatever is written", () => {
         if (written?.role !== "assistant") throw new Error("no message");
         const reread = readCalls(written.parts.map((p) => p.text).join(""), mark);
         expect(reread).toMatchObject({ kind: "parts", parts: [{ kind: "call", tool, text }] });
-        expect(canonical(again.args.value)).toBe(canonical(args));
+        expect(toCanonicalJson(again.args.value)).toBe(toCanonicalJson(args));
       }),
     ));
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { toolbox } from "../agents/define-tool.ts";
 import { parseReply } from "../reason/parse.ts";
-import { callId, callKey, canonical, digest, epoch, type Json, sessionId, type ToolContext } from "../vocab/index.ts";
+import { callId, callKey, digest, epoch, type Json, sessionId, type ToolContext, toCanonicalJson } from "../vocab/index.ts";
 import { arbitraries, SCRIPT_TOOLS, scriptTools } from "./arbitraries.ts";
 
 const draw = arbitraries(fc);
@@ -19,13 +19,13 @@ test("every JSON value drawn is JSON, and reads back as itself but for what was 
     fc.property(draw.json, (value) => {
       let text: string;
       try {
-        text = canonical(value);
+        text = toCanonicalJson(value);
       } catch (error) {
         // two keys that become one are refused, never merged
         expect(String(error)).toContain("two keys are the same once they are well-formed");
         return;
       }
-      expect(canonical(JSON.parse(text))).toBe(text);
+      expect(toCanonicalJson(JSON.parse(text))).toBe(text);
     }),
   );
 });

@@ -1,12 +1,13 @@
 /** What every journal adapter promises, as tests: run it on each of them. The runner's `test` and `expect` are handed in. */
 import type { Inbox } from "../inbox/port.ts";
-import { type Append, type Hold, type Journal, type KnownPage, parseRanges, type Records, spanOf } from "../journal/index.ts";
+import { type Append, type Hold, type Journal, parseRanges, type Records, type TrustedValuePage, toBucketSpan } from "../journal/index.ts";
 import {
   actionText,
   approvalId,
   callId,
   callKey,
   DEFAULT_LIMITS,
+  DEFAULT_TERMS,
   type Digest,
   digest,
   type Entry,
@@ -19,25 +20,24 @@ import {
   intentId,
   isFault,
   type Json,
-  KNOWN,
   keyId,
   label,
   millis,
   NO_USAGE,
   type Origin,
-  PLAIN_TERMS,
   PLAIN_WINDOW,
   policyId,
   reconciledEvent,
   type Seq,
   type SessionEvent,
   type SessionId,
-  type Stamped,
   type StreamId,
   type SystemEvent,
   seq,
   sessionId,
   streamId,
+  type TimedEvent,
+  TRUSTED_VALUES,
   ZERO,
 } from "../vocab/index.ts";
 
@@ -138,7 +138,7 @@ export const asked = (approval: string, action: string, quorum: number): Session
   approval: approvalId(approval),
   action: actionText(action),
   digest: ZERO,
-  asks: [{ policy: policyId("p"), question: "may it?", terms: { ...PLAIN_TERMS, quorum } }],
+  asks: [{ policy: policyId("p"), question: "may it?", terms: { ...DEFAULT_TERMS, quorum } }],
   expiresAt: millis(9_000),
   again: null,
 });
@@ -206,7 +206,7 @@ const late = (call: string): SessionEvent => ({
   outcome: { kind: "failed", error: "no" },
   intent: intentId(`i_late_${call}`),
 });
-const stamp = (event: SessionEvent | SystemEvent, at = 1_000): Stamped => ({ at: millis(at), event });
+const stamp = (event: SessionEvent | SystemEvent, at = 1_000): TimedEvent => ({ at: millis(at), event });
 const say = (id: string, session: SessionId, text: string): Intent => ({
   id: intentId(id),
   session,
@@ -855,7 +855,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     const by = { kind: "user", id: "ann" } as const;
     const learnt: SessionEvent = { kind: "known.learned", call: callId("1.0"), set: "people", values: ["Ben@x.org", "carl@x.org"] };
     await a.journal.append(append(hold, 0, [opened("echo"), learnt]));
-    await a.journal.append(append(KNOWN, 0, [{ kind: "known.added", set: "paths", value: "docs/A", by, why: "ours" }]));
+    await a.journal.append(append(TRUSTED_VALUES, 0, [{ kind: "known.added", set: "paths", value: "docs/A", by, why: "ours" }]));
     const isKnown = (set: string, value: string, cased: boolean): boolean => b.journal.isKnown(set, [value], cased);
     expect([isKnown("people", "ben@X.org", false), isKnown("people", "ben@x.org", true), isKnown("payees", "carl@x.org", false)]).toEqual([
       true,
@@ -863,14 +863,14 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       false,
     ]);
     expect([isKnown("paths", "docs/A", true), isKnown("paths", "docs/a", true)]).toEqual([true, false]);
-    const listed = async (set: string | null, most = 10, after: KnownPage["after"] = null) =>
+    const listed = async (set: string | null, most = 10, after: TrustedValuePage["after"] = null) =>
       (await b.journal.known({ set, after, most })).map(
-        ({ set: of, value, from }) => `${of} ${value} ${from === KNOWN ? "person" : "tool"}`,
+        ({ set: of, value, from }) => `${of} ${value} ${from === TRUSTED_VALUES ? "person" : "tool"}`,
       );
     expect(await listed(null)).toEqual(["paths docs/A person", "people Ben@x.org tool", "people carl@x.org tool"]);
     expect(await listed("people", 1)).toEqual(["people Ben@x.org tool"]);
     expect(await listed(null, 10, { set: "people", value: "Ben@x.org" })).toEqual(["people carl@x.org tool"]);
-    await b.journal.append(append(KNOWN, 1, [{ kind: "known.removed", set: "people", value: "ben@x.org", by, why: "left" }]));
+    await b.journal.append(append(TRUSTED_VALUES, 1, [{ kind: "known.removed", set: "people", value: "ben@x.org", by, why: "left" }]));
     expect([a.journal.isKnown("people", ["ben@x.org"], false), a.journal.isKnown("people", ["x", "carl@x.org"], false)]).toEqual([
       false,
       true,
@@ -881,7 +881,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     const [a, b] = [await store.open(), await store.open()];
     const [one, two] = [await a.journal.take(S1), await b.journal.take(S2)];
     const at = millis(1_800_000_000_000);
-    const { hour, day } = spanOf(at);
+    const { hour, day } = toBucketSpan(at);
     const counter = { name: "calls:look", agent: "echo", value: "" };
     const sought = (not: string) => ({ ...counter, hour, day, not });
     const begin = (owner: string, seen: number) => ({
@@ -907,7 +907,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     const { journal } = await store.open();
     const hold = await journal.take(S1);
     const at = 1_800_000_000_000;
-    const stamped = (event: SessionEvent, ago: number): Stamped => ({ at: millis(at - ago), event });
+    const stamped = (event: SessionEvent, ago: number): TimedEvent => ({ at: millis(at - ago), event });
     const [minute, day] = [60_000, 86_400_000];
     const events = [
       stamped(opened("echo"), day * 2),
@@ -917,7 +917,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       stamped({ ...(started("3.0") as Extract<SessionEvent, { kind: "act.started" }>), start: 2 }, 1),
     ];
     await journal.append({ ...append(hold, 0, [note("replaced")]), events });
-    const sought = { name: "calls:look", agent: "echo", value: "", ...spanOf(at), not: "" };
+    const sought = { name: "calls:look", agent: "echo", value: "", ...toBucketSpan(at), not: "" };
     const unlike = { ...sought, not: "nobody" };
     expect(journal.counted(unlike)).toEqual({ hour: 0, day: 0 });
     await journal.keepCounts(["calls:look"], millis(at));

@@ -1,8 +1,8 @@
 /** What every store of knowledge promises, as tests. */
-import { idFrom, itemText } from "../knowledge/item.ts";
+import { deriveKnowledgeId, itemText } from "../knowledge/item.ts";
 import type { Search } from "../knowledge/port.ts";
 import type { KnowledgeStore } from "../knowledge/store.ts";
-import { termsIn } from "../knowledge/terms.ts";
+import { extractTerms } from "../knowledge/terms.ts";
 import {
   type Hash,
   type KnowledgeBody,
@@ -31,7 +31,7 @@ const plain: Hash = (text) => {
 };
 
 export const item = (body: KnowledgeBody, more: Partial<KnowledgeItem> = {}): KnowledgeItem => ({
-  id: idFrom(plain, itemText(body), more.scope ?? "agent", more.agent ?? "alice", String(more.created ?? 1)),
+  id: deriveKnowledgeId(plain, itemText(body), more.scope ?? "agent", more.agent ?? "alice", String(more.created ?? 1)),
   body,
   scope: "agent",
   agent: "alice",
@@ -46,13 +46,13 @@ export const item = (body: KnowledgeBody, more: Partial<KnowledgeItem> = {}): Kn
   validTo: null,
   ...more,
 });
-export const factOf = (subject: string, predicate: string, object: string, more: Partial<KnowledgeItem> = {}): KnowledgeItem =>
+export const makeFact = (subject: string, predicate: string, object: string, more: Partial<KnowledgeItem> = {}): KnowledgeItem =>
   item({ kind: "fact", subject, predicate, object }, more);
 
 export const asking = (query: string, more: Partial<Search> = {}): Search => ({
   agent: "alice",
   scope: "shared",
-  terms: termsIn(query),
+  terms: extractTerms(query),
   text: query,
   directory: null,
   most: { memory: 50, knowledge: 50, all: 50 },
@@ -75,9 +75,9 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     store.search(asking(query, more), null).hits.map(({ item: { body } }) => itemText(body));
 
   rule("N-2 what was put is found by its words, in any capitals and close forms, and in scripts without spaces", (store) => {
-    store.put(factOf("Billing", "uses", "PostgreSQL for ledgers"));
-    store.put(factOf("天気", "は", "東京で晴れです"));
-    store.put(factOf("Café", "liegt in der", "Straße"));
+    store.put(makeFact("Billing", "uses", "PostgreSQL for ledgers"));
+    store.put(makeFact("天気", "は", "東京で晴れです"));
+    store.put(makeFact("Café", "liegt in der", "Straße"));
     expect(texts(store, "BILLING ledger")).toEqual(["Billing uses PostgreSQL for ledgers"]);
     expect(texts(store, "東京")).toHaveLength(1);
     expect(texts(store, "cafe")).toHaveLength(1);
@@ -87,7 +87,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   });
 
   rule("N-2 an item comes back as it was put, with what it carries", (store, under) => {
-    const one = factOf("a", "b", "c", {
+    const one = makeFact("a", "b", "c", {
       labels: [label("untrusted")],
       directory: "src",
       validFrom: millis(0),
@@ -103,7 +103,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   });
 
   rule("N-9 the same id twice is one item, and the first stays as it is", (store) => {
-    const one = factOf("a", "is", "b");
+    const one = makeFact("a", "is", "b");
     store.put(one);
     expect(store.put({ ...one, body: { kind: "fact", subject: "a", predicate: "is", object: "other" } })).toEqual({ kind: "known" });
     expect(store.get(one.id)?.body).toEqual(one.body);
@@ -111,8 +111,8 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   });
 
   rule("N-9 a newer fact about the same subject and predicate supersedes the older one, and never overwrites it", (store) => {
-    const old = factOf("Billing", "runs on", "one machine");
-    const now = factOf("billing ", "RUNS  on", "three machines", { created: millis(2) });
+    const old = makeFact("Billing", "runs on", "one machine");
+    const now = makeFact("billing ", "RUNS  on", "three machines", { created: millis(2) });
     store.put(old);
     expect(store.put(now)).toEqual({ kind: "stored", superseded: old.id });
     expect(texts(store, "billing machine")).toEqual([itemText(now.body)]);
@@ -122,13 +122,13 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   });
 
   rule("N-9 what a person stands for, or what is another's, is not superseded by what an agent has learnt", (store) => {
-    const sure = factOf("port", "is", "4680", { verified: true, scope: "project", agent: null });
+    const sure = makeFact("port", "is", "4680", { verified: true, scope: "project", agent: null });
     store.put(sure);
-    expect(store.put(factOf("port", "is", "666", { scope: "project" }))).toEqual({ kind: "stored", superseded: null });
+    expect(store.put(makeFact("port", "is", "666", { scope: "project" }))).toEqual({ kind: "stored", superseded: null });
     expect(texts(store, "port")).toHaveLength(2);
-    expect(store.put(factOf("port", "is", "1", { scope: "shared" })).kind).toBe("stored");
-    expect(store.put(factOf("port", "is", "2", { scope: "shared", agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
-    expect(store.put(factOf("port", "is", "3", { agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
+    expect(store.put(makeFact("port", "is", "1", { scope: "shared" })).kind).toBe("stored");
+    expect(store.put(makeFact("port", "is", "2", { scope: "shared", agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
+    expect(store.put(makeFact("port", "is", "3", { agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
     expect(store.get(sure.id)?.supersededBy).toBe(null);
   });
 
@@ -149,16 +149,16 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   );
 
   rule("N-9 what does not hold yet, or not any more, is not found", (store) => {
-    store.put(factOf("sale", "is", "on", { validFrom: millis(10), validTo: millis(20) }));
+    store.put(makeFact("sale", "is", "on", { validFrom: millis(10), validTo: millis(20) }));
     const at = (now: number) => texts(store, "sale", { now: millis(now) }).length;
     expect([at(9), at(10), at(19), at(20)]).toEqual([0, 1, 1, 0]);
   });
 
   rule("N-11 nobody gets back what another agent keeps for itself, whatever they ask for, and how wide", (store) => {
-    store.put(factOf("secret", "is", "alices"));
-    store.put(factOf("secret", "is", "bobs", { agent: "bob" }));
-    store.put(factOf("secret", "is", "shared", { agent: "bob", scope: "shared" }));
-    store.put(factOf("secret", "is", "everybodys", { agent: null, scope: "project" }));
+    store.put(makeFact("secret", "is", "alices"));
+    store.put(makeFact("secret", "is", "bobs", { agent: "bob" }));
+    store.put(makeFact("secret", "is", "shared", { agent: "bob", scope: "shared" }));
+    store.put(makeFact("secret", "is", "everybodys", { agent: null, scope: "project" }));
     const seen = (agent: string, scope: Scope) => [...texts(store, "secret", { agent, scope })].sort();
     expect(seen("alice", "agent")).toEqual(["secret is alices"]);
     expect(seen("alice", "project")).toEqual(["secret is alices", "secret is everybodys"]);
@@ -168,8 +168,8 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   });
 
   rule("N-11 no word of a question can reach beyond it: no query language is understood", (store) => {
-    store.put(factOf("canary", "is", "bobs", { agent: "bob" }));
-    store.put(factOf("near", "is", "alices"));
+    store.put(makeFact("canary", "is", "bobs", { agent: "bob" }));
+    store.put(makeFact("near", "is", "alices"));
     for (const terms of [
       ['"canary"'],
       ['x" OR "canary'],
@@ -200,7 +200,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   });
 
   rule("N-12 what is forgotten is found nowhere, and does not come back under its id", (store, under) => {
-    const one = factOf("canary", "sings", "loudly");
+    const one = makeFact("canary", "sings", "loudly");
     store.put(one);
     store.embed(new Map([[one.id, new Float32Array([1, 0])]]), "test/two");
     expect(store.forget([one.id, knowledgeId(`k_${"9".repeat(24)}`)])).toEqual({ gone: 1, clean: true });
@@ -214,7 +214,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   });
 
   rule("N-3 what is near in meaning is found without a word of it; vectors of two models or lengths are never mixed", (store) => {
-    const [car, fish] = [factOf("automobile", "has", "wheels"), factOf("salmon", "has", "fins", { agent: "bob" })];
+    const [car, fish] = [makeFact("automobile", "has", "wheels"), makeFact("salmon", "has", "fins", { agent: "bob" })];
     store.put(car);
     store.put(fish);
     expect(
@@ -261,9 +261,9 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   });
 
   rule("N-2 everything is listed by id, and restored as it was", (store, under) => {
-    const all = ["a", "b", "c", "d", "e"].map((subject) => factOf(subject, "is", "x", { labels: [label("pii")] }));
+    const all = ["a", "b", "c", "d", "e"].map((subject) => makeFact(subject, "is", "x", { labels: [label("pii")] }));
     for (const one of all) store.put(one);
-    store.put(factOf("a", "is", "y", { created: millis(2) }));
+    store.put(makeFact("a", "is", "y", { created: millis(2) }));
     store.used([all[1]?.id ?? knowledgeId("")], millis(4));
     const first = store.list({ after: null, most: 4 });
     const rest = store.list({ after: first.at(-1)?.id ?? null, most: 4 });
@@ -285,7 +285,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
   rule("N-9 what is restored takes its place among what is there by its time: one is current, and nothing that was is lost", (store) => {
     const past = (one: KnowledgeItem): StoredItem => ({ ...one, usedAt: null, uses: 0, supersededBy: null });
     const port = (object: string, created: number, more: Partial<KnowledgeItem> = {}) =>
-      factOf("port", "is", object, { created: millis(created), ...more });
+      makeFact("port", "is", object, { created: millis(created), ...more });
     const here = port("two", 2);
     store.put(here);
     const [older, newer, same] = [port("one", 1), port("three", 3), port("also three", 3)];

@@ -1,6 +1,6 @@
 /** The inbox on a memory disk. Watchers are called in the tick of the put, whichever process put it. */
 import type { Arrived, Inbox } from "../inbox/port.ts";
-import { type Fault, FaultError, frozenCopy, type Millis } from "../vocab/index.ts";
+import { copyFrozen, type Fault, FaultError, type Millis } from "../vocab/index.ts";
 import type { MemoryDisk } from "./memory-journal.ts";
 
 /** `stopped` says why the process that asks can no longer write, if so. */
@@ -10,7 +10,7 @@ export function memoryInbox(disk: MemoryDisk, stopped: () => Fault | null, now: 
       const fault = stopped();
       if (fault !== null) throw new FaultError(fault);
       if (disk.inbox.has(intent.id)) return "known";
-      disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent), arrivedAt: now() });
+      disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: copyFrozen(intent), arrivedAt: now() });
       for (const w of [...disk.watchers]) if (w.session === intent.session) w.arrived();
       return "new";
     },

@@ -7,27 +7,26 @@ import {
   type Append,
   type BlobRef,
   BOUND_STREAMS,
-  bucketOf,
   type Count,
-  type CountSought,
-  changesOf,
+  type CountQuery,
   checkEnd,
-  claimsOfOpening,
-  countsIn,
-  deadLetterChanges,
+  computeApprovalChanges,
+  computeDeadLetterChanges,
   decodePayload,
   EMPTY_STREAM,
   FIRST_COMMIT,
-  foldQuestions,
+  foldPendingApprovals,
   foldUnknowns,
   type Hold,
-  isAlike,
+  isSameCall,
+  isUnknownOutcome,
   type Journal,
-  type KnownValue,
-  knownChanges,
+  type ListedApproval,
   type ListedDeadLetter,
-  type ListedQuestion,
-  leavesUnknown,
+  listCounts,
+  listNewlySeen,
+  listOpeningClaims,
+  listTrustedValueChanges,
   type OpenUnknown,
   type Records,
   type SealPorts,
@@ -40,34 +39,35 @@ import {
   sealCommit,
   sealEntries,
   seenName,
-  spanOf,
+  sumBuckets,
   summariseSealed,
-  sumOf,
-  toSay,
+  type TrustedValue,
+  toBucket,
+  toBucketSpan,
   unseal,
   unsealOne,
-  withQuestions,
+  withPendingApprovals,
 } from "../journal/index.ts";
 import {
+  copyFrozen,
   type Digest,
   type Epoch,
   epoch,
   type Fault,
   FaultError,
-  frozenCopy,
   type GrantId,
   type Intent,
   type IntentId,
   isSessionStream,
   type JournalEvent,
-  type Lately,
   type Millis,
   millis,
+  type RecentCounts,
   type Seq,
   type SessionId,
-  type Stamped,
   type StreamId,
   seq,
+  type TimedEvent,
   type WriterId,
 } from "../vocab/index.ts";
 import { memoryInbox } from "./memory-inbox.ts";
@@ -87,14 +87,14 @@ export type MemoryDisk = Readonly<{
   /** Every entry of every stream, as it became durable. */
   order: { readonly stream: StreamId; readonly seq: Seq }[];
   onlookers: Set<(stream: StreamId | null) => void>;
-  questions: ListedQuestion[];
+  questions: ListedApproval[];
   unknowns: OpenUnknown[];
   deadLetters: ListedDeadLetter[];
   lastArrival: { number: number };
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
   halts: Set<string>;
-  known: KnownValue[];
+  known: TrustedValue[];
   /** Names that are counted, and the rows: what, by whom, in which bucket. */
   kept: Set<string>;
   counts: { readonly count: Count; readonly owner: string }[];
@@ -144,9 +144,9 @@ function obey(halts: Set<string>, e: JournalEvent): void {
 }
 
 /** In the commit of the events that ask and settle them. Returns how many of the session are open then. */
-function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, events: readonly Stamped[]): number {
+function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, events: readonly TimedEvent[]): number {
   const before = new Map(disk.questions.filter((q) => q.session === session).map((q) => [q.approval, q]));
-  const { gone, put } = changesOf(before, foldQuestions(before, session, agent, events));
+  const { gone, put } = computeApprovalChanges(before, foldPendingApprovals(before, session, agent, events));
   const kept = disk.questions.filter((q) => q.session !== session || !gone.includes(q.approval));
   for (const q of put) {
     const at = kept.findIndex((k) => k.session === session && k.approval === q.approval);
@@ -163,10 +163,10 @@ function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, eve
 function listDeadLetters(
   disk: MemoryDisk,
   { session, agent }: SessionSummary,
-  events: readonly Stamped[],
+  events: readonly TimedEvent[],
   stored: () => readonly StoredEntry[],
 ): void {
-  const { gone, put } = deadLetterChanges(session, agent, events, () => earlierIn(disk, stored()));
+  const { gone, put } = computeDeadLetterChanges(session, agent, events, () => earlierIn(disk, stored()));
   const kept = disk.deadLetters.filter((d) => d.session !== session || !gone.includes(d.call));
   for (const letter of put) {
     disk.lastArrival.number += 1;
@@ -175,7 +175,7 @@ function listDeadLetters(
   if (gone.length + put.length > 0) disk.deadLetters.splice(0, disk.deadLetters.length, ...kept);
 }
 
-function* entriesIn(disk: MemoryDisk, stored: readonly StoredEntry[]): Iterable<Stamped> {
+function* entriesIn(disk: MemoryDisk, stored: readonly StoredEntry[]): Iterable<TimedEvent> {
   for (const { at, kind, payload } of stored) {
     const read = payload === null ? null : decodePayload(kind, payload, (address) => disk.blobs.get(address) ?? null);
     if (read?.kind === "event") yield { at, event: read.event };
@@ -190,9 +190,9 @@ function* earlierIn(disk: MemoryDisk, stored: readonly StoredEntry[]): Iterable<
 }
 
 /** In the commit of the events that leave and settle them. */
-function listUnknowns(disk: MemoryDisk, session: SessionId, events: readonly Stamped[], stored: () => readonly StoredEntry[]): void {
+function listUnknowns(disk: MemoryDisk, session: SessionId, events: readonly TimedEvent[], stored: () => readonly StoredEntry[]): void {
   const before = new Map(disk.unknowns.filter((u) => u.session === session).map((u) => [u.call, u]));
-  if (before.size === 0 && !events.some(({ event }) => leavesUnknown(event))) return;
+  if (before.size === 0 && !events.some(({ event }) => isUnknownOutcome(event))) return;
   const open = foldUnknowns(before, session, events, () => earlierIn(disk, stored()));
   const others = disk.unknowns.filter((u) => u.session !== session);
   disk.unknowns.splice(0, disk.unknowns.length, ...others, ...open.values());
@@ -259,7 +259,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       const commits = disk.commits.get(ports.writer) ?? [];
       const at = sealed.reduce((latest, entries) => millis(Math.max(latest, entries.at(-1)?.at ?? 0)), millis(0)); // a stream's time never goes back
       const last = commits.at(-1) ?? FIRST_COMMIT;
-      const says = toSay(seenOn(disk, ports.writer, sealed), said, last.number + 1);
+      const says = listNewlySeen(seenOn(disk, ports.writer, sealed), said, last.number + 1);
       commits.push(sealCommit(last, at, sealed, ports, says));
       for (const one of says) said.set(seenName(one), one.hash);
       disk.commits.set(ports.writer, commits);
@@ -291,9 +291,9 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     }
     for (const intent of tells)
       if (!disk.inbox.has(intent.id))
-        disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent), arrivedAt: now() });
+        disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: copyFrozen(intent), arrivedAt: now() });
     for (const { at, event } of events)
-      for (const { set, value, on } of knownChanges(event)) {
+      for (const { set, value, on } of listTrustedValueChanges(event)) {
         const left = disk.known.filter((k) => k.set !== set || (on ? k.value !== value : k.value.toLowerCase() !== value.toLowerCase()));
         disk.known.splice(0, disk.known.length, ...left, ...(on ? [{ set, value, from: stream, at }] : []));
       }
@@ -306,7 +306,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     return [own, ...begun];
   }
 
-  function writeStream(stream: StreamId, events: readonly Stamped[]): StoredEntry[] {
+  function writeStream(stream: StreamId, events: readonly TimedEvent[]): StoredEntry[] {
     const head = disk.heads.get(stream) ?? EMPTY_STREAM;
     const blobs: [string, string][] = [];
     const entries = sealEntries(stream, head, events, ports, (text): BlobRef => {
@@ -322,7 +322,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     disk.entries.set(stream, before);
     for (const { seq } of entries) disk.order.push({ stream, seq });
     for (const { event: e } of events)
-      if (isSessionStream(stream)) for (const claim of claimsOfOpening(e)) disk.externals.set(claim, stream);
+      if (isSessionStream(stream)) for (const claim of listOpeningClaims(e)) disk.externals.set(claim, stream);
     disk.heads.set(stream, { seq: last.seq, hash: last.entryHash, at: last.at });
     if (isSessionStream(stream)) {
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
@@ -331,19 +331,19 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
         const earlier = () => before.slice(0, -entries.length).reverse(); // copied only when it is read: a run is long
         listUnknowns(disk, stream, sealed, earlier);
         listDeadLetters(disk, summary, sealed, earlier);
-        disk.sessions.set(stream, withQuestions(summary, listQuestions(disk, summary, sealed)));
+        disk.sessions.set(stream, withPendingApprovals(summary, listQuestions(disk, summary, sealed)));
       }
     }
     return [...entries];
   }
 
-  const counted = (sought: CountSought): Lately =>
-    sumOf(
+  const counted = (sought: CountQuery): RecentCounts =>
+    sumBuckets(
       disk.counts
         .filter(
           ({ count: c, owner }) => c.name === sought.name && c.agent === sought.agent && c.value === sought.value && owner !== sought.not,
         )
-        .map(({ count }) => ({ bucket: bucketOf(count.at), n: count.by })),
+        .map(({ count }) => ({ bucket: toBucket(count.at), n: count.by })),
       sought,
     );
 
@@ -351,7 +351,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
   function keepCounts(names: readonly string[], at: Millis): void {
     const fresh = new Set(names.filter((name) => !disk.kept.has(name)));
     for (const [stream, stored] of fresh.size === 0 ? [] : disk.entries) {
-      const counts = isSessionStream(stream) ? countsIn(entriesIn(disk, stored), spanOf(at).day) : [];
+      const counts = isSessionStream(stream) ? listCounts(entriesIn(disk, stored), toBucketSpan(at).day) : [];
       for (const count of counts) if (fresh.has(count.name)) disk.counts.push({ count, owner: "" });
     }
     for (const name of fresh) disk.kept.add(name);
@@ -383,7 +383,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
   }
 
   function claimedBy(e: JournalEvent): Fault | null {
-    for (const external of claimsOfOpening(e)) {
+    for (const external of listOpeningClaims(e)) {
       const session = disk.externals.get(external);
       if (session !== undefined) return { kind: "external-taken", external, session };
     }
@@ -442,7 +442,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     sessions: async (page) => pageOf(disk.sessions.values(), page),
     questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
     question: async (approval) => disk.questions.filter((q) => q.approval === approval),
-    unknownsLike: (sought) => disk.unknowns.filter((u) => isAlike(u, sought)).sort((a, b) => a.at - b.at),
+    unknownsLike: (sought) => disk.unknowns.filter((u) => isSameCall(u, sought)).sort((a, b) => a.at - b.at),
     isKnown: (set, values, cased) =>
       disk.known.some((k) => k.set === set && values.some((v) => (cased ? v === k.value : v.toLowerCase() === k.value.toLowerCase()))),
     known: async ({ set, after, most }) =>
@@ -494,7 +494,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
   return { journal, inbox: memoryInbox(disk, () => stopped, now), records, disk, die: () => stop("the process is dead") };
 }
 
-const byValue = (a: Pick<KnownValue, "set" | "value">, b: Pick<KnownValue, "set" | "value">): number =>
+const byValue = (a: Pick<TrustedValue, "set" | "value">, b: Pick<TrustedValue, "set" | "value">): number =>
   a.set === b.set ? (a.value < b.value ? -1 : a.value > b.value ? 1 : 0) : a.set < b.set ? -1 : 1;
 
 function pageOf(all: Iterable<SessionSummary>, { state, agent, before, most }: SessionPage): SessionSummary[] {

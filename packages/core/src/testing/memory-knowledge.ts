@@ -1,9 +1,9 @@
 /** A store of knowledge in memory: small, exact, and slow with many items. What it does is what every store does. */
-import { holdsAt, itemText, maySupersede, placeAmong, slotOf } from "../knowledge/item.ts";
+import { findSupersession, holdsAt, itemText, maySupersede, toSlot } from "../knowledge/item.ts";
 import type { Search } from "../knowledge/port.ts";
-import { CANDIDATES, ranked } from "../knowledge/rank.ts";
+import { CANDIDATES, rankCandidates } from "../knowledge/rank.ts";
 import type { DocumentKey, KnowledgeStore, KnownDocument, Vector } from "../knowledge/store.ts";
-import { stem, wordsIn } from "../knowledge/words.ts";
+import { splitWords, stem } from "../knowledge/words.ts";
 import { type KnowledgeId, type KnowledgeItem, type StoredItem, scopesWithin } from "../vocab/index.ts";
 
 export function memoryKnowledge(): KnowledgeStore {
@@ -23,8 +23,8 @@ export function memoryKnowledge(): KnowledgeStore {
   function put(item: KnowledgeItem): ReturnType<KnowledgeStore["put"]> {
     if (forgotten.has(item.id)) return { kind: "forgotten" };
     if (items.has(item.id)) return { kind: "known" };
-    const slot = slotOf(item);
-    const before = slot === null ? [] : current().filter((one) => slotOf(one) === slot);
+    const slot = toSlot(item);
+    const before = slot === null ? [] : current().filter((one) => toSlot(one) === slot);
     if (item.body.kind === "working") {
       if (before.some((one) => one.created > item.created)) return { kind: "stale" };
       for (const { id } of before) drop(id);
@@ -55,7 +55,7 @@ export function memoryKnowledge(): KnowledgeStore {
     const stems = given.terms.map(stem);
     const matched = seen
       .map((item) => {
-        const words = new Set([...wordsIn(itemText(item.body))].map(stem));
+        const words = new Set([...splitWords(itemText(item.body))].map(stem));
         return { item, n: stems.filter((one) => words.has(one)).length };
       })
       .filter(({ n }) => n > 0)
@@ -69,7 +69,7 @@ export function memoryKnowledge(): KnowledgeStore {
             return values === undefined || values.length !== vector.values.length ? [] : [{ item, cosine: cosine(values, vector.values) }];
           });
     const lexical = matched.slice(0, CANDIDATES).map(({ item }) => item);
-    return { hits: ranked({ lexical, nearest: near.sort((a, b) => b.cosine - a.cosine).slice(0, CANDIDATES) }, given), trouble };
+    return { hits: rankCandidates({ lexical, nearest: near.sort((a, b) => b.cosine - a.cosine).slice(0, CANDIDATES) }, given), trouble };
   }
 
   return {
@@ -87,10 +87,10 @@ export function memoryKnowledge(): KnowledgeStore {
     restore(item) {
       if (forgotten.has(item.id)) return "forgotten";
       if (items.has(item.id)) return "known";
-      const slot = item.supersededBy === null ? slotOf(item) : null;
-      const there = slot === null ? [] : current().filter((one) => slotOf(one) === slot);
+      const slot = item.supersededBy === null ? toSlot(item) : null;
+      const there = slot === null ? [] : current().filter((one) => toSlot(one) === slot);
       const isWorking = item.body.kind === "working";
-      const { by, supersedes } = placeAmong(item, there);
+      const { by, supersedes } = findSupersession(item, there);
       if (isWorking && by !== null) return "known";
       for (const id of supersedes)
         if (isWorking) drop(id);

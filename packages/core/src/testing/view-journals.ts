@@ -2,6 +2,7 @@
 import {
   type ActionText,
   type AgentFacts,
+  type ApprovalTerms,
   type Ask,
   actionText,
   approvalId,
@@ -9,6 +10,7 @@ import {
   callId,
   callKey,
   DEFAULT_LIMITS,
+  DEFAULT_TERMS,
   type Digest,
   digest,
   type Ending,
@@ -23,14 +25,12 @@ import {
   millis,
   type Outcome,
   type Part,
-  PLAIN_TERMS,
   type Principal,
   policyId,
   type SessionEvent,
   seq,
   sessionId,
-  type Terms,
-  usageOf,
+  toUsage,
   type Verdict,
   writerId,
 } from "../vocab/index.ts";
@@ -57,8 +57,8 @@ const agent: AgentFacts = {
 };
 
 /** Milliseconds after the start, and what happened. */
-export type Happened = readonly [number, JournalEvent];
-export const journalOf = (...happened: readonly Happened[]): readonly Entry[] =>
+export type TimedFact = readonly [number, JournalEvent];
+export const journalOf = (...happened: readonly TimedFact[]): readonly Entry[] =>
   happened.map(([ms, event], i) => ({ stream: VIEWED, seq: seq(i + 1), at: millis(START + ms), event }));
 
 export const opened = (more: Partial<Extract<SessionEvent, { kind: "session.opened" }>> = {}): JournalEvent => ({
@@ -90,7 +90,7 @@ export const asks = (iteration: number, attempt = 1): JournalEvent => ({
   model: agent.model,
   purpose: "reply",
   request: d("e"),
-  reserved: usageOf(100, 50),
+  reserved: toUsage(100, 50),
   reservedMicros: 1_050,
 });
 export const says = (text: string): Part => ({ kind: "text", text, meta: null });
@@ -111,7 +111,7 @@ export const replies = (iteration: number, ...parts: readonly Part[]): JournalEv
   purpose: "reply",
   parts,
   finish: parts.some((part) => part.kind === "call") ? "calls" : "stop",
-  usage: usageOf(20, 10),
+  usage: toUsage(20, 10),
   micros: 210,
   model: agent.model,
   meta: null,
@@ -139,10 +139,10 @@ export const deny = (reason: string, ...because: readonly string[]): Verdict => 
   faults: [],
   reason,
 });
-export const askFor = (policy: string, question: string, terms: Partial<Terms> = {}): Ask => ({
+export const askFor = (policy: string, question: string, terms: Partial<ApprovalTerms> = {}): Ask => ({
   policy: policyId(policy),
   question,
-  terms: { ...PLAIN_TERMS, ...terms },
+  terms: { ...DEFAULT_TERMS, ...terms },
 });
 export const asking = (ask: Ask): Verdict => ({ kind: "ask", because: [ask.policy], asks: [ask] });
 
@@ -249,8 +249,8 @@ export const over = (
   ending,
   output,
   detail: null,
-  usage: usageOf(40, 20),
-  lost: usageOf(0, 0),
+  usage: toUsage(40, 20),
+  lost: toUsage(0, 0),
   micros: 420,
   iterations: 2,
   calls: 1,

@@ -3,9 +3,9 @@
  * The seed is the whole story.
  */
 
-import { type KnowledgeDefinition, knowledgeOf } from "../agents/agent-knowledge.ts";
+import { type KnowledgeDefinition, readKnowledgeSettings } from "../agents/agent-knowledge.ts";
 import { toolbox } from "../agents/define-tool.ts";
-import { toolsOf } from "../agents/delegate-tool.ts";
+import { listAgentTools } from "../agents/delegate-tool.ts";
 import type { Row } from "../gate/table.ts";
 import { type Journal, type StandingGrant, unseal } from "../journal/index.ts";
 import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
@@ -38,6 +38,7 @@ import {
   GRANTS,
   HALT,
   type Hash,
+  type IntentBody,
   intentId,
   type JournalEvent,
   keyId,
@@ -53,7 +54,6 @@ import {
   sessionId,
   type Tool,
   type Tools,
-  type Wish,
   writerId,
   ZERO,
 } from "../vocab/index.ts";
@@ -123,7 +123,7 @@ export type World = Readonly<{
   run(input: string, cancel?: AbortSignal): Promise<State>;
   /** A further process takes the session and drives on. */
   go(cancel?: AbortSignal): Promise<State>;
-  wish(wish: Wish, by?: Principal): Promise<void>;
+  wish(wish: IntentBody, by?: Principal): Promise<void>;
   /** An operator's word on a system stream: a halt, a revocation. */
   order(event: SystemEvent): Promise<void>;
   grants(): Promise<readonly StandingGrant[]>;
@@ -174,8 +174,8 @@ export function world(options: WorldOptions): World {
   function castOf(name: string, one: OtherAgent): Cast {
     const others = name === ROOT ? (options.fallbacks ?? []) : [];
     const { model, tools = [], prices = null, context = PLAIN_WINDOW, output = null, delegates = [], maxDepth = 3 } = one;
-    const knowledge = knowledgeOf(one.knowledge, `agent \`${name}\``);
-    const box = toolbox(toolsOf({ tools, delegates, knowledge }), hash);
+    const knowledge = readKnowledgeSettings(one.knowledge, `agent \`${name}\``);
+    const box = toolbox(listAgentTools({ tools, delegates, knowledge }), hash);
     const facts: AgentFacts = {
       name,
       digest: hash(name === ROOT ? "agent" : name),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkAttachments, fileBytes, fileLine, MAX_FILE_BYTES, MAX_FILES, readAttachments, sniff } from "./attachment.ts";
-import { base64Bytes, bytesIn, isBase64 } from "./text/base64.ts";
+import { checkAttachments, fileBytes, fileLine, MAX_FILE_BYTES, MAX_FILES, readAttachments, sniffMediaType } from "./attachment.ts";
+import { countBase64Bytes, decodeBase64, isBase64 } from "./text/base64.ts";
 
 const b64 = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString("base64");
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -24,8 +24,8 @@ describe("base64", () => {
         const text = b64(bytes);
         const [from, to] = [Math.min(a, b), Math.max(a, b)];
         expect(isBase64(text)).toBe(true);
-        expect(base64Bytes(text)).toBe(bytes.length);
-        expect([...bytesIn(text, from, to)]).toEqual([...bytes.slice(from, to)]);
+        expect(countBase64Bytes(text)).toBe(bytes.length);
+        expect([...decodeBase64(text, from, to)]).toEqual([...bytes.slice(from, to)]);
       }),
     ));
 
@@ -36,7 +36,7 @@ describe("base64", () => {
 
 describe("files", () => {
   test.each(Object.entries(STARTS))("M-21 %s is known by its first bytes, and only by these", (mediaType, base64) => {
-    expect(sniff(base64)).toBe(mediaType);
+    expect(sniffMediaType(base64)).toBe(mediaType);
     expect(refusal({ mediaType, name: "x", base64 })).toBeNull();
     for (const [other, bytes] of Object.entries(STARTS))
       if (other !== mediaType)

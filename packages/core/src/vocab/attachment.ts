@@ -6,7 +6,7 @@
  */
 
 import { type Fault, FaultError } from "./fault.ts";
-import { base64Bytes, bytesIn, isBase64 } from "./text/base64.ts";
+import { countBase64Bytes, decodeBase64, isBase64 } from "./text/base64.ts";
 
 export type Attachment =
   | Readonly<{ kind: "image"; mediaType: ImageType; name: string | null; base64: string }>
@@ -72,7 +72,7 @@ function readOne(given: unknown): Attachment | string {
   }
   if (typeof base64 !== "string" || !isBase64(base64)) return "its bytes are not base64";
   if (base64 === "") return "it is empty";
-  const found = sniff(base64);
+  const found = sniffMediaType(base64);
   if (found !== mediaType) return `it is said to be ${mediaType}, and its first bytes are ${found === null ? "not" : `those of ${found}`}`;
   return found === "application/pdf"
     ? { kind: "document", mediaType: found, name, base64 }
@@ -100,8 +100,8 @@ export function mediaKind(mediaType: string): MediaKind | null {
 }
 
 /** What the first bytes say; null: none of those that are known. */
-export function sniff(base64: string): ImageType | "application/pdf" | null {
-  const head = String.fromCharCode(...bytesIn(base64, 0, 16));
+export function sniffMediaType(base64: string): ImageType | "application/pdf" | null {
+  const head = String.fromCharCode(...decodeBase64(base64, 0, 16));
   if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
   if (head.startsWith("\xff\xd8\xff")) return "image/jpeg";
   if (head.startsWith("GIF87a") || head.startsWith("GIF89a")) return "image/gif";
@@ -109,7 +109,7 @@ export function sniff(base64: string): ImageType | "application/pdf" | null {
   return head.startsWith("%PDF-") ? "application/pdf" : null;
 }
 
-export const fileBytes = (file: Attachment): number => (file.kind === "text" ? utf8Bytes(file.text) : base64Bytes(file.base64));
+export const fileBytes = (file: Attachment): number => (file.kind === "text" ? utf8Bytes(file.text) : countBase64Bytes(file.base64));
 
 function utf8Bytes(text: string): number {
   let bytes = text.length;

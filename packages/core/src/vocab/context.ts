@@ -9,13 +9,13 @@ export type ContextPlan =
 export const PLAIN_WINDOW: ContextPlan = Object.freeze({ kind: "window" });
 
 /** How many of the newest units stay as they are, unless said. */
-export const KEEP = { mask: 8, summarise: 6 } as const;
+export const DEFAULT_KEEP = { mask: 8, summarise: 6 } as const;
 
 /** Names that an agent may ask for. The host has them; what nobody has is estimated. */
 export const TOKENIZERS: readonly string[] = Object.freeze(["estimate", "o200k_base", "cl100k_base"]);
 
 /** The one whose counts are the provider's own, where that is known from the model's name. */
-export function tokenizerOf(model: string): string {
+export function chooseTokenizer(model: string): string {
   if (/^openai\/(gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-oss|chatgpt-4o|o[1-9])/.test(model)) return "o200k_base";
   return /^openai\/gpt-(4|3\.5)/.test(model) ? "cl100k_base" : "estimate";
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editOf, isEdit } from "./edit.ts";
+import { isEdit, toFileEdit } from "./edit.ts";
 
 const own = { name: "rewrite", edits: true, server: null };
 const plain = { name: "write_file", edits: false, server: null };
@@ -20,21 +20,21 @@ test("T-13 a tool that says so is an edit, and one over MCP by its name or an ol
 
 test("T-13 what changed is what the evidence shows, else what the arguments say, else nothing", () => {
   const edit = { path: "a", before: null, after: "x", whole: true, beforeDigest: null, afterDigest: "d" };
-  expect(editOf(own, { path: "b", content: "c" }, { edit })).toEqual(edit);
-  expect(editOf(plain, null, { edit })).toEqual(edit);
-  expect(editOf(own, null, { edit: { path: 1, after: "x" } })).toBeNull();
-  expect(editOf(own, null, { edit: ["a"] })).toBeNull();
-  expect(editOf(served("s__write_file"), { path: "b", content: "c" }, null)).toMatchObject({
+  expect(toFileEdit(own, { path: "b", content: "c" }, { edit })).toEqual(edit);
+  expect(toFileEdit(plain, null, { edit })).toEqual(edit);
+  expect(toFileEdit(own, null, { edit: { path: 1, after: "x" } })).toBeNull();
+  expect(toFileEdit(own, null, { edit: ["a"] })).toBeNull();
+  expect(toFileEdit(served("s__write_file"), { path: "b", content: "c" }, null)).toMatchObject({
     path: "b",
     before: null,
     after: "c",
     whole: true,
   });
-  expect(editOf(served("s__patch"), { file_path: "b", old_string: "o", new_string: "n" }, null)).toMatchObject({
+  expect(toFileEdit(served("s__patch"), { file_path: "b", old_string: "o", new_string: "n" }, null)).toMatchObject({
     before: "o",
     after: "n",
     whole: false,
   });
-  expect(editOf(served("s__write_file"), { path: "b" }, null)).toBeNull();
-  expect(editOf(plain, { path: "b", content: "c" }, null)).toBeNull();
+  expect(toFileEdit(served("s__write_file"), { path: "b" }, null)).toBeNull();
+  expect(toFileEdit(plain, { path: "b", content: "c" }, null)).toBeNull();
 });

@@ -28,7 +28,11 @@ export function isEdit(tool: Pick<Tool, "name" | "edits" | "server">, args: Json
 }
 
 /** What a call changed, or would: from its evidence once it ran, else from its arguments. Null when neither says. */
-export function editOf(tool: Pick<Tool, "name" | "edits" | "server">, args: JsonObject | null, proof: JsonObject | null): FileEdit | null {
+export function toFileEdit(
+  tool: Pick<Tool, "name" | "edits" | "server">,
+  args: JsonObject | null,
+  proof: JsonObject | null,
+): FileEdit | null {
   const shown = readEdit(proof?.["edit"]);
   if (shown !== null) return shown;
   if (args === null || !isEdit(tool, args)) return null;

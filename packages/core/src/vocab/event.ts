@@ -31,7 +31,7 @@ import type { Evidence, Outcome } from "./outcome.ts";
 import type { CheckedOutput, OutputSpec } from "./output.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
-import type { Allotment, Prices } from "./rules/budget.ts";
+import type { Prices, Reservation } from "./rules/budget.ts";
 import type { Limits } from "./rules/limits.ts";
 import type { Change, Stage } from "./rules/middleware.ts";
 import type { Recovery } from "./rules/recovery.ts";
@@ -39,7 +39,7 @@ import type { Repeat } from "./rules/repeat.ts";
 import type { FiredWhy, Origin, ScheduleSpec, SkippedWhy } from "./rules/schedule.ts";
 import type { Targets } from "./targets.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
-import type { NamedTool, Reconciled, Resource, Tool } from "./tool.ts";
+import type { NamedThing, Reconciled, Resource, Tool } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 
 /** What a session runs on. Resume compares it: an edited agent strands nothing, and the change is on record. */
@@ -87,7 +87,7 @@ export type SessionEvent =
       principal: Principal;
       surface: Surface;
       labels: readonly Label[];
-      history: readonly Said[];
+      history: readonly HistoryMessage[];
       /** The caller's own name for it: unique in the project. */
       external: string | null;
       parent: Parent | null;
@@ -220,12 +220,12 @@ export type SessionEvent =
       output: Json;
       from: Seq | null;
     }>
-  | Readonly<{ kind: "budget.reserved"; call: CallId; amount: Allotment }>
-  | Readonly<{ kind: "budget.settled"; call: CallId; amount: Allotment }>
+  | Readonly<{ kind: "budget.reserved"; call: CallId; amount: Reservation }>
+  | Readonly<{ kind: "budget.settled"; call: CallId; amount: Reservation }>
   /** What the entries `first` to `last` said is shown to the model in another form from now on; they stay in the journal. */
   | Readonly<{
       kind: "context.compacted";
-      how: Compacting;
+      how: CompactionKind;
       first: Seq;
       last: Seq;
       /** So many messages of the conversation, from its start, are older than what is shown whole. */
@@ -244,7 +244,7 @@ export type SessionEvent =
   | Readonly<{ kind: "middleware.applied"; middleware: string; stage: Stage; call: CallId | null; change: Change }>
   | Readonly<{ kind: "middleware.failed"; middleware: string; stage: Stage; call: CallId | null; error: string }>
   /** In the commit that opens the child's own stream. */
-  | Readonly<{ kind: "child.opened"; call: CallId; child: SessionId; agent: string; allotment: Allotment }>
+  | Readonly<{ kind: "child.opened"; call: CallId; child: SessionId; agent: string; allotment: Reservation }>
   | Readonly<{
       kind: "child.ended";
       call: CallId;
@@ -252,7 +252,7 @@ export type SessionEvent =
       ending: Ending;
       output: string | null;
       detail: string | null;
-      used: Allotment;
+      used: Reservation;
       /** Tokens of `used` that were reserved for model calls which were cut off: nobody knows how many of them were used. */
       lost: number;
       intent: IntentId;
@@ -266,7 +266,7 @@ export type SessionEvent =
   /** A call is done, and its tool says that these values are known from now on. In the commit of its ending. */
   | Readonly<{ kind: "known.learned"; call: CallId; set: string; values: readonly string[] }>
   /** What things are called that ids stand for, as a tool's own output says. */
-  | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly NamedTool[] }>
+  | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly NamedThing[] }>
   /** Taken out of what the model is shown of this call, before it saw it; the outcome itself is journalled whole. */
   | Readonly<{ kind: "text.cleaned"; call: CallId; invisible: number; hidden: number; markup: Tool["markup"] }>
   /**
@@ -584,22 +584,22 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
 export const EVENT_KINDS: readonly EventKind[] = Object.freeze(Object.keys(KNOWN) as EventKind[]);
 export const isEventKind = (text: string): text is EventKind => Object.hasOwn(KNOWN, text);
 
-export type Decided = Extract<JournalEvent, { kind: "gate.decided" }>;
+export type GateDecided = Extract<JournalEvent, { kind: "gate.decided" }>;
 
 /** `window`: the oldest units are shown no more, `mask`: their results are one line each, `summarise`: a summary stands for them. */
-export type Compacting = "window" | "mask" | "summarise";
+export type CompactionKind = "window" | "mask" | "summarise";
 
 export type Purpose = "reply" | "summary";
 
 /** What was said before this session, imported or forked; validated when it opens. Every call is answered once, in order, before anything else is said. */
-export type Said =
+export type HistoryMessage =
   | Readonly<{ role: "user"; text: string; files?: readonly Attachment[] }>
-  | Readonly<{ role: "assistant"; text: string; calls?: readonly SaidCall[] }>
+  | Readonly<{ role: "assistant"; text: string; calls?: readonly HistoryCall[] }>
   | Readonly<{ role: "tool"; id: string; text: string; isError: boolean }>
   /** The runtime's own word, brought along by a fork; nobody imports one. */
   | Readonly<{ role: "note"; text: string }>;
 /** `text` is the arguments as JSON text. */
-export type SaidCall = Readonly<{ id: string; tool: string; text: string }>;
+export type HistoryCall = Readonly<{ id: string; tool: string; text: string }>;
 
 /** What a `reconcile` tool answered when it was asked about a call. */
 export const reconciledEvent = (
@@ -622,7 +622,7 @@ export const reconciledEvent = (
 });
 
 /** An event with the time its writer gave it. */
-export type Stamped = Readonly<{ at: Millis; event: JournalEvent }>;
+export type TimedEvent = Readonly<{ at: Millis; event: JournalEvent }>;
 
 /** An event in its place. */
 export type Entry = Readonly<{ stream: StreamId; seq: Seq; at: Millis; event: JournalEvent }>;

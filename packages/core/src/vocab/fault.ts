@@ -62,14 +62,14 @@ export type Fault =
   | { readonly kind: "agent-missing"; readonly agent: string; readonly known: readonly string[]; readonly session?: string }
   | { readonly kind: "not-permitted"; readonly user: string; readonly what: string; readonly reason: string }
   | { readonly kind: "policies-missing"; readonly folder: string }
-  | { readonly kind: "policies-refused"; readonly problems: readonly [PolicyTrouble, ...PolicyTrouble[]] }
+  | { readonly kind: "policies-refused"; readonly problems: readonly [PolicyIssue, ...PolicyIssue[]] }
   | { readonly kind: "project-missing"; readonly from: string }
   | { readonly kind: "key-bad"; readonly key: string; readonly detail: string; readonly hint: string }
   | { readonly kind: "intent-refused"; readonly intent: IntentId; readonly detail: string }
   | { readonly kind: "usage"; readonly detail: string; readonly hint: string };
 
 /** What is wrong with a policy or its decision table, and where. */
-export type PolicyTrouble = {
+export type PolicyIssue = {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -82,7 +82,7 @@ export class FaultError extends Error {
   override readonly name = "FaultError";
   readonly fault: Fault;
   constructor(fault: Fault, cause?: unknown) {
-    super(describe(fault).message, { cause });
+    super(describeFault(fault).message, { cause });
     this.fault = fault;
   }
 }
@@ -91,7 +91,7 @@ export const isFault = (error: unknown, kind?: Fault["kind"]): error is FaultErr
   error instanceof FaultError && (kind === undefined || error.fault.kind === kind);
 
 /** One line for people, lower case, and what to do next. */
-export function describe(f: Fault): { readonly message: string; readonly hint: string } {
+export function describeFault(f: Fault): { readonly message: string; readonly hint: string } {
   const line = (message: string, hint: string) => ({ message, hint });
   switch (f.kind) {
     case "entry-bad":

@@ -62,7 +62,7 @@ export const isSessionId = (text: string): text is SessionId => SESSION.test(tex
 export const KEYS: StreamId = streamId("keys");
 export const ERASURES: StreamId = streamId("erasures");
 /** Trusted sets: what a person adds to them. What tools learn stands in the sessions that learnt it. */
-export const KNOWN: StreamId = streamId("known");
+export const TRUSTED_VALUES: StreamId = streamId("known");
 export const GRANTS: StreamId = streamId("grants");
 export const HALT: StreamId = streamId("halt");
 export const POLICY: StreamId = streamId("policy");

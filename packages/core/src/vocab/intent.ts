@@ -4,15 +4,15 @@ import type { Ending } from "./ending.ts";
 import type { ApprovalId, CallId, Digest, IntentId, KeyId, Label, Millis, SessionId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Principal } from "./principal.ts";
-import type { Allotment } from "./rules/budget.ts";
-import { canonical, type Json, type JsonObject } from "./text/canonical.ts";
+import type { Reservation } from "./rules/budget.ts";
+import { type Json, type JsonObject, toCanonicalJson } from "./text/canonical.ts";
 
-export type Wish =
+export type IntentBody =
   /** Start a turn, when the session has none. */
-  | Readonly<{ kind: "say" } & Spoken>
-  | Readonly<{ kind: "steer" } & Spoken>
+  | Readonly<{ kind: "say" } & IntentMessage>
+  | Readonly<{ kind: "steer" } & IntentMessage>
   /** For when the turn has ended: it then starts the next one, each in its turn. */
-  | Readonly<{ kind: "follow-up" } & Spoken>
+  | Readonly<{ kind: "follow-up" } & IntentMessage>
   | Readonly<{ kind: "cancel"; reason: string }>
   /** The turn, and what was said to follow it. */
   | Readonly<{ kind: "cancel-all"; reason: string }>
@@ -41,7 +41,7 @@ export type Wish =
       output: string | null;
       detail: string | null;
       labels: readonly Label[];
-      used: Allotment;
+      used: Reservation;
       /** Tokens of `used` that were reserved for model calls which were cut off; 0 where a process of before does not say. */
       lost?: number;
     }>
@@ -49,7 +49,7 @@ export type Wish =
   | Readonly<{ kind: "late"; call: CallId; outcome: Outcome }>;
 
 /** What a person needs to be let do to a session for this; null: it is decided by something else than the session, or is the runtime's own. */
-export function sessionActOf(kind: Wish["kind"]): "say" | "steer" | "cancel" | null {
+export function toSessionAct(kind: IntentBody["kind"]): "say" | "steer" | "cancel" | null {
   switch (kind) {
     case "say":
     case "follow-up":
@@ -74,7 +74,7 @@ export function sessionActOf(kind: Wish["kind"]): "say" | "steer" | "cancel" | n
 }
 
 /** Without files the field is left out: what a person signed before there were any still is what was signed. */
-export type Spoken = Readonly<{ text: string; files?: readonly Attachment[] }>;
+export type IntentMessage = Readonly<{ text: string; files?: readonly Attachment[] }>;
 
 /** `reconcile` asks the tool; the others are a person's word. */
 export type Resolution = "happened" | "did-not-happen" | "abandon" | "reconcile";
@@ -87,21 +87,21 @@ export type Answer = Readonly<
   /** Approved with these arguments in place of the proposed ones. */
   | { kind: "edit"; args: JsonObject }
   /** Approved, and remembered: no wider than the policy that asks lets it be. */
-  | { kind: "grant"; grant: GrantWish }
+  | { kind: "grant"; grant: GrantRequest }
 >;
 
 /** A no, whoever says it: it ends the approval request at once. */
 export const isRefusal = (answer: Answer): answer is Extract<Answer, { kind: "deny" | "withdraw" }> =>
   answer.kind === "deny" || answer.kind === "withdraw";
 /** What a person may wish of a turn whose agent is gone: it runs nothing. */
-export const endsWithoutAgent = (wish: Wish): boolean =>
+export const canEndWithoutAgent = (wish: IntentBody): boolean =>
   wish.kind === "cancel" || wish.kind === "cancel-all" || (wish.kind === "answer" && isRefusal(wish.answer));
 /** What a person does by it, as the policies call it. */
-export const actOfAnswer = ({ kind }: Answer): "approve" | "deny" | "withdraw" =>
+export const toAnswerAct = ({ kind }: Answer): "approve" | "deny" | "withdraw" =>
   kind === "deny" || kind === "withdraw" ? kind : "approve";
 
 /** This very action, this tool on this resource, or this tool; for the turn, the session, or until a time. */
-export type GrantWish = Readonly<{ scope: GrantScope; until: "turn" | "session" | Millis }>;
+export type GrantRequest = Readonly<{ scope: GrantScope; until: "turn" | "session" | Millis }>;
 export type GrantScope = "digest" | "resource" | "tool";
 
 /** `id` makes it idempotent: the same id twice is one wish. `signature` is over `intentText`, by the key `key` of `by`. */
@@ -111,12 +111,12 @@ export type Intent = Readonly<{
   at: Millis;
   by: Principal;
   key: KeyId | null;
-  wish: Wish;
+  wish: IntentBody;
   signature: string | null;
 }>;
 
 /** What a person signs. */
 export function intentText(intent: Omit<Intent, "signature">): string {
   const { id, session, at, by, key, wish } = intent;
-  return `orgate-intent-1\n${canonical({ id, session, at, by, key, wish } as unknown as Json)}`;
+  return `orgate-intent-1\n${toCanonicalJson({ id, session, at, by, key, wish } as unknown as Json)}`;
 }

@@ -33,7 +33,7 @@ export type Finish = "stop" | "calls" | "length" | "refused" | "filtered" | "oth
 export type Usage = Readonly<{ input: number; output: number; cached: number; reasoning: number }>;
 export const NO_USAGE: Usage = Object.freeze({ input: 0, output: 0, cached: 0, reasoning: 0 });
 /** Nothing is known of the parts, or nothing is to be said of them. */
-export const usageOf = (input: number, output: number): Usage => ({ input, output, cached: 0, reasoning: 0 });
+export const toUsage = (input: number, output: number): Usage => ({ input, output, cached: 0, reasoning: 0 });
 export const addUsage = (a: Usage, b: Usage): Usage => ({
   input: a.input + b.input,
   output: a.output + b.output,

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "./text/canonical.ts";
  * Resolves a `$ref` within its own document: `#`, or `#` and a JSON pointer (RFC 6901) as a URI fragment writes it. Undefined if nothing is
  * there. The gate and the check of arguments both ask here, so that they cannot read a reference in two ways.
  */
-export function schemaAt(root: JsonObject, ref: string): Json | undefined {
+export function resolveSchemaRef(root: JsonObject, ref: string): Json | undefined {
   if (ref === "#") return root;
   if (!ref.startsWith("#/")) return undefined;
   let at: Json | undefined = root;

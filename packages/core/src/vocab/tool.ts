@@ -1,7 +1,7 @@
 /** A tool as the loop knows it. `agents/define-tool.ts` makes one from what a user writes. */
 
 import type { CallKey, Digest, Epoch, Label, SessionId } from "./ids.ts";
-import type { BreakerSettings, Choosing, Plan } from "./rules/recovery.ts";
+import type { BreakerSettings, ChooseRecovery, RecoveryPlan } from "./rules/recovery.ts";
 import type { Repeat } from "./rules/repeat.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
 
@@ -40,7 +40,7 @@ export type ToolContext = Readonly<{
 export type WouldPermit = (tool: string, args: JsonObject) => "yes" | "no" | "unsaid";
 
 /** `refused`: not now, whatever the arguments: what the tool stands for is no longer what was accepted. */
-export type Checked = Readonly<
+export type CheckedArgs = Readonly<
   { kind: "valid"; args: JsonObject } | { kind: "invalid"; issues: readonly string[] } | { kind: "refused"; reason: string }
 >;
 
@@ -61,15 +61,15 @@ export type Target = Readonly<{
   of: string | null;
 }>;
 /** What values are counted together over all tools: ids of one kind of thing, recipients, accounts. */
-export const touchedKind = ({ kind, of }: Pick<Target, "kind" | "of">): string => (of === null ? kind : `${kind}/${of}`);
+export const targetCounterKind = ({ kind, of }: Pick<Target, "kind" | "of">): string => (of === null ? kind : `${kind}/${of}`);
 export const TARGET_KINDS = ["recipient", "host", "path", "account", "id"] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
 /** When a call is done, the values of this argument join a trusted set. */
-export type Learns = Readonly<{ set: string; from: string }>;
+export type LearnRule = Readonly<{ set: string; from: string }>;
 /** What things are called: told from a tool's own output. */
-export type NamesOf = Readonly<{ of: string; from(output: Json): readonly NamedTool[] }>;
-export type NamedTool = Readonly<{ id: string; name: string }>;
+export type NameRule = Readonly<{ of: string; from(output: Json): readonly NamedThing[] }>;
+export type NamedThing = Readonly<{ id: string; name: string }>;
 
 export type Tool = ToolSpec &
   Readonly<{
@@ -95,7 +95,7 @@ export type Tool = ToolSpec &
     /** What its calls depend on beside all this, where the runtime makes a tool for one agent: the texts of its skills. Null for all others. */
     basis: JsonObject | null;
     /** What is done when it fails; null: what the agent says, and else the error goes to the model. */
-    recover: Plan | Choosing | null;
+    recover: RecoveryPlan | ChooseRecovery | null;
     /** When it is left alone after it kept failing; null: as the agent says. */
     breaker: BreakerSettings | null;
     /** The MCP server it comes from, whose breaker its calls share; null for all others. */
@@ -104,13 +104,13 @@ export type Tool = ToolSpec &
     targets: Readonly<Record<string, Target>>;
     /** Arguments whose text leaves the system: a message, a post. What links and addresses stand in it is there for policies. */
     outgoing: readonly string[];
-    learns: readonly Learns[];
-    names: NamesOf | null;
+    learns: readonly LearnRule[];
+    names: NameRule | null;
     /** `keep`: markup is what its output is about (a source file), so that hidden markup is not taken out of it; invisible characters always are. */
     markup: "clean" | "keep";
     /** It changes a file, and its evidence shows what was there and what is: surfaces show a diff. */
     edits: boolean;
-    check(args: Json): Checked;
+    check(args: Json): CheckedArgs;
     resource(args: JsonObject): Resource;
     run(args: JsonObject, context: ToolContext): Promise<Json>;
     /** There for `reconcile` tools, null for all others. */
@@ -151,7 +151,7 @@ function aimsOf({ targets, outgoing, learns, names, markup, edits }: Tool): Json
 }
 
 /** What a tool has that aims at nothing. */
-export const NO_AIMS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup" | "edits"> = Object.freeze({
+export const NO_TARGETS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup" | "edits"> = Object.freeze({
   targets: {},
   outgoing: [],
   learns: [],

@@ -33,8 +33,8 @@ export type Action =
 export const DELEGATE = "delegate";
 
 /** What is called, on what, with what: for questions, grants and lists. Null for what is no call of the model's. */
-export type Doing = Readonly<{ tool: string; toolDigest: Digest | null; resource: Resource; args: JsonObject | null }>;
-export function doingOf(action: Action): Doing | null {
+export type CallSubject = Readonly<{ tool: string; toolDigest: Digest | null; resource: Resource; args: JsonObject | null }>;
+export function toCallSubject(action: Action): CallSubject | null {
   switch (action.kind) {
     case "call":
       return action;
@@ -65,13 +65,13 @@ export type Facts = Readonly<{
   /** Media types of the files that the session was shown. */
   media: readonly string[];
   /** Over all sessions of this agent in the project. A look-up: it may have to be read from the journal. */
-  lately(counter: Counter): Lately;
+  lately(counter: Counter): RecentCounts;
   /** What can be said of the arguments that aim at something: worked out only where a policy reads it. */
-  aims(): Aims;
+  aims(): ArgumentFacts;
 }>;
 
 /** By argument; one that was not given is not there. */
-export type Aims = Readonly<{
+export type ArgumentFacts = Readonly<{
   targets: Readonly<Record<string, TargetFacts>>;
   outgoing: Readonly<Record<string, OutgoingFacts>>;
   /** Of all together, where that alone is told: in the tables beside policies, and when a decision is explained. */
@@ -93,10 +93,10 @@ export type TargetFacts = Readonly<{
   seenUnder: readonly string[];
   /** Calls of this tool with this value; of several values the one with the most. */
   calls: Counts;
-  lately(): Lately;
+  lately(): RecentCounts;
   /** Calls of any tool of this agent with this value as a target of the same kind; of several values the one with the most. */
   touched: Counts;
-  touchedLately(): Lately;
+  touchedLately(): RecentCounts;
   /** What the thing is called that an id stands for; null where no tool has told. */
   name: string | null;
   nameInRequest: boolean;
@@ -123,18 +123,18 @@ export type Counts = Readonly<{ turn: number; session: number }>;
 /** What is counted over hours and days, by agent: `calls:TOOL`, `calls:TOOL/ARGUMENT` and `touched:KIND` per value, `tokens`, `micros`. */
 export type Counter = Readonly<{ name: string /** Empty: all of them. */; value: string }>;
 /** The counter that a value of a started call belongs to. `of` is an argument, or `kind:KIND` for the targets of one kind, whatever tool has them. */
-export const valueCounter = (tool: string, of: string): string =>
+export const counterForValue = (tool: string, of: string): string =>
   of.startsWith("kind:") ? `touched:${of.slice(5)}` : `calls:${tool}/${of}`;
 /** At least what happened in the last hour or day, and at most what happened five minutes before that. */
-export type Lately = Readonly<{ hour: number; day: number }>;
+export type RecentCounts = Readonly<{ hour: number; day: number }>;
 
 export type PolicyFault = Readonly<{ policy: PolicyId | null; message: string }>;
 
 /** One question for a person; `policy` is who wants it asked. */
-export type Ask = Readonly<{ policy: PolicyId; question: string; terms: Terms }>;
+export type Ask = Readonly<{ policy: PolicyId; question: string; terms: ApprovalTerms }>;
 
 /** How a question may be answered. */
-export type Terms = Readonly<{
+export type ApprovalTerms = Readonly<{
   /** Groups of people who may answer; empty: whoever the policies let approve. */
   approvers: readonly string[];
   /** So many different people have to say yes. */
@@ -147,7 +147,7 @@ export type Terms = Readonly<{
   /** Labels that may join the session without ending a grant; absent: none. */
   grantSurvives?: readonly string[] | undefined;
 }>;
-export const PLAIN_TERMS: Terms = Object.freeze({ approvers: [], quorum: 1, expiresMs: null, grant: null, onExpiry: "deny" });
+export const DEFAULT_TERMS: ApprovalTerms = Object.freeze({ approvers: [], quorum: 1, expiresMs: null, grant: null, onExpiry: "deny" });
 
 export type Verdict =
   /** `approval` names the answered question, or the grant, that turned an `ask` into this. */
@@ -175,7 +175,7 @@ export type Decision = Readonly<{
 }>;
 
 /** What a person looks at. `requester` is on whose behalf the session runs. */
-export type Looked =
+export type Viewed =
   | Readonly<{ kind: "agent"; agent: string }>
   | Readonly<{ kind: "session" } & OneSession>
   | Readonly<{ kind: "approval"; approval: string; agent: string; tool: string; requester: string }>
@@ -193,11 +193,11 @@ type OneSession = Readonly<{ session: string; agent: string; requester: string }
 /** What a person does for themselves; decided like everything else. */
 export type UserAct =
   /** To see that it is there, and what state it is in. */
-  | Readonly<{ kind: "observe"; what: Looked }>
+  | Readonly<{ kind: "observe"; what: Viewed }>
   /** To have an agent take a turn. */
   | Readonly<{ kind: "run"; agent: string }>
   /** A session of an agent, or one that goes on from another. */
-  | Readonly<{ kind: "open"; what: Extract<Looked, { kind: "agent" | "session" }> }>
+  | Readonly<{ kind: "open"; what: Extract<Viewed, { kind: "agent" | "session" }> }>
   | Readonly<{ kind: "say" | "steer" | "cancel" | "close" } & OneSession>
   /** To remove a session's content from the journal for good. */
   | Readonly<{ kind: "erase" } & OneSession>
@@ -210,7 +210,7 @@ export type UserAct =
   | Readonly<{ kind: "edit-known"; set: string }>
   | Readonly<{ kind: "remove-label"; label: string; session: string; agent: string }>
   /** What was said and done in a session, word by word; of the project, in all of them. */
-  | Readonly<{ kind: "read-journal"; what: Extract<Looked, { kind: "session" | "project" }> }>
+  | Readonly<{ kind: "read-journal"; what: Extract<Viewed, { kind: "session" | "project" }> }>
   | Readonly<{ kind: "edit-policy"; surface: string }>
   /** To put something into the store of knowledge, and to have it forgotten. */
   | Readonly<{ kind: "edit-knowledge"; scope: string }>

@@ -20,7 +20,7 @@ export {
 export * from "./operations.ts";
 export * from "./problem.ts";
 export * as shapes from "./shapes.ts";
-export { followTurn, type LiveSign, type TurnDecision as Decision, type TurnSign } from "./turn.ts";
+export { followTurn, type LiveSign, type TurnDecision, type TurnSign } from "./turn.ts";
 export * from "./ui-stream.ts";
 export * from "./v1.ts";
 export { type VerifyLine, verifyLine } from "./views.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { count, type Fault, FaultError, seq, sessionId } from "../vocab/index.ts";
+import { countNoun, type Fault, FaultError, seq, sessionId } from "../vocab/index.ts";
 import { problemFrom, problemOf, problemSchema, unreadable, wireProblem } from "./problem.ts";
 
 test("W-3 a fault is a problem of RFC 9457, with its kind, its hint and a status of its own", () => {
@@ -42,7 +42,7 @@ test("W-3 what a value was expected to be is told as it is spelled", () => {
 });
 
 test("V-6 one of a thing is told in the singular", () => {
-  expect([count(1, "writer"), count(2, "writer"), count(1, "entry", "entries"), count(0, "entry", "entries")]).toEqual([
+  expect([countNoun(1, "writer"), countNoun(2, "writer"), countNoun(1, "entry", "entries"), countNoun(0, "entry", "entries")]).toEqual([
     "1 writer",
     "2 writers",
     "1 entry",

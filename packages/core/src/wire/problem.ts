@@ -3,7 +3,7 @@
  * Rule: W-3.
  */
 import * as z from "zod";
-import { describe, type Fault, isFault, lowerFirst } from "../vocab/index.ts";
+import { describeFault, type Fault, isFault, lowerFirst } from "../vocab/index.ts";
 
 /** What only a wire can get wrong, and the status it has over HTTP. */
 export const WIRE_PROBLEMS = Object.freeze({
@@ -104,7 +104,7 @@ export function problemOf(fault: Fault): Problem {
   const { kind } = fault;
   const { message, hint } = OF_THE_MACHINE.has(kind)
     ? { message: titleOf(kind), hint: "the server's log has the details" }
-    : describe(fault);
+    : describeFault(fault);
   return { type: typeOf(kind), title: titleOf(kind), status: FAULTS[kind], detail: message, kind, hint, issues: [] };
 }
 

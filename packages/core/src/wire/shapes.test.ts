@@ -1,14 +1,14 @@
 /** The shapes are the views of the other rooms, field by field: when one changes, this file no longer compiles. */
 import { expect, expectTypeOf, test } from "vitest";
 import type * as z from "zod";
-import type { ListedDeadLetter, ListedQuestion, SessionSummary, StandingGrant, StandingHalt } from "../journal/index.ts";
+import type { ListedApproval, ListedDeadLetter, SessionSummary, StandingGrant, StandingHalt } from "../journal/index.ts";
 import type { Preview } from "../reason/port.ts";
 import { type Entry, millis, seq, streamId } from "../vocab/index.ts";
 import * as s from "./shapes.ts";
 
 test("W-4 what routes answer with are the journal's own views", () => {
   expectTypeOf<SessionSummary>().toEqualTypeOf<z.infer<typeof s.sessionSummary>>();
-  expectTypeOf<ListedQuestion>().toExtend<z.infer<typeof s.listedQuestion>>();
+  expectTypeOf<ListedApproval>().toExtend<z.infer<typeof s.listedQuestion>>();
   expectTypeOf<StandingGrant & Readonly<{ says: string }>>().toExtend<z.infer<typeof s.standingGrant>>();
   expectTypeOf<StandingHalt>().toEqualTypeOf<z.infer<typeof s.standingHalt>>();
   expectTypeOf<ListedDeadLetter>().toExtend<z.infer<typeof s.deadLetter>>();

@@ -10,7 +10,7 @@ import {
   type Attachment,
   type CallId,
   type Digest,
-  describe,
+  describeFault,
   ENDINGS,
   type Ending,
   type Entry,
@@ -88,7 +88,7 @@ export const attachments = z
   .transform((given, context): readonly Attachment[] => {
     const read = readAttachments(given);
     if (read.kind === "files") return read.files;
-    context.addIssue({ code: "custom", message: describe(read.fault).message });
+    context.addIssue({ code: "custom", message: describeFault(read.fault).message });
     return z.NEVER;
   });
 

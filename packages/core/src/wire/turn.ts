@@ -21,10 +21,10 @@ import {
   outputText,
   type Preview,
   type ProposedCall,
-  reasonOf,
   type SessionId,
   unknownText,
   type Verdict,
+  verdictReason,
 } from "../vocab/index.ts";
 
 /** As the loop tells it: `Live`. */
@@ -117,7 +117,7 @@ export function followTurn(intent: IntentId): (live: LiveSign) => readonly TurnS
             action: actionName(e.action),
             call: proposed.get(e.id) ?? null,
             decision: e.verdict.kind,
-            reason: reasonOf(e.verdict),
+            reason: verdictReason(e.verdict),
           },
         ];
       case "approval.asked":

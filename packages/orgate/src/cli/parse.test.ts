@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FaultError, describe as say } from "@orgate/core";
-import { nearestWord } from "@orgate/core/vocab";
+import { FaultError, describeFault as say } from "@orgate/core";
+import { findNearestWord } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../terminal/paint.ts";
 import { COMMANDS } from "./commands.ts";
@@ -56,9 +56,9 @@ test.each<[string[], string]>([
 });
 
 test("A-9 only what is near is proposed", () => {
-  expect(nearestWord("verfiy", ["show", "verify", "export"])).toBe("verify");
-  expect(nearestWord("xyz", ["show", "verify"])).toBeNull();
-  expect(nearestWord("rot", ["rotate-key", "head"])).toBe("rotate-key");
+  expect(findNearestWord("verfiy", ["show", "verify", "export"])).toBe("verify");
+  expect(findNearestWord("xyz", ["show", "verify"])).toBeNull();
+  expect(findNearestWord("rot", ["rotate-key", "head"])).toBe("rotate-key");
 });
 
 test("A-9 the guide's table has every command, and no other", () => {

@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { FaultError, nearestWord } from "@orgate/core/vocab";
+import { FaultError, findNearestWord } from "@orgate/core/vocab";
 import type { CommandSpec, Given } from "../terminal/command.ts";
 import { COMMANDS, commandsOf, groups } from "./commands.ts";
 import { COMMON } from "./table/options.ts";
@@ -151,7 +151,7 @@ function wrongOption(error: unknown, command: CommandSpec, known: readonly strin
 }
 
 function unknown(what: string, given: string, known: readonly string[], hint: string): FaultError {
-  const near = nearestWord(given, known);
+  const near = findNearestWord(given, known);
   const said = what.startsWith("command `") ? `${what} has no \`${given}\`` : `there is no ${what} \`${given}\``;
   return usage(said, [near === null ? "" : `did you mean \`${near}\`?`, hint].filter((part) => part !== "").join(" "));
 }

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { type Limits, lowerFirst, nearest, type Prices } from "@orgate/core/vocab";
+import { type Limits, lowerFirst, type Prices, suggestNearest } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
 import { projectScheduleSchema, projectWebhookSchema, type ScheduleConfig, type WebhookConfig } from "./schedule-schema.ts";
@@ -208,7 +208,7 @@ function issueOf(error: z.ZodError): ConfigIssue {
   if (issue === undefined) return { path: [], detail: "not understood" };
   if (issue.code === "unrecognized_keys") {
     const [key = ""] = issue.keys;
-    const meant = nearest(key, keysAt(issue.path));
+    const meant = suggestNearest(key, keysAt(issue.path));
     return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`; ${meant}` };
   }
   const name = issue.path.join(".");

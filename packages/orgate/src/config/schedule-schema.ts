@@ -1,13 +1,13 @@
 /** Schedules and webhooks as they are written, in `orgate.toml` and beside agents: every key, what it may hold, and what it is when it is left out. */
-import { duration, SCHEDULE_DEFAULTS } from "@orgate/core/vocab";
+import { durationWords, SCHEDULE_DEFAULTS } from "@orgate/core/vocab";
 import * as z from "zod";
 
 const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
 const person = z.string().regex(/^[a-z0-9_-]{1,32}$/, "must be the name of a person");
 const span = z
   .string()
-  .refine((text) => text === "0s" || duration(text) !== null, "must be a time such as 30s, 5m, 8h or 2d")
-  .transform((text) => (text === "0s" ? 0 : (duration(text) ?? 0)));
+  .refine((text) => text === "0s" || durationWords(text) !== null, "must be a time such as 30s, 5m, 8h or 2d")
+  .transform((text) => (text === "0s" ? 0 : (durationWords(text) ?? 0)));
 const spanOf = (ms: number) => span.default(ms);
 const words = z.string().min(1).max(20_000);
 

@@ -7,7 +7,7 @@
  *      `orgate.toml` says before both. It delegates to the others only as far as its operators may run them.
  */
 
-import { type Agent, CONDUCTOR, CONDUCTOR_MODEL, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
+import { type Agent, defineAgent, describeFault, FaultError, type Middleware, ORCHESTRATOR, ORCHESTRATOR_MODEL } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import { fileFault } from "../files/file-fault.ts";
 import { COORDINATOR } from "./tools.ts";
@@ -16,9 +16,9 @@ type Found = Readonly<{ agent: Agent; file: string }>;
 const LIMITS = { iterations: 10, tokens: 50_000, turnMs: 120_000 } as const;
 
 export function withCoordinator(agents: readonly Found[], middleware: Middleware, config: Pick<Config, "coordinator">): readonly Found[] {
-  const others = agents.map(({ agent }) => agent.name).filter((name) => name !== COORDINATOR && name !== CONDUCTOR);
+  const others = agents.map(({ agent }) => agent.name).filter((name) => name !== COORDINATOR && name !== ORCHESTRATOR);
   return agents.map((found) => {
-    if (found.agent.model === CONDUCTOR_MODEL) return conducting(found, others);
+    if (found.agent.model === ORCHESTRATOR_MODEL) return conducting(found, others);
     if (found.agent.name !== COORDINATOR) return found;
     const { definition } = found.agent;
     const { delegates = [], limits = {} } = definition;
@@ -32,7 +32,7 @@ export function withCoordinator(agents: readonly Found[], middleware: Middleware
       return { ...found, agent };
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
-      const { message, hint } = describe(error.fault);
+      const { message, hint } = describeFault(error.fault);
       throw fileFault({ file: found.file, detail: message, hint }, error);
     }
   });

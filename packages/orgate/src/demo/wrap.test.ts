@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { coloured } from "../terminal/paint.ts";
-import { width } from "../terminal/visible.ts";
+import { textWidth } from "../terminal/visible.ts";
 import { wrapped } from "./wrap.ts";
 
 const colours = new RegExp(`${String.fromCodePoint(27)}\\[[\\d;]*m`, "g");
@@ -27,7 +27,7 @@ test("a word longer than the line is cut at the edge, and nothing of it is lost"
 test("colours take no room and are all kept", () => {
   const text = `  ${coloured("bad", "✗")} ${coloured("bad", "denied: one two three four five six seven eight nine ten")}`;
   const lines = wrapped(text, 30);
-  expect(lines.every((line) => width(bare(line)) <= 30)).toBe(true);
+  expect(lines.every((line) => textWidth(bare(line)) <= 30)).toBe(true);
   expect(lines.map(bare)).toEqual(wrapped(bare(text), 30));
   expect(lines.join("").match(colours)).toEqual(text.match(colours));
   expect(lines[1]).toMatch(/^ {4}\S/);

@@ -3,7 +3,7 @@
  *
  * A line that is too long for the terminal goes on below its own text; colours take no room, and nothing is lost but blanks at the fold.
  */
-import { width } from "../terminal/visible.ts";
+import { textWidth } from "../terminal/visible.ts";
 
 const PIECES = /\u001b\[[\d;]*m|[^\s\u001b]+| +/gu;
 /** Marks that stand before a text: what goes on goes on below the text. */
@@ -14,7 +14,7 @@ const NARROWEST = 20;
 export function wrapped(line: string, columns: number): readonly string[] {
   const room = Math.max(columns, NARROWEST);
   const [, , blanks = "", mark = ""] = LEAD.exec(line) ?? [];
-  const indent = " ".repeat(Math.min(blanks.length + width(mark.replaceAll(COLOURS, "")), room / 2));
+  const indent = " ".repeat(Math.min(blanks.length + textWidth(mark.replaceAll(COLOURS, "")), room / 2));
   const lines: string[] = [];
   let [now, used] = ["", 0];
   const fold = (): void => {
@@ -26,7 +26,7 @@ export function wrapped(line: string, columns: number): readonly string[] {
       now += piece;
       continue;
     }
-    const wide = width(piece);
+    const wide = textWidth(piece);
     if (piece.startsWith(" ")) {
       // blanks at a fold are the fold
       if (used + wide <= room && !(lines.length > 0 && used === indent.length)) [now, used] = [now + piece, used + wide];
@@ -35,8 +35,8 @@ export function wrapped(line: string, columns: number): readonly string[] {
     }
     if (used + wide > room && used > indent.length && wide <= room - indent.length) fold();
     for (const c of piece) {
-      if (used + width(c) > room) fold();
-      [now, used] = [now + c, used + width(c)];
+      if (used + textWidth(c) > room) fold();
+      [now, used] = [now + c, used + textWidth(c)];
     }
   }
   return [...lines, now.trimEnd()];

@@ -4,14 +4,14 @@
  */
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Remark } from "@orgate/core/gate";
+import type { CedarError } from "@orgate/core/gate";
 import * as z from "zod";
 import { readTextFile } from "./text-file.ts";
 
 export type CheckedCache = Readonly<{
   /** What was remarked when this passed; null where it is not known to have. */
-  find(digest: string): readonly Remark[] | null;
-  passed(digest: string, remarks: readonly Remark[]): void;
+  find(digest: string): readonly CedarError[] | null;
+  passed(digest: string, remarks: readonly CedarError[]): void;
   /** Writes what was added. */
   keep(): void;
 }>;
@@ -38,7 +38,7 @@ const fileSchema = z.strictObject({
 export function openCheckedCache(directory: string, stamp: string): CheckedCache {
   const file = join(directory, "checked.json");
   const before = readChecked(file, stamp);
-  const used = new Map<string, readonly Remark[]>();
+  const used = new Map<string, readonly CedarError[]>();
   let isNew = false;
   return {
     find(digest) {
@@ -66,7 +66,7 @@ export function openCheckedCache(directory: string, stamp: string): CheckedCache
   };
 }
 
-function readChecked(file: string, stamp: string): Map<string, readonly Remark[]> {
+function readChecked(file: string, stamp: string): Map<string, readonly CedarError[]> {
   try {
     const read = fileSchema.parse(JSON.parse(readTextFile(file, MAX_BYTES)));
     return new Map(read.stamp === stamp ? Object.entries(read.checked) : []);

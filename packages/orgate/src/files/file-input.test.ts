@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isFault, MAX_FILE_BYTES, type Said } from "@orgate/core";
+import { type HistoryMessage, isFault, MAX_FILE_BYTES } from "@orgate/core";
 import { afterAll, describe, expect, test } from "vitest";
 import { type FileInput, fileAt, type SaidInput, toAttachments, toHistory } from "./file-input.ts";
 
@@ -96,7 +96,7 @@ describe("what a caller hands over", () => {
       { role: "assistant", text: "ho" },
       { role: "user", text: "look", files: [{ mediaType, bytes: PNG }] },
     ];
-    const read: readonly Said[] = toHistory(said("image/png"));
+    const read: readonly HistoryMessage[] = toHistory(said("image/png"));
     expect(read[2]).toMatchObject({ files: [{ kind: "image", name: null }] });
     expect(faultOf(() => toHistory(said("image/gif")))).toMatchObject({ kind: "history-invalid", index: 2 });
     expect(faultOf(() => toHistory(7 as never))).toMatchObject({ kind: "history-invalid", index: 0 });

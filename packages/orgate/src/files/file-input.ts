@@ -10,13 +10,13 @@ import {
   type Attachment,
   checkAttachments,
   FaultError,
+  type HistoryMessage,
   isBase64,
   isFault,
   MAX_FILE_BYTES,
   MAX_FILES,
   mediaKind,
-  type Said,
-  sniff,
+  sniffMediaType,
 } from "@orgate/core";
 import { errorMessage } from "../node/error-message.ts";
 import { readBytes } from "./text-file.ts";
@@ -26,7 +26,7 @@ export type FileInput = Readonly<{ mediaType: string; name?: string | null }> &
   Readonly<{ bytes: Uint8Array } | { base64: string } | { text: string }>;
 
 /** What was said before, with files as a caller has them. */
-export type SaidInput = Exclude<Said, { role: "user" }> | Readonly<{ role: "user"; text: string; files?: readonly FileInput[] }>;
+export type SaidInput = Exclude<HistoryMessage, { role: "user" }> | Readonly<{ role: "user"; text: string; files?: readonly FileInput[] }>;
 
 export function toAttachments(files: readonly FileInput[]): readonly Attachment[] {
   if (!Array.isArray(files) || files.length > MAX_FILES) return checkAttachments(files);
@@ -34,7 +34,7 @@ export function toAttachments(files: readonly FileInput[]): readonly Attachment[
 }
 
 /** Who checks a history names the message that is wrong: so do we. */
-export function toHistory(history: readonly SaidInput[]): readonly Said[] {
+export function toHistory(history: readonly SaidInput[]): readonly HistoryMessage[] {
   if (!Array.isArray(history)) throw new FaultError({ kind: "history-invalid", index: 0, detail: "it is no list" });
   return history.map((said, index) => {
     try {
@@ -46,7 +46,7 @@ export function toHistory(history: readonly SaidInput[]): readonly Said[] {
   });
 }
 
-function toSaid(said: SaidInput): Said {
+function toSaid(said: SaidInput): HistoryMessage {
   if (said?.role !== "user") return said;
   const { files, ...rest } = said;
   return files === undefined ? rest : { ...rest, files: toAttachments(files) };
@@ -111,7 +111,7 @@ export function fileAt(path: string): Attachment {
     throw refused(name, errorMessage(error), error);
   }
   const end = extname(path).toLowerCase();
-  const found = sniff(encoded(bytes.subarray(0, 18)));
+  const found = sniffMediaType(encoded(bytes.subarray(0, 18)));
   const mediaType = NAMED[end] ?? found ?? TEXTS[end] ?? "text/plain";
   if (mediaKind(mediaType) === "text" && (bytes.includes(0) || decoded(bytes) === null))
     throw refused(name, "it is no image, no PDF, and not UTF-8 text");

@@ -5,11 +5,11 @@
  */
 import { accessSync, constants, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, relative, sep } from "node:path";
-import type { Places } from "@orgate/core/contracts";
+import type { ProjectPaths } from "@orgate/core/contracts";
 import { isBelow, realPath } from "./text-file.ts";
 
 /** `hidden` are folders and files that no argument may lead to, there or not. */
-export function openProjectPaths(folder: string, hidden: readonly string[]): Places {
+export function openProjectPaths(folder: string, hidden: readonly string[]): ProjectPaths {
   const root = realpathSync(folder);
   return {
     resolve(path, must) {

@@ -7,7 +7,7 @@ import { existsSync, globSync, realpathSync, statSync } from "node:fs";
 import { type ResolveHookSync, registerHooks } from "node:module";
 import { basename, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { describe, FaultError } from "@orgate/core";
+import { describeFault, FaultError } from "@orgate/core";
 import { fileFault } from "../files/file-fault.ts";
 import { isBelow } from "../files/text-file.ts";
 import { isProtectedBy, protectedPlaces, protectLoadedFile } from "./protected-paths.ts";
@@ -64,7 +64,7 @@ export async function reportFault<T>(work: () => Promise<T>, trouble: OnLoadFaul
 
 /** A fault as a problem with its place; `orgate.toml` where it names none. */
 export function faultToProblem({ fault }: FaultError, root: string): Problem {
-  const { message, hint } = describe(fault);
+  const { message, hint } = describeFault(fault);
   if (fault.kind !== "file-bad") return { file: "orgate.toml", line: 1, column: 1, detail: message, hint };
   return { file: toProjectPath(root, fault.file), line: fault.line ?? 1, column: fault.column ?? 1, detail: fault.detail, hint };
 }
@@ -126,7 +126,9 @@ export async function importModule(file: string, root: string, withinMs = LOAD_M
   } catch (error) {
     const place = placeOf(error, root);
     const said =
-      error instanceof FaultError ? describe(error.fault) : { message: `cannot be loaded: ${oneLine(error)}`, hint: "mend the module" };
+      error instanceof FaultError
+        ? describeFault(error.fault)
+        : { message: `cannot be loaded: ${oneLine(error)}`, hint: "mend the module" };
     throw fileFault({ file: place?.file ?? file, at: place, detail: said.message, hint: said.hint }, error);
   } finally {
     hooks.deregister();

@@ -17,7 +17,7 @@ import {
   type SystemEvent,
   seq,
 } from "@orgate/core";
-import { type Access, foldAccess, isPersonName, lapsed, USED_LINK } from "@orgate/core/journal";
+import { type Access, accessEnd, foldAccess, isPersonName, USED_LINK } from "@orgate/core/journal";
 import { appendPlanned } from "../store/stream-end.ts";
 
 export type SecretPort = Readonly<{ newSecret(): string; newName(): string; hashSecret(secret: string): Promise<string> }>;
@@ -57,7 +57,7 @@ export const SIGN_IN_MS = 12 * 3_600_000;
 const KEY_WITHDRAWN = "the person's key was withdrawn";
 /** Why it does not count any more, for whoever shows it; null while it does. */
 export function explainLapse(access: Access, what: string, now: Millis): string | null {
-  const why = lapsed(access, now);
+  const why = accessEnd(access, now);
   if (why === null) return null;
   if (access.revoked?.reason === KEY_WITHDRAWN) return keyWithdrawnText(access.person);
   return `this ${what} ${why === "used" ? "was used: it is good once" : `is ${why}`}`;
@@ -133,7 +133,7 @@ export function openAccessBook({ journal, secrets, now }: AccessPorts): AccessBo
     async revokeAll(person, by) {
       let gone: readonly AccessId[] = [];
       await change(() => {
-        gone = [...all.values()].flatMap((one) => (one.person === person && lapsed(one, now()) === null ? [one.access] : []));
+        gone = [...all.values()].flatMap((one) => (one.person === person && accessEnd(one, now()) === null ? [one.access] : []));
         return gone.map((access) => ({ kind: "access.revoked", access, by, reason: KEY_WITHDRAWN }));
       });
       return gone;
@@ -145,7 +145,7 @@ export function openAccessBook({ journal, secrets, now }: AccessPorts): AccessBo
       const by: Principal = { kind: "user", id: person };
       const { event, given } = await prepare({ means: "sign-in", person, agents, actions, note, until, by }, link);
       const usedUp: SystemEvent = { kind: "access.revoked", access: link, by, reason: USED_LINK };
-      return (await change(() => (lapsed(must(link), now()) === null ? [event, usedUp] : []))) ? given() : null;
+      return (await change(() => (accessEnd(must(link), now()) === null ? [event, usedUp] : []))) ? given() : null;
     },
   };
 }

@@ -3,7 +3,7 @@
  * are sought in those partitions alone, and the rows are taken from those realms only.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { CANDIDATES, type Found, ranked, type Search, stem, type Vector, wordsIn } from "@orgate/core/knowledge";
+import { CANDIDATES, rankCandidates, type Search, type SearchResult, splitWords, stem, type Vector } from "@orgate/core/knowledge";
 import { type StoredItem, scopesWithin } from "@orgate/core/vocab";
 import { COLUMNS, toStoredItem } from "./sqlite-schema.ts";
 import type { Vectors } from "./sqlite-vectors.ts";
@@ -13,7 +13,7 @@ export const realmWord = (realm: number, word: string): string => `${realm}q${st
 const MOST_WORDS = 4_000;
 export function toIndexWords(realm: number, text: string): string {
   const words: string[] = [];
-  for (const word of wordsIn(text)) {
+  for (const word of splitWords(text)) {
     if (word.length <= LONGEST_WORD) words.push(realmWord(realm, word));
     if (words.length >= MOST_WORDS) break;
   }
@@ -53,7 +53,7 @@ export const KNOWLEDGE_SQL = Object.freeze({
   realm: "SELECT n FROM realms WHERE scope = ? AND agent = ?",
 });
 
-export function openSearch(db: DatabaseSync, vectors: Vectors): (search: Search, vector: Vector | null) => Found {
+export function openSearch(db: DatabaseSync, vectors: Vectors): (search: Search, vector: Vector | null) => SearchResult {
   const prepared = (sql: string, walk: string) => ({ rank: db.prepare(sql), walk: db.prepare(walk) });
   const lookups = {
     anywhere: prepared(KNOWLEDGE_SQL.anywhere, KNOWLEDGE_SQL.anywhereNewest),
@@ -75,7 +75,7 @@ export function openSearch(db: DatabaseSync, vectors: Vectors): (search: Search,
   function matchOf(terms: readonly string[], realms: readonly number[]): Readonly<{ rank: string | null; walk: string | null }> {
     const words = new Set<string>();
     for (const term of terms.slice(0, MOST_SOUGHT * 4))
-      for (const word of wordsIn(term.slice(0, LONGEST_WORD * 2)))
+      for (const word of splitWords(term.slice(0, LONGEST_WORD * 2)))
         if (words.size < MOST_SOUGHT && word.length <= LONGEST_WORD) words.add(word);
     const known = [...words]
       .flatMap((word) => realms.map((n) => realmWord(n, word)))
@@ -113,7 +113,7 @@ export function openSearch(db: DatabaseSync, vectors: Vectors): (search: Search,
       const item = row === undefined ? null : toStoredItem(row);
       return item === null || !isIn(item, directory) ? [] : [{ item, cosine }];
     });
-    return { hits: ranked({ lexical, nearest }, search), trouble: near.trouble };
+    return { hits: rankCandidates({ lexical, nearest }, search), trouble: near.trouble };
   };
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { itemText, type KnowledgeStore } from "@orgate/core/knowledge";
-import { asking, factOf, item, knowledgeContract } from "@orgate/core/testing";
+import { asking, item, knowledgeContract, makeFact } from "@orgate/core/testing";
 import { type KnowledgeItem, label, millis, SCOPES, type Scope } from "@orgate/core/vocab";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -44,8 +44,8 @@ test("N-12 a forgotten canary is nowhere in the files: tables, index, vectors, w
   const canary = "zqxcanary7";
   const marked = new Float32Array([0.5, -0.5, 0.5, 0.5]); // of length one, as it is kept
   const bytes = Buffer.from(marked.buffer).toString("latin1");
-  for (let i = 0; i < 300; i += 1) store.put(factOf(`thing${i}`, "is near", `zqxcan${i} and more words like ${i % 7}`));
-  const secret = factOf(canary, "whispers", "kwvjhidden words", { labels: [label("pii")], directory: "qqhiddenfolder" });
+  for (let i = 0; i < 300; i += 1) store.put(makeFact(`thing${i}`, "is near", `zqxcan${i} and more words like ${i % 7}`));
+  const secret = makeFact(canary, "whispers", "kwvjhidden words", { labels: [label("pii")], directory: "qqhiddenfolder" });
   const summary = item({ kind: "working", key: "last", text: `${canary} summary` });
   store.put(secret);
   store.put(summary);
@@ -117,12 +117,12 @@ test("N-11 for any mix of agents and scopes, everybody gets their own, the proje
 test("N-15 several processes use one store at once: what one writes the others find, and they wait for each other", () => {
   const directory = folder();
   const [a, b] = [openKnowledge(directory), openKnowledge(directory)];
-  for (let i = 0; i < 20; i += 1) (i % 2 === 0 ? a : b).put(factOf(`subject${i}`, "is", "shared words"));
+  for (let i = 0; i < 20; i += 1) (i % 2 === 0 ? a : b).put(makeFact(`subject${i}`, "is", "shared words"));
   expect(a.search(asking("shared words"), null).hits).toHaveLength(20);
   expect(b.search(asking("subject3"), null).hits.map(({ item: one }) => itemText(one.body))).toEqual(["subject3 is shared words"]);
   const blocker = new DatabaseSync(join(directory, "knowledge.db"));
   blocker.exec("BEGIN IMMEDIATE");
-  a.used([factOf("subject0", "is", "shared words").id], millis(5)); // nobody waits for a hint
+  a.used([makeFact("subject0", "is", "shared words").id], millis(5)); // nobody waits for a hint
   blocker.exec("ROLLBACK");
   blocker.close();
   a.close();

@@ -6,15 +6,15 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type DocumentKey,
+  findSupersession,
   itemText,
   type KnowledgeStats,
   type KnowledgeStore,
   maySupersede,
-  placeAmong,
-  realmOf,
-  slotOf,
+  toRealm,
+  toSlot,
 } from "@orgate/core/knowledge";
-import { canonical, digest, type KnowledgeId, type KnowledgeItem, type Scope, type StoredItem } from "@orgate/core/vocab";
+import { digest, type KnowledgeId, type KnowledgeItem, type Scope, type StoredItem, toCanonicalJson } from "@orgate/core/vocab";
 import { COLUMNS, hasKnowledge, knowledgeFile, openKnowledgeDatabase, toStoredItem } from "./sqlite-schema.ts";
 import { openSearch, toIndexWords } from "./sqlite-search.ts";
 import { openVectors } from "./sqlite-vectors.ts";
@@ -45,8 +45,8 @@ export function openKnowledge(directory: string): KnowledgeStore {
   };
 
   function realmFor(item: KnowledgeItem): number {
-    sql.addRealm.run(item.scope, realmOf(item));
-    return Number(sql.realm.get(item.scope, realmOf(item))?.n);
+    sql.addRealm.run(item.scope, toRealm(item));
+    return Number(sql.realm.get(item.scope, toRealm(item))?.n);
   }
 
   function insert(item: StoredItem): void {
@@ -56,15 +56,15 @@ export function openKnowledge(directory: string): KnowledgeStore {
       item.id,
       realm,
       body.kind,
-      slotOf(item),
+      toSlot(item),
       body.kind === "chunk" ? body.document : null,
       item.directory,
-      canonical(body),
+      toCanonicalJson(body),
       item.scope,
       item.agent,
       item.confidence,
       item.source,
-      canonical([...item.labels]),
+      toCanonicalJson([...item.labels]),
       item.verified ? 1 : 0,
       from?.stream ?? null,
       from?.seq ?? null,
@@ -113,7 +113,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
   function put(item: KnowledgeItem): ReturnType<KnowledgeStore["put"]> {
     if (isForgotten(item.id)) return { kind: "forgotten" };
     if (numberOf(item.id) !== null) return { kind: "known" };
-    const slot = slotOf(item);
+    const slot = toSlot(item);
     const before = slot === null ? [] : sql.slot.all(slot).map(toStoredItem);
     if (item.body.kind === "working") {
       if (before.some((one) => one.created > item.created)) return { kind: "stale" };
@@ -130,8 +130,8 @@ export function openKnowledge(directory: string): KnowledgeStore {
   function restore(item: StoredItem): ReturnType<KnowledgeStore["restore"]> {
     if (isForgotten(item.id)) return "forgotten";
     if (numberOf(item.id) !== null) return "known";
-    const slot = item.supersededBy === null ? slotOf(item) : null; // what was superseded elsewhere stays so
-    const { by, supersedes } = placeAmong(item, slot === null ? [] : sql.slot.all(slot).map(toStoredItem));
+    const slot = item.supersededBy === null ? toSlot(item) : null; // what was superseded elsewhere stays so
+    const { by, supersedes } = findSupersession(item, slot === null ? [] : sql.slot.all(slot).map(toStoredItem));
     const isWorking = item.body.kind === "working";
     if (isWorking && by !== null) return "known";
     for (const id of supersedes) isWorking ? remove(id) : supersede(id, item.id);

@@ -6,7 +6,16 @@
  * T-32 A tool is `SERVER__NAME` within the rule for names; two that would have one name are both refused.
  * Rule: T-33.
  */
-import { canonical, type Digest, digestOf, escapeHidden, escapeHiddenLines, type Hash, type Json, type JsonObject } from "@orgate/core";
+import {
+  type Digest,
+  digestJson,
+  escapeHidden,
+  escapeHiddenLines,
+  type Hash,
+  type Json,
+  type JsonObject,
+  toCanonicalJson,
+} from "@orgate/core";
 import * as z from "zod";
 
 /** As the server said it, less what nobody uses. */
@@ -53,8 +62,8 @@ export function parseCatalogue(server: string, tools: readonly unknown[]): Catal
 }
 
 /** Everything that a person accepts, and nothing else. */
-export const offeredDigest = (tool: Offered, hash: Hash): Digest => digestOf(tool, hash);
-export const catalogueDigest = ({ tools }: Catalogue, hash: Hash): Digest => digestOf(tools, hash);
+export const offeredDigest = (tool: Offered, hash: Hash): Digest => digestJson(tool, hash);
+export const catalogueDigest = ({ tools }: Catalogue, hash: Hash): Digest => digestJson(tools, hash);
 
 // ── names ──
 
@@ -99,7 +108,7 @@ function troubleIn({ name, inputSchema, outputSchema }: Offered, ours: string): 
   if (name === "" || name.length > MAX_NAME || escapeHidden(name) !== name) return "its name is empty, too long or holds hidden characters";
   if (!TOOL_NAME.test(ours)) return "its name cannot be made one of ours";
   for (const schema of [inputSchema, outputSchema ?? {}]) {
-    if (canonical(schema).length > MAX_SCHEMA) return `its schema is larger than ${MAX_SCHEMA} characters`;
+    if (toCanonicalJson(schema).length > MAX_SCHEMA) return `its schema is larger than ${MAX_SCHEMA} characters`;
     const trouble = hiddenIn(schema, 0);
     if (trouble !== null) return trouble;
   }
@@ -187,7 +196,7 @@ export function differences(accepted: Catalogue | null, now: Catalogue, hash: Ha
     if (now.tools.filter(({ name }) => name === tool).length > 1)
       return [{ kind: "changed", tool, was: before, now: after, parts: ["name"] }];
     if (offeredDigest(before, hash) === offeredDigest(after, hash)) return [];
-    const parts = PARTS.filter((part) => canonical(before[part]) !== canonical(after[part]));
+    const parts = PARTS.filter((part) => toCanonicalJson(before[part]) !== toCanonicalJson(after[part]));
     return [{ kind: "changed", tool, was: before, now: after, parts }];
   });
 }

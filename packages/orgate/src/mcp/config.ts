@@ -9,7 +9,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Digest, digestOf, type Hash, type Json, type JsonObject, lowerFirst, TARGET_KINDS } from "@orgate/core";
+import { type Digest, digestJson, type Hash, type Json, type JsonObject, lowerFirst, TARGET_KINDS } from "@orgate/core";
 import * as z from "zod";
 import type { Env } from "../node/env.ts";
 import { errorMessage } from "../node/error-message.ts";
@@ -184,7 +184,7 @@ export function mcpServers({ root, home }: McpPlace, hash: Hash): FoundServers {
 
 /** One entry. */
 export function parseServer({ name, entry }: McpEntry, origin: McpServer["origin"], hash: Hash): FoundServer {
-  const at = { name, origin, digest: digestOf(entry, hash) };
+  const at = { name, origin, digest: digestJson(entry, hash) };
   const unusable = (detail: string, why: "bad" | "disabled" = "bad"): FoundServer => ({ ...at, kind: "unusable", why, detail });
   if (!NAME.test(name)) return unusable(`a server's name is ${SERVER_NAME_RULE}`);
   if (!isObject(entry)) return unusable("it is no object");

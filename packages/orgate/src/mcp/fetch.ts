@@ -5,11 +5,11 @@
  *      signs in, where tokens are had): it is reached as an HTTP tool would reach it, by the addresses that were checked, with every redirect
  *      checked again, and inside the own network only where the entry names it.
  */
-import type { HttpInvocation, Ran, RunOptions } from "@orgate/core/contracts";
+import type { HttpInvocation, InvocationResult, RunOptions } from "@orgate/core/contracts";
 import type { McpTransport } from "./config.ts";
 
 /** How the hosts that a server names are reached. */
-export type McpReach = (invocation: HttpInvocation, options: RunOptions) => Promise<Ran>;
+export type McpReach = (invocation: HttpInvocation, options: RunOptions) => Promise<InvocationResult>;
 type Http = Extract<McpTransport, { kind: "http" }>;
 
 const ANSWER_BYTES = 1_048_576;
@@ -53,7 +53,7 @@ function bodyOf(body: RequestInit["body"]): string | null {
   throw new Error("a request to a host that the server names holds something else than text");
 }
 
-function answered(ran: Ran, to: URL): Response {
+function answered(ran: InvocationResult, to: URL): Response {
   if (ran.kind === "refused") throw new Error(`${to.origin}, which the server names, is not reached: ${ran.reason}`);
   if (ran.kind === "stopped") throw new Error(`${to.origin}, which the server names, did not answer: ${ran.detail}`);
   if (ran.kind !== "responded" || ran.truncated) throw new Error(`${to.origin}, which the server names, did not answer within bounds`);

@@ -1,6 +1,6 @@
 /** All MCP servers of one process: their links, and the tools of what was accepted. Nothing is connected before it is called. */
 import type { Hash, Tool } from "@orgate/core";
-import type { McpInvocation, Ran, RunOptions } from "@orgate/core/contracts";
+import type { InvocationResult, McpInvocation, RunOptions } from "@orgate/core/contracts";
 import type { Env } from "../node/env.ts";
 import { type Catalogue, readCatalogue } from "./catalogue.ts";
 import type { McpClientSettings } from "./client.ts";
@@ -17,7 +17,7 @@ export type McpHub = Readonly<{
   /** Of servers that were accepted; null for any other. */
   toolsOf(server: string): ServerTools | null;
   /** For contracts that call a server's tool (`[mcp]`): refused unless the tool was accepted. */
-  run(invocation: McpInvocation, options: RunOptions): Promise<Ran>;
+  run(invocation: McpInvocation, options: RunOptions): Promise<InvocationResult>;
   link(server: string): McpLink | null;
   close(): Promise<void>;
 }>;

@@ -1,6 +1,6 @@
 /** MCP servers for those who embed the runtime. Nothing is accepted by itself: what a server may be called with is what is passed in. */
 
-import { describe, FaultError, type JsonObject, type Tool } from "@orgate/core";
+import { describeFault, FaultError, type JsonObject, type Tool } from "@orgate/core";
 import { assertArguments, isObject, need, objectWith } from "../node/argument-checks.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
@@ -101,7 +101,7 @@ export async function signInAt(server: McpServer, env: Env, { home, redirectUrl,
       authorize,
     });
   } catch (error) {
-    const said = error instanceof FaultError ? describe(error.fault) : null;
+    const said = error instanceof FaultError ? describeFault(error.fault) : null;
     const detail = hide(said?.message ?? errorMessage(error));
     throw new FaultError(
       { kind: "usage", detail: `signing in at \`${server.name}\` failed: ${detail}`, hint: said?.hint ?? "try it again" },

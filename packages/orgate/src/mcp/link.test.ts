@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { callId, callKey, epoch, type Json, type JsonObject, sessionId, type Tool, type ToolContext } from "@orgate/core";
-import type { Ran } from "@orgate/core/contracts";
+import type { InvocationResult } from "@orgate/core/contracts";
 import { afterEach, describe, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { differences, differenceText, offeredDigest } from "./catalogue.ts";
@@ -19,7 +19,13 @@ afterEach(async () => {
 });
 
 const NEVER = new AbortController().signal;
-const call = (link: McpLink, tool: string, args: JsonObject = {}, options: Partial<CallOptions> = {}, timeMs = 20_000): Promise<Ran> =>
+const call = (
+  link: McpLink,
+  tool: string,
+  args: JsonObject = {},
+  options: Partial<CallOptions> = {},
+  timeMs = 20_000,
+): Promise<InvocationResult> =>
   link.call({ tool, args, timeMs, outputBytes: 100_000 }, { signal: NEVER, onProgress: () => {}, onAsked: () => {}, ...options });
 
 type Note = readonly [string, Json];

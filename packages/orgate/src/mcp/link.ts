@@ -9,8 +9,8 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Digest, describe, FaultError, type Hash, type JsonObject } from "@orgate/core";
-import type { McpInvocation, Ran } from "@orgate/core/contracts";
+import { type Digest, describeFault, FaultError, type Hash, type JsonObject } from "@orgate/core";
+import type { InvocationResult, McpInvocation } from "@orgate/core/contracts";
 import { untilAborted } from "../node/abort.ts";
 import type { Env } from "../node/env.ts";
 import { errorMessage } from "../node/error-message.ts";
@@ -40,7 +40,7 @@ export type CallOptions = Readonly<{
 
 export type McpLink = Readonly<{
   server: McpServer;
-  call(invocation: Omit<McpInvocation, "kind" | "server">, options: CallOptions): Promise<Ran>;
+  call(invocation: Omit<McpInvocation, "kind" | "server">, options: CallOptions): Promise<InvocationResult>;
   /** What it offers now. Throws an `Error` with the reason where it cannot be asked. */
   catalogue(signal: AbortSignal): Promise<Catalogue>;
   /** Why a tool cannot be called, as far as is known; null: nothing is known against it. */
@@ -198,12 +198,12 @@ class Link {
       : `\`orgate mcp trust ${this.#server.name}\` accepts it`;
   }
 
-  async call({ tool, args, timeMs, outputBytes }: Parameters<McpLink["call"]>[0], options: CallOptions): Promise<Ran> {
+  async call({ tool, args, timeMs, outputBytes }: Parameters<McpLink["call"]>[0], options: CallOptions): Promise<InvocationResult> {
     const began = performance.now();
     const durationMs = (): number => Math.round(performance.now() - began);
     const timer = AbortSignal.timeout(timeMs);
     const signal = AbortSignal.any([options.signal, timer]);
-    const stopped = (by: "time" | "signal" | "connection" | "output", detail: string): Ran => ({
+    const stopped = (by: "time" | "signal" | "connection" | "output", detail: string): InvocationResult => ({
       kind: "stopped",
       by,
       detail,
@@ -246,7 +246,7 @@ class Link {
       }
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
-      return { kind: "refused", reason: error.message, hint: describe(error.fault).hint };
+      return { kind: "refused", reason: error.message, hint: describeFault(error.fault).hint };
     } finally {
       this.#flying.delete(options);
       this.#rest();

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type Action, callId, type Facts, type JsonObject, NO_AIMS, NO_MORE_FACTS, type Tool } from "@orgate/core";
+import { type Action, callId, type Facts, type JsonObject, NO_MORE_FACTS, NO_TARGETS, type Tool } from "@orgate/core";
 import { cedarGate, loadPolicies } from "@orgate/core/gate";
 import { expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
@@ -49,7 +49,7 @@ const toTool = ({ name, description, inputSchema }: Offered): Tool => ({
   recover: null,
   breaker: null,
   server: null,
-  ...NO_AIMS,
+  ...NO_TARGETS,
   maxCents: 0,
   version: null,
   riskTier: "high",

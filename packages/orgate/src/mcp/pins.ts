@@ -4,7 +4,7 @@
  */
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { canonical, type Digest, type Hash, readJson } from "@orgate/core";
+import { type Digest, type Hash, readJson, toCanonicalJson } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../files/text-file.ts";
 import { type Catalogue, catalogueDigest, type Offered } from "./catalogue.ts";
@@ -44,7 +44,7 @@ export function writePinned(directory: string, catalogue: Catalogue, hash: Hash)
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, fileOf(catalogue.server, digest));
   const fresh = `${path}.new`;
-  writeFileSync(fresh, `${canonical({ server: catalogue.server, tools: catalogue.tools })}\n`, { flush: true });
+  writeFileSync(fresh, `${toCanonicalJson({ server: catalogue.server, tools: catalogue.tools })}\n`, { flush: true });
   chmodSync(fresh, 0o600);
   renameSync(fresh, path);
   return digest;

@@ -5,7 +5,7 @@
  *      its limit; `isError` is a failure that the tool itself returned.
  */
 import { createHash } from "node:crypto";
-import { canonical, escapeHidden, type Json, type JsonObject } from "@orgate/core";
+import { escapeHidden, type Json, type JsonObject, toCanonicalJson } from "@orgate/core";
 import * as z from "zod";
 import { shortened } from "./catalogue.ts";
 
@@ -30,8 +30,8 @@ export function readMcpAnswer(raw: unknown, maxBytes: number, hide: (text: strin
     return { output: cut, isError, truncated: cut !== text };
   }
   const structured = hidden(structuredContent, hide);
-  if (canonical(structured).length <= maxBytes) return { output: structured, isError, truncated: false };
-  return { output: shortened(canonical(structured), maxBytes), isError, truncated: true };
+  if (toCanonicalJson(structured).length <= maxBytes) return { output: structured, isError, truncated: false };
+  return { output: shortened(toCanonicalJson(structured), maxBytes), isError, truncated: true };
 }
 
 /** In what it calls things too. */

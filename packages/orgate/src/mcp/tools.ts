@@ -5,8 +5,8 @@
  *      entry does not say is the strictest it could mean (`once`, `execute`, `untrusted`), whatever the server says of itself.
  * Rules: T-3, T-9.
  */
-import { defineTool, describe, escapeHidden, FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "@orgate/core";
-import type { Ran } from "@orgate/core/contracts";
+import { defineTool, describeFault, escapeHidden, FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "@orgate/core";
+import type { InvocationResult } from "@orgate/core/contracts";
 import { type Reading, shortened, type Usable } from "./catalogue.ts";
 import type { Progress } from "./client.ts";
 import type { ToolOverride } from "./config.ts";
@@ -58,7 +58,7 @@ export function mcpTool(reading: Reading & Usable, link: McpLink): Tool | string
     return Object.freeze({ ...tool, check });
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
-    return error.fault.kind === "tool-invalid" ? error.fault.detail : describe(error.fault).message;
+    return error.fault.kind === "tool-invalid" ? error.fault.detail : describeFault(error.fault).message;
   }
 }
 
@@ -74,12 +74,12 @@ function withOutput(define: (output: Usable["outputSchema"]) => Tool, schema: No
 }
 
 /** T-9 how it ended, in a word, for whoever reads the evidence. */
-function statusOf(ran: Ran): string {
+function statusOf(ran: InvocationResult): string {
   if (ran.kind !== "answered") return ran.kind;
   return ran.isError ? "error" : ran.truncated ? "answered, cut" : "answered";
 }
 
-function outputOf(ran: Ran): Json {
+function outputOf(ran: InvocationResult): Json {
   switch (ran.kind) {
     case "answered":
       if (ran.isError)

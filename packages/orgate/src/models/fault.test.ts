@@ -1,5 +1,5 @@
 import { APICallError, JSONParseError } from "@ai-sdk/provider";
-import { describe as describeFault } from "@orgate/core";
+import { describeFault } from "@orgate/core";
 import { expect, test } from "vitest";
 import { isTransientStatus, retryAfterMs, toFault, troubleOf } from "./fault.ts";
 

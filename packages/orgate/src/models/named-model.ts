@@ -1,5 +1,5 @@
 /** Finds the model that a name such as `provider/name` stands for. */
-import { type Agent, CONDUCTOR_MODEL, conductorModel, FaultError, MODEL_PLACES, type Model } from "@orgate/core";
+import { type Agent, conductorModel, FaultError, MODEL_SETTINGS, type Model, ORCHESTRATOR_MODEL } from "@orgate/core";
 import { nodeClock } from "../node/clock.ts";
 import type { Env } from "../node/env.ts";
 import { type ModelSettings, readModelSettings } from "./env.ts";
@@ -11,7 +11,7 @@ type Named = Pick<Agent, "model" | "modelOptions"> & Partial<Pick<Agent, "modelS
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
 export function modelsWith(settings: ModelSettings): (agent: Named) => Model {
   const find = ({ model, modelOptions }: Named): Model => {
-    if (model === CONDUCTOR_MODEL) return conductorModel;
+    if (model === ORCHESTRATOR_MODEL) return conductorModel;
     return model.startsWith("offline/")
       ? modelFor(model, modelOptions, nodeClock)
       : providerModel(model, modelOptions, settings, () => nodeClock.now());
@@ -22,7 +22,7 @@ export function modelsWith(settings: ModelSettings): (agent: Named) => Model {
     } catch (error) {
       const { modelSource: by = "agent" } = named;
       if (!(error instanceof FaultError) || error.fault.kind !== "model-unknown" || by === "agent") throw error;
-      const detail = `${error.fault.detail} (${MODEL_PLACES[by]})`; // M-3 who reads it has not written the agent's file
+      const detail = `${error.fault.detail} (${MODEL_SETTINGS[by]})`; // M-3 who reads it has not written the agent's file
       throw new FaultError({ ...error.fault, detail }, error);
     }
   };

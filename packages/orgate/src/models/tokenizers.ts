@@ -3,7 +3,7 @@
  * Text is text: what looks like a special token in it is counted as it is written.
  */
 import { createRequire } from "node:module";
-import { type Count, type Counters, estimateTokens } from "@orgate/core";
+import { type Counters, estimateTokens, type TokenCount } from "@orgate/core";
 
 const load = createRequire(import.meta.url);
 const MODULES: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const MODULES: Readonly<Record<string, string>> = {
 
 type Encoding = Readonly<{ countTokens(text: string, options: Readonly<{ disallowedSpecial: ReadonlySet<string> }>): number }>;
 
-const known = new Map<string, Count>();
+const known = new Map<string, TokenCount>();
 
 /** A name that is not known here is estimated: counts differ a little, and nothing else does. */
 export const tokenizers: Counters = (name) => {
@@ -27,7 +27,7 @@ export const tokenizers: Counters = (name) => {
 
 const NONE: ReadonlySet<string> = new Set();
 
-function counting(module: string): Count {
+function counting(module: string): TokenCount {
   let encoding: Encoding | null = null;
   return (text) => {
     encoding ??= load(module) as Encoding; // what the package says it exports

@@ -2,7 +2,7 @@
  * From what somebody wants to what the policies are asked. Pure.
  * Rule: W-13.
  */
-import type { Gate, Looked, UserAct } from "@orgate/core";
+import type { Gate, UserAct, Viewed } from "@orgate/core";
 import { refusalFor } from "@orgate/core/gate";
 import type { AccessScope, Act } from "./access.ts";
 
@@ -73,12 +73,12 @@ export function userActFor(act: Act): UserAct | null {
 /** All policies, whatever surface they are for. */
 const EVERY = "every";
 
-const about = (act: Act, then: (what: Looked) => UserAct | null): UserAct | null => {
+const about = (act: Act, then: (what: Viewed) => UserAct | null): UserAct | null => {
   const what = lookedAt(act);
   return what === null ? null : then(what);
 };
 
-function lookedAt({ on, agent, session, id, tool, requester }: Act): Looked | null {
+function lookedAt({ on, agent, session, id, tool, requester }: Act): Viewed | null {
   switch (on) {
     case "listing":
       return null;

@@ -5,7 +5,7 @@
  *      the very answer of one that does not exist.
  */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
-import type { SessionSummary, StandingGrant, WaitingQuestion } from "@orgate/core/journal";
+import type { PendingApproval, SessionSummary, StandingGrant } from "@orgate/core/journal";
 import { type OperationAct, wireProblem } from "@orgate/core/wire";
 import { requesterOf } from "../identity/requester.ts";
 import type { Runtime } from "../runtime/api.ts";
@@ -93,7 +93,7 @@ export const aboutGrant = ({ grant, session, agent, tool, onBehalfOf }: Standing
 
 export async function aboutQuestion(
   { session: find }: Pick<Runtime["inspect"], "session">,
-  { approval, session, agent, tool }: Pick<WaitingQuestion, "approval" | "session" | "agent" | "tool">,
+  { approval, session, agent, tool }: Pick<PendingApproval, "approval" | "session" | "agent" | "tool">,
 ): Promise<Partial<Act>> {
   const of = await find(session);
   return { id: approval, session, agent, tool, requester: of === null ? null : requesterOf(of.principal) };

@@ -15,6 +15,7 @@ import {
   type Fault,
   FaultError,
   type Intent,
+  type IntentBody,
   type IntentId,
   isFault,
   type Millis,
@@ -23,9 +24,8 @@ import {
   readTurn,
   type SessionId,
   seq,
-  type Wish,
 } from "@orgate/core";
-import { haltOf, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
+import { findAgentHalt, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
 import type { Runtime } from "../runtime/api.ts";
 import { intentOf, newestEntry } from "../runtime/delivery.ts";
 import { haltOnSession } from "../runtime/people/halted.ts";
@@ -48,7 +48,7 @@ export type DriveReport = Readonly<
 
 /** `entry` is null while whoever holds the session has not taken it. `halted`: the halt that the session waits with (Q-17). */
 export type SentToDriver = Readonly<{ session: SessionId; entry: Entry | null; halted: StandingHalt | null }>;
-export type IntentToSend = Readonly<{ session: SessionId; wish: Wish; as: Person /** Makes it once. */; id?: IntentId }>;
+export type IntentToSend = Readonly<{ session: SessionId; wish: IntentBody; as: Person /** Makes it once. */; id?: IntentId }>;
 
 export type SessionDriver = Readonly<{
   /** Throws `intent-refused` with the reason, `session-unknown`, and `runtime-closed` once the server goes. */
@@ -176,7 +176,7 @@ export function openSessionDriver({ runtime, atOnce, waitMs, told }: SessionDriv
     const orders = runtime.place.orders.now();
     const summary = orders.halts.size === 0 ? null : await journal.session(session);
     if (summary === null) return null;
-    if (summary.state === "idle") return haltOf(orders, summary.agent); // what was said waits without a turn
+    if (summary.state === "idle") return findAgentHalt(orders, summary.agent); // what was said waits without a turn
     return haltOnSession({ journal, halts: orders.halts, isHeld: false }, summary);
   }
 

@@ -3,8 +3,8 @@
  * Y-14 requests are those of both sides' decision tables, those at the values where a condition turns, and those that the journal has. Y-14 what reads otherwise is told even where no
  * request was found that it decides otherwise: nothing is called the same that is not.
  */
-import { type Action, type Agent, canonical, type Facts, type JsonObject, SCOPES, type Verdict } from "@orgate/core";
-import { actionOf, type Case, factsOf, type LoadedPolicy } from "@orgate/core/gate";
+import { type Action, type Agent, type Facts, type JsonObject, SCOPES, toCanonicalJson, type Verdict } from "@orgate/core";
+import { type Case, type LoadedPolicy, toCaseAction, toCaseFacts } from "@orgate/core/gate";
 import type { Journal } from "@orgate/core/journal";
 import { readPastDecisions } from "./past-decisions.ts";
 import type { LoadedFolder } from "./policy-load.ts";
@@ -101,8 +101,8 @@ function decidedBy({ agents, loaded }: Side, action: Action, facts: Facts): Deci
 }
 
 function termsOf(verdict: Verdict): string | null {
-  if (verdict.kind === "modify") return canonical(verdict.edits);
-  return verdict.kind === "ask" ? canonical(verdict.asks.map(({ policy: _, ...terms }) => terms)) : null;
+  if (verdict.kind === "modify") return toCanonicalJson(verdict.edits);
+  return verdict.kind === "ask" ? toCanonicalJson(verdict.asks.map(({ policy: _, ...terms }) => terms)) : null;
 }
 
 /** By name, whatever it is: what a session of the agent depends on, and each policy, as far as it says what is decided. */
@@ -166,8 +166,8 @@ const ownerOf = ({ json }: LoadedPolicy): string | null => idsIn(json.principal,
 
 function requestOf(c: Case, source: DiffSource, { loaded }: Side): readonly Request[] {
   if (c.user !== undefined || c.agent === undefined) return [];
-  const { action, refused } = actionOf(c, loaded.cast.tools);
-  return refused === null ? [{ source, action, facts: factsOf(c, loaded.cast.tools) }] : [];
+  const { action, refused } = toCaseAction(c, loaded.cast.tools);
+  return refused === null ? [{ source, action, facts: toCaseFacts(c, loaded.cast.tools) }] : [];
 }
 
 /** A case of nobody in particular is tried for every agent. */

@@ -4,7 +4,7 @@
  */
 import { createRequire } from "node:module";
 import type * as CedarWasm from "@cedar-policy/cedar-wasm/nodejs";
-import type { Engine, Kept } from "@orgate/core/gate";
+import type { Engine, PreparedPolicies } from "@orgate/core/gate";
 
 const ENTRY = "@cedar-policy/cedar-wasm/nodejs"; // the CommonJS build: the root entry prints a warning about experimental WebAssembly imports
 
@@ -14,7 +14,7 @@ const WEAR: EngineLimits = { decisions: 250_000, sets: 4_000 };
 
 export function cedarEngine(wear: EngineLimits = WEAR): Engine & Readonly<{ renewals(): number; version(): string }> {
   let cedar = instantiate();
-  let names = new WeakMap<Kept, string>();
+  let names = new WeakMap<PreparedPolicies, string>();
   const used = { decisions: 0, sets: 0, renewals: 0 };
 
   function renew(): void {
@@ -30,7 +30,7 @@ export function cedarEngine(wear: EngineLimits = WEAR): Engine & Readonly<{ rene
       throw error;
     }
   }
-  function keep(kept: Kept): CedarWasm.CheckParseAnswer {
+  function keep(kept: PreparedPolicies): CedarWasm.CheckParseAnswer {
     if (used.sets >= wear.sets) renew();
     used.sets += 1;
     const name = String(used.sets);
@@ -60,7 +60,7 @@ export function cedarEngine(wear: EngineLimits = WEAR): Engine & Readonly<{ rene
       ),
     keep: (policies) =>
       fresh(() => {
-        const kept: Kept = { policies };
+        const kept: PreparedPolicies = { policies };
         const answer = keep(kept);
         return answer.type === "success" ? { type: "success", kept } : answer;
       }),

@@ -6,17 +6,17 @@ import {
   type Action,
   AwaitsGate,
   type Counts,
-  canonical,
+  DEFAULT_TERMS,
   type Decision,
-  doingOf,
   type Facts,
   FaultError,
   type Gate,
-  PLAIN_TERMS,
   type PolicyId,
   type Principal,
   policyId,
   type Surface,
+  toCallSubject,
+  toCanonicalJson,
   type Verdict,
 } from "@orgate/core";
 
@@ -87,7 +87,7 @@ export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_00
     const first = gate.decide(action, facts);
     if (first.verdict.kind !== "allow" && first.verdict.kind !== "ask") return first;
     const plain = toPlain(action, facts);
-    const key = canonical({ action, facts: plain, verdict: first.verdict, read: first.read, slice: first.slice });
+    const key = toCanonicalJson({ action, facts: plain, verdict: first.verdict, read: first.read, slice: first.slice });
     const known = asked.get(key);
     if (known !== undefined && known.answer !== null && performance.now() - known.at <= freshMs) {
       asked.delete(key); // an answer counts once: the same call of another session, or the next decision, is asked about again
@@ -102,7 +102,7 @@ export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_00
 
 function toPlain(action: Action, facts: Facts): LateFacts {
   const { agent, onBehalfOf, surface, labels, spent, cents, media } = facts;
-  const doing = doingOf(action);
+  const doing = toCallSubject(action);
   const calls = doing === null ? { turn: 0, session: 0 } : facts.calls(doing.tool);
   return { agent, onBehalfOf, surface, labels, calls, spent, cents, media };
 }
@@ -140,7 +140,7 @@ function narrowed(first: Extract<Verdict, { kind: "allow" | "ask" }>, answer: La
     case "deny":
       return { kind: "deny", by: "policy", because, faults: [], reason: answer.reason };
     case "ask": {
-      const question = { policy, question: answer.question, terms: PLAIN_TERMS };
+      const question = { policy, question: answer.question, terms: DEFAULT_TERMS };
       return { kind: "ask", because, asks: first.kind === "ask" ? [...first.asks, question] : [question] };
     }
   }

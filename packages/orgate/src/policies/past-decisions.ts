@@ -1,6 +1,6 @@
 /** Decisions as the journal has them, with the facts as they stood then. To explain them, and to make them again. */
 import { type Entry, evolve, type Facts, fold, type Journal, pastFacts, type SessionId, type State, seq } from "@orgate/core";
-import { factsRead } from "@orgate/core/gate";
+import { restoreFacts } from "@orgate/core/gate";
 
 type Decided = Extract<Entry["event"], { kind: "gate.decided" }>;
 export type PastDecision = Readonly<{ decided: Decided; facts: Facts }>;
@@ -13,7 +13,7 @@ export async function* readPastDecisions(journal: Pick<Journal, "read">, session
     for (const entry of page) {
       after = entry.seq;
       const { event: e } = entry;
-      if (e.kind === "gate.decided" && state !== null) yield { decided: e, facts: { ...pastFacts(state, e), ...factsRead(e.read) } };
+      if (e.kind === "gate.decided" && state !== null) yield { decided: e, facts: { ...pastFacts(state, e), ...restoreFacts(e.read) } };
       state = state === null ? fold([entry]) : evolve(state, entry);
     }
     if (page.length < 500) return;

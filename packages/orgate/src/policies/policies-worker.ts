@@ -2,8 +2,8 @@
 import { extname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import type { Agent, Checked, Json, Resource, Tool } from "@orgate/core";
-import type { Cast } from "@orgate/core/gate";
+import type { Agent, CheckedArgs, Json, Resource, Tool } from "@orgate/core";
+import type { PolicyWorld } from "@orgate/core/gate";
 import type { Groups } from "../config/config.ts";
 import { runInThread } from "../node/thread.ts";
 import type { FolderPlace, ReadFolder } from "./policy-files.ts";
@@ -13,9 +13,9 @@ export type CheckedPolicies = Pick<PolicyReport, "problems" | "warnings" | "case
 export type ToCheck = Readonly<{ read: ReadFolder; place: FolderPlace; agents: readonly Agent[]; groups: Groups }>;
 
 /** What a tool's own code makes of a case's arguments. */
-type Said = Readonly<{ checked: Checked; resource: Resource | null }>;
+type Said = Readonly<{ checked: CheckedArgs; resource: Resource | null }>;
 type Sent = Readonly<{
-  policies: Readonly<{ read: ReadFolder; place: FolderPlace; cast: Cast; own: readonly Agent["policies"][] }>;
+  policies: Readonly<{ read: ReadFolder; place: FolderPlace; cast: PolicyWorld; own: readonly Agent["policies"][] }>;
   said: ReadonlyMap<string, Said>;
 }>;
 
@@ -54,7 +54,7 @@ function standIns(tools: readonly Tool[], said: ReadonlyMap<string, Said>): read
     let last: Resource | null = null;
     return {
       ...tool,
-      check(args: Json): Checked {
+      check(args: Json): CheckedArgs {
         const known = said.get(keyOf(tool.name, args));
         if (known === undefined) throw new Error(`nothing was said of ${keyOf(tool.name, args)}`);
         last = known.resource;

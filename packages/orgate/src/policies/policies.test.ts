@@ -15,7 +15,7 @@ import {
   type Surface,
   seq,
 } from "@orgate/core";
-import { actionOf, caseSchema, cedarGate, factsOf, loadPolicies } from "@orgate/core/gate";
+import { caseSchema, cedarGate, loadPolicies, toCaseAction, toCaseFacts } from "@orgate/core/gate";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { ed25519, sha256 } from "../node/crypto.ts";
@@ -407,13 +407,13 @@ test("G-9 what Cedar reads and cannot decide by, nested too deep, is refused wit
     (n) => `${"!(".repeat(n)}context.args.page == 1${")".repeat(n)}`,
   ];
   const asked = caseSchema.parse({ name: "page 0", agent: "clerk", action: "tool:look", args: { page: 0 }, verdict: "allow" });
-  const { action } = actionOf(asked, cast.tools);
+  const { action } = toCaseAction(asked, cast.tools);
   for (const shape of shapes) {
     const became = Array.from({ length: 20 }, (_, i) => 20 + 5 * i).map((n) => {
       const text = `${THINK}permit(principal, action in Action::"read", resource)\nwhen { ${shape(n)} };\n`;
       const load = loadPolicies([{ path: "policies/a.cedar", name: "a", text, shadow: false }], cast, engine);
       if (load.kind === "refused") return load.problems.map(({ line, detail }) => `${line} ${detail}`).join();
-      const { verdict } = cedarGate(load.set, engine, sha256).decide(action, factsOf(asked, cast.tools));
+      const { verdict } = cedarGate(load.set, engine, sha256).decide(action, toCaseFacts(asked, cast.tools));
       return verdict.kind === "deny" ? verdict.faults.map(({ message }) => message).join() : verdict.kind;
     });
     expect(became[0]).toMatch(/^(?:allow)?$/);

@@ -1,6 +1,6 @@
 /** The policies in force: loaded, and replaced while sessions run. */
 import type { Action, Agent, Digest, Facts, Gate, Surface } from "@orgate/core";
-import type { Engine, Explained, PolicyProblem } from "@orgate/core/gate";
+import type { Engine, Explanation, PolicyProblem } from "@orgate/core/gate";
 import type { Config, Groups } from "../config/config.ts";
 import { openCheckedCache } from "../files/checked-cache.ts";
 import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
@@ -29,7 +29,7 @@ export type Recorder = (change: Exclude<Reloaded, { kind: "same" }>) => Promise<
 export type Policies = Gate &
   Readonly<{
     current(): LoadedFolder;
-    explain(action: Action, facts: Facts): Explained;
+    explain(action: Action, facts: Facts): Explanation;
     /** Reads the folder again. One at a time; a set that does not load changes nothing. */
     reload(): Promise<Reloaded>;
     /** The same for a set that was applied, here or by another process: if it does not load, nothing is permitted until one does (G-15). */
@@ -163,4 +163,4 @@ function closedBy({ problems, files }: Extract<Reloaded, { kind: "refused" }>, o
   return { kind: "closed", problems, files, loaded: denyAllSet(cast, problems, engine) };
 }
 
-export type { Explained, PolicyProblem, SetFile };
+export type { Explanation as Explained, PolicyProblem, SetFile };

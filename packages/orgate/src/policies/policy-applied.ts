@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Decision, Digest } from "@orgate/core";
-import { type Cast, cedarGate, type Engine, loadPolicies, type PolicyProblem } from "@orgate/core/gate";
+import { cedarGate, type Engine, loadPolicies, type PolicyProblem, type PolicyWorld } from "@orgate/core/gate";
 import { sha256 } from "../node/crypto.ts";
 import { digestFolder } from "./policy-digests.ts";
 import { type FolderPlace, readPolicyFolder } from "./policy-files.ts";
@@ -48,7 +48,7 @@ export const appliedSetMissing = (files: Digest): Readonly<{ kind: "refused"; pr
 });
 
 /** The empty set: it permits nothing, and says why. A set like any other: sessions name it, and the journal has it. */
-export function denyAllSet(cast: Cast, problems: readonly PolicyProblem[], engine: Engine): LoadedFolder {
+export function denyAllSet(cast: PolicyWorld, problems: readonly PolicyProblem[], engine: Engine): LoadedFolder {
   const load = loadPolicies([], cast, engine);
   if (load.kind === "refused") throw new Error("a set without policies loads");
   const gate = cedarGate(load.set, engine, sha256, { cache: 0 });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Agent, defineAgent, defineTool } from "@orgate/core";
-import { actionOf, caseSchema, type Engine, factsOf, loadPolicies } from "@orgate/core/gate";
+import { caseSchema, type Engine, loadPolicies, toCaseAction, toCaseFacts } from "@orgate/core/gate";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { openCheckedCache } from "../files/checked-cache.ts";
@@ -152,8 +152,8 @@ test("G-37 a damaged or forged memory opens nothing: what is enforced is read fr
     asked: NOTHING,
   });
   const looking = caseSchema.parse({ name: "it looks", agent: "clerk", action: "tool:look", args: { page: 1 }, verdict: "allow" });
-  const { action } = actionOf(looking, forged.cast.tools);
-  expect(forged.gateFor("cli").decide(action, factsOf(looking, forged.cast.tools)).verdict.kind).toBe("deny");
+  const { action } = toCaseAction(looking, forged.cast.tools);
+  expect(forged.gateFor("cli").decide(action, toCaseFacts(looking, forged.cast.tools)).verdict.kind).toBe("deny");
 });
 
 test("G-37 Cedar looks at each policy by itself: one by one, it finds and remarks the same as of all together", () => {

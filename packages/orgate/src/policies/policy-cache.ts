@@ -7,13 +7,13 @@
  * R-9 the same of the text of a policy that this engine has read before: it is decided by what was made of it then.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type Digest, digestOf, type Json, type Tool } from "@orgate/core";
-import { actionOf, type Case, type CaseResult, type CedarGate, type Engine, type Remark, runCase } from "@orgate/core/gate";
+import { type Digest, digestJson, type Json, type Tool } from "@orgate/core";
+import { type Case, type CaseResult, type CedarError, type CedarGate, type Engine, runCase, toCaseAction } from "@orgate/core/gate";
 import type { CheckedCache } from "../files/checked-cache.ts";
 import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
 import { sha256 } from "../node/crypto.ts";
 
-const named = (what: Json): Digest => digestOf(what, sha256);
+const named = (what: Json): Digest => digestJson(what, sha256);
 
 /** What texts were read to be, by the person who runs this, and by which engine. */
 export type PolicyTextCache = Readonly<{ remembered: FileCache; cedar: string }>;
@@ -54,7 +54,7 @@ export function cachingEngine(engine: Engine, checked: CheckedCache, { remembere
         : engine.validate(schema, Object.fromEntries(fresh.map(({ id, text }) => [id, text])));
     if (answer.type === "failure") return answer;
     const wrong = new Set(answer.validationErrors.map(({ policyId }) => policyId));
-    const remarks = (id: string): readonly Remark[] =>
+    const remarks = (id: string): readonly CedarError[] =>
       known.get(id) ?? answer.validationWarnings.filter(({ policyId }) => policyId === id).map(({ error }) => error);
     for (const { id, digest } of fresh) if (!wrong.has(id)) checked.passed(digest, remarks(id).map(plain));
     return { ...answer, validationWarnings: all.flatMap(({ id }) => remarks(id).map((error) => ({ policyId: id, error }))) };
@@ -62,7 +62,7 @@ export function cachingEngine(engine: Engine, checked: CheckedCache, { remembere
 }
 
 /** The engine's own object has more in it than anybody reads. */
-const plain = ({ message, help, sourceLocations }: Remark): Remark => ({
+const plain = ({ message, help, sourceLocations }: CedarError): CedarError => ({
   message,
   help: help ?? null,
   ...(sourceLocations === undefined ? {} : { sourceLocations: sourceLocations.map(({ start, end }) => ({ start, end })) }),
@@ -85,7 +85,7 @@ export function runCaseCached(
   { gate, tools, checked }: Readonly<{ gate: CedarGate; tools: readonly Tool[]; checked: CheckedCache }>,
   under: Readonly<{ shadow: boolean; idle: boolean }>,
 ): Pick<CaseResult, "passed" | "detail"> {
-  const { action, refused } = c.user === undefined ? actionOf(c, tools) : { action: null, refused: null };
+  const { action, refused } = c.user === undefined ? toCaseAction(c, tools) : { action: null, refused: null };
   if (refused !== null) return runCase(c, gate, tools, sha256);
   const tool = tools.find(({ name }) => `tool:${name}` === c.action);
   const aims = { targets: Object.keys(tool?.targets ?? {}), outgoing: tool?.outgoing ?? [] };

@@ -1,5 +1,5 @@
 import { FaultError, type UserAct } from "@orgate/core";
-import { type Case, type LoadedPolicy, userActOf } from "@orgate/core/gate";
+import { type Case, type LoadedPolicy, readUserAct } from "@orgate/core/gate";
 import { type FolderPlace, readPolicyFolder } from "./policy-files.ts";
 
 /** What the decision tables beside policies ask. */
@@ -15,7 +15,7 @@ export function findPolicySurface({ file, shadow }: LoadedPolicy): string | null
 }
 
 export function toUserAct(c: Case): UserAct {
-  const act = userActOf(c);
+  const act = readUserAct(c);
   if (typeof act === "string")
     throw wrongCase(`--action is \`${c.action}\`: ${act}`, "write what it is done to as in a policy: --resource 'Session::\"s_1\"'");
   return act;

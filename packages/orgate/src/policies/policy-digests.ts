@@ -1,5 +1,5 @@
 /** What the files of a set are named by. */
-import { type Digest, digestOf, type FileDigest } from "@orgate/core";
+import { type Digest, digestJson, type FileDigest } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
 import type { PolicyFolder } from "./policy-files.ts";
 
@@ -13,5 +13,5 @@ export function digestFolder(folder: PolicyFolder): Digests {
     .map(({ below, text }) => ({ path: below, digest: sha256(text), text }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
   const files = sources.map(({ path, digest }) => ({ path, digest }));
-  return { files, filesDigest: digestOf(files, sha256), sources };
+  return { files, filesDigest: digestJson(files, sha256), sources };
 }

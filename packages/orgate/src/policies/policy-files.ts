@@ -8,7 +8,7 @@
 
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { lowerFirst, position, readJson, SURFACES, type Surface } from "@orgate/core";
+import { lowerFirst, readJson, SURFACES, type Surface, toPosition } from "@orgate/core";
 import { type Case, casesSchema, type PolicyFile, type PolicyProblem } from "@orgate/core/gate";
 import type * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
@@ -219,7 +219,7 @@ function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): rea
   const read = casesSchema.safeParse(json.value);
   if (!read.success) {
     for (const issue of read.error.issues)
-      problems.push({ file: path, ...position(text, findJsonPosition(text, issue.path)), detail: issueText(issue), hint });
+      problems.push({ file: path, ...toPosition(text, findJsonPosition(text, issue.path)), detail: issueText(issue), hint });
     return [];
   }
   if (read.data.length === 0) {
@@ -230,7 +230,7 @@ function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): rea
     const raw: unknown = Array.isArray(json.value) ? json.value[i] : null;
     const named = typeof raw === "object" && raw !== null && Object.hasOwn(raw, "surface");
     const c = named || surface === null ? given : { ...given, surface };
-    return { case: c, ...position(text, findJsonPosition(text, [i])), named };
+    return { case: c, ...toPosition(text, findJsonPosition(text, [i])), named };
   });
 }
 

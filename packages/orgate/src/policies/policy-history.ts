@@ -4,7 +4,7 @@
  */
 import {
   type Digest,
-  digestOf,
+  digestJson,
   type Entry,
   FaultError,
   type FileChange,
@@ -20,8 +20,8 @@ import {
   seq,
   textStream,
 } from "@orgate/core";
-import { ruleIn } from "@orgate/core/gate";
-import { filesIn } from "@orgate/core/journal";
+import { readRule } from "@orgate/core/gate";
+import { listPolicyFiles } from "@orgate/core/journal";
 import { countSet, type SetCounts } from "@orgate/core/journal/view";
 import { sha256 } from "../node/crypto.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
@@ -72,7 +72,7 @@ export async function policyHistory(
 async function rowOf(journal: Reads, { seq: place, at, event: e }: Entry, last: readonly FileDigest[]): Promise<HistoryRow | null> {
   switch (e.kind) {
     case "policy.loaded": {
-      const facts = { digest: e.digest, files: digestOf(e.files, sha256), counts: countsOf(e.files), stored: e.texts };
+      const facts = { digest: e.digest, files: digestJson(e.files, sha256), counts: countsOf(e.files), stored: e.texts };
       const changes = diffFileDigests(last, e.files);
       return { seq: place, at, kind: "loaded", by: principalName(e.by), ...facts, changes, reason: "", problems: [] };
     }
@@ -117,7 +117,7 @@ async function* knownSets(journal: Reads): AsyncGenerator<KnownSet> {
     for (const { seq: place, at, event: e } of page) {
       after = place;
       if (e.kind === "policy.loaded") {
-        const files = digestOf(e.files, sha256);
+        const files = digestJson(e.files, sha256);
         yield { seq: place, at, by: principalName(e.by), digest: e.digest, files, list: e.files };
       } else if (e.kind === "policy.applied" && e.texts) {
         for (const files of [e.before, e.files])
@@ -234,7 +234,7 @@ async function ifStored<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
 function ruleOf(policy: string, files: readonly SetFile[]): PastRule {
   for (const { path, text } of files) {
     const name = path.replace(/\.cedar$|#.*$/, "");
-    const rule = policy.startsWith(`${name}/`) ? ruleIn(text, policy.slice(name.length + 1)) : null;
+    const rule = policy.startsWith(`${name}/`) ? readRule(text, policy.slice(name.length + 1)) : null;
     if (rule !== null) return { policy, path, ...rule };
   }
   return { policy, path: null, line: null, text: null };
@@ -247,7 +247,7 @@ async function textOf(journal: Reads, digest: Digest): Promise<string | null> {
 
 async function listed(journal: Reads, files: Digest): Promise<readonly FileDigest[] | null> {
   const text = await textOf(journal, files);
-  return text === null ? null : filesIn(text);
+  return text === null ? null : listPolicyFiles(text);
 }
 
 /** What lies below `policies/` of a set: rules of agents' own files are changed with their agents. */

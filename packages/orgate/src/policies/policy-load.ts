@@ -8,7 +8,7 @@
 import {
   type Agent,
   type Digest,
-  digestOf,
+  digestJson,
   FaultError,
   type FileDigest,
   type JsonObject,
@@ -18,16 +18,16 @@ import {
   toolFacts,
 } from "@orgate/core";
 import {
-  type Cast,
   type CedarGate,
   cedarGate,
-  doubtIn,
   type Engine,
+  findDoubt,
+  findStranger,
   type LoadedPolicy,
   loadPolicies,
   type PolicyProblem,
   type PolicySet,
-  strangerIn,
+  type PolicyWorld,
 } from "@orgate/core/gate";
 import type { Groups } from "../config/config.ts";
 import { type CheckedCache, NO_CHECKED_CACHE } from "../files/checked-cache.ts";
@@ -49,7 +49,7 @@ export type PolicyOptions = Readonly<{
   /** Agents that are run here, those they may delegate to among them; all of them unless said. What the files of others say is left aside (Y-15). */
   only?: ReadonlySet<string>;
   /** What could not be read of agents and tools: only what holds all the same is told, and no decision table is run. */
-  gaps?: Readonly<{ agents: boolean; tools: NonNullable<Cast["unknown"]> }>;
+  gaps?: Readonly<{ agents: boolean; tools: NonNullable<PolicyWorld["unknown"]> }>;
   /** What was found good before; nothing unless said. */
   checked?: CheckedCache;
   /** What texts were read to be before; nothing unless said. */
@@ -80,7 +80,7 @@ export type LoadedFolder = Readonly<{
   policies: readonly LoadedPolicy[];
   warnings: readonly PolicyProblem[];
   cases: readonly CaseReport[];
-  cast: Cast;
+  cast: PolicyWorld;
   gateFor(surface: Surface): CedarGate;
   /** Why nothing is permitted: a set that was applied is not in force here (G-15). */
   closed?: string;
@@ -101,7 +101,7 @@ export const loadFolder = (options: PolicyOptions, engine: Engine): Loading =>
 
 /** What a set is loaded with: who and what there is, and what the agents' own files say. */
 export type LoadingWith = Pick<PolicyOptions, "place" | "only" | "checked" | "read"> &
-  Readonly<{ cast: Cast; agents: readonly Pick<Agent, "policies">[] }>;
+  Readonly<{ cast: PolicyWorld; agents: readonly Pick<Agent, "policies">[] }>;
 
 export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine = cedarEngine()): Loading {
   const { place, agents, cast, only, checked = NO_CHECKED_CACHE, read: before = NO_POLICY_CACHE } = options;
@@ -149,7 +149,7 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
   const base = gateIn(gates, null);
   const own = Object.fromEntries([...gates].flatMap(([surface, gate]) => (surface === null ? [] : [[surface, gate.digest]])));
   const loaded: LoadedFolder = {
-    digest: surfaces.length === 0 ? base.digest : digestOf({ base: base.digest, own }, sha256),
+    digest: surfaces.length === 0 ? base.digest : digestJson({ base: base.digest, own }, sha256),
     filesDigest,
     folderDigest: digestFolder(read.folder).filesDigest,
     files,
@@ -210,21 +210,21 @@ function trialsOf(
 function runTable(
   table: FoundTable,
   gates: ReadonlyMap<Surface | null, CedarGate>,
-  { cast, idle, checked }: Readonly<{ cast: Cast; idle: ReadonlySet<string>; checked: CheckedCache }>,
+  { cast, idle, checked }: Readonly<{ cast: PolicyWorld; idle: ReadonlySet<string>; checked: CheckedCache }>,
 ): readonly CaseReport[] {
   return table.cases.map(({ case: c, line, column, named }) => {
     const gate = gateIn(gates, named ? c.surface : table.surface);
     const under = { shadow: table.shadow, idle: idle.has(c.agent ?? "") };
-    const stranger = strangerIn(c, cast);
+    const stranger = findStranger(c, cast);
     const { passed, detail } =
       stranger === null ? runCaseCached(c, { gate, tools: cast.tools, checked }, under) : { passed: false, detail: stranger };
     return { file: table.path, line, column, name: c.name, passed, detail };
   });
 }
 
-const doubtsIn = ({ path: file, cases }: FoundTable, cast: Cast): readonly PolicyProblem[] =>
+const doubtsIn = ({ path: file, cases }: FoundTable, cast: PolicyWorld): readonly PolicyProblem[] =>
   cases.flatMap(({ case: c, line, column }) => {
-    const detail = doubtIn(c, cast);
+    const detail = findDoubt(c, cast);
     const hint = "name it as the project does, or remove the case";
     return detail === null ? [] : [{ file, line, column, detail: `case \`${c.name}\`: ${detail}`, hint }];
   });
@@ -246,7 +246,7 @@ const uniquePolicies = (policies: readonly LoadedPolicy[]): readonly LoadedPolic
 ];
 
 /** Who and what there is to write policies about. Groups are told by the project and by the agents themselves. */
-export function toCast(agents: readonly Agent[], groups: Groups, gaps?: PolicyOptions["gaps"]): Cast {
+export function toCast(agents: readonly Agent[], groups: Groups, gaps?: PolicyOptions["gaps"]): PolicyWorld {
   const known = new Set(agents.map((a) => a.name));
   const stranger =
     gaps?.agents === true ? undefined : Object.entries(groups.agents).find(([, members]) => members.some((name) => !known.has(name)));
@@ -276,7 +276,7 @@ function toolsOf(agents: readonly Agent[]): readonly Tool[] {
   for (const tool of agents.flatMap((a) => a.tools)) {
     const other = tools.get(tool.name);
     if (other !== undefined && isUnusableTool(tool)) continue;
-    if (other !== undefined && !isUnusableTool(other) && digestOf(sharedFacts(other), sha256) !== digestOf(sharedFacts(tool), sha256))
+    if (other !== undefined && !isUnusableTool(other) && digestJson(sharedFacts(other), sha256) !== digestJson(sharedFacts(tool), sha256))
       throw new FaultError({ kind: "tool-twice", tool: tool.name });
     tools.set(tool.name, other === undefined || isUnusableTool(other) ? tool : other);
   }

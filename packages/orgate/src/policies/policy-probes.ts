@@ -3,7 +3,7 @@
  * right beside it: one at a time, all that one policy compares together, and any two together.
  */
 import { type Json, type JsonObject, SURFACES, type Tool } from "@orgate/core";
-import { type Case, type Cast, caseSchema, type LoadedPolicy } from "@orgate/core/gate";
+import { type Case, caseSchema, type LoadedPolicy, type PolicyWorld } from "@orgate/core/gate";
 
 /** `[path] → values`; undefined: left out. A label or a media type is a path of its own: it is there, or it is not. */
 type Turns = Map<string, Set<Json | undefined>>;
@@ -24,7 +24,7 @@ export type Probing = Readonly<{
   bases: readonly JsonObject[];
   /** What it may be done to, where it is no tool. */
   resources: readonly Readonly<{ type: string; id: string }>[];
-  users: Cast["users"];
+  users: PolicyWorld["users"];
 }>;
 /** `isCut`: there was more to try. */
 export type PolicyProbes = Readonly<{ cases: readonly Case[]; isCut: boolean }>;

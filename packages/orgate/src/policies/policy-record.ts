@@ -3,7 +3,6 @@
  * J-27 a text is stored before the first entry that names it, in a stream named by its digest: the same set costs nothing again, a changed file one text.
  */
 import {
-  canonical,
   type Digest,
   type FileChange,
   isFault,
@@ -16,8 +15,9 @@ import {
   type SystemEvent,
   seq,
   textStream,
+  toCanonicalJson,
 } from "@orgate/core";
-import { filesText } from "@orgate/core/journal";
+import { policyFileList } from "@orgate/core/journal";
 import { watchFolder } from "../files/folder-watch.ts";
 import { sha256 } from "../node/crypto.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
@@ -80,7 +80,7 @@ async function followApplied(journal: Where["journal"], policies: Policies): Pro
 /** Nothing is written when the last entry says the same, texts included. */
 const recordLoaded = (where: Where, { digest, files, sources }: LoadedFolder, by: Principal): Promise<void> =>
   append(where, async (last) => {
-    if (last?.texts === true && last.digest === digest && canonical(last.files) === canonical(files)) return null;
+    if (last?.texts === true && last.digest === digest && toCanonicalJson(last.files) === toCanonicalJson(files)) return null;
     await storeTexts(where, sources);
     return { kind: "policy.loaded", digest, files, texts: true, by };
   });
@@ -112,7 +112,7 @@ export async function recordApplied(where: Where, by: Principal, { before, after
 }
 
 function listOf(set: readonly SetFile[]): Pick<SetFile, "digest" | "text"> {
-  const text = filesText(set.map(({ path, digest }) => ({ path, digest })));
+  const text = policyFileList(set.map(({ path, digest }) => ({ path, digest })));
   return { digest: sha256(text), text };
 }
 

@@ -1,5 +1,5 @@
 /** An agent's settings checked all together: a wrong one is left out after it was told, and the others are checked again. */
-import { type Agent, type AgentDefinition, defineAgent, describe, FaultError } from "@orgate/core";
+import { type Agent, type AgentDefinition, defineAgent, describeFault, FaultError } from "@orgate/core";
 
 export type WrongSetting = Readonly<{ setting: string; message: string; hint: string; error: FaultError }>;
 
@@ -10,7 +10,7 @@ export function defineTelling(definition: AgentDefinition, tell: (wrong: WrongSe
       return defineAgent(left);
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
-      const { message, hint } = describe(error.fault);
+      const { message, hint } = describeFault(error.fault);
       const setting = /`([A-Za-z.]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
       tell({ setting, message, hint, error });
       left = without(left, setting);

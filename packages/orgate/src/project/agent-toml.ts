@@ -18,10 +18,10 @@ import {
   type JsonObject,
   type KnowledgeDefinition,
   lowerFirst,
-  nearest,
-  type Recover,
+  type RecoveryDefinition,
   readJson,
   type Skill,
+  suggestNearest,
   type Tool,
 } from "@orgate/core";
 import * as z from "zod";
@@ -186,7 +186,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
   const found = tools.flatMap((name, i) => {
     const [known, wrong] = [box.get(name), broken.get(name)];
     if (known !== undefined) return [known.tool];
-    const hint = box.size === 0 ? "the project's `tools/` has none" : nearest(name, [...box.keys()].sort());
+    const hint = box.size === 0 ? "the project's `tools/` has none" : suggestNearest(name, [...box.keys()].sort());
     if (wrong !== undefined) unfit.push({ ...wrong, tool: name });
     else if (!lacks) trouble(fileFault({ file, at: findTomlPosition(text, ["tools", i]), detail: `there is no tool \`${name}\``, hint }));
     return /^[\w-]{1,64}$/.test(name) ? [unusableTool(name)] : [];
@@ -197,7 +197,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
       ...rest,
       ...(model === undefined ? {} : { model }),
       ...(prices === null ? {} : { prices }),
-      ...(recover === undefined ? {} : { recover: recover as Recover }),
+      ...(recover === undefined ? {} : { recover: recover as RecoveryDefinition }),
       ...(breaker === undefined ? {} : { breaker }),
       ...(knowledge === undefined ? {} : { knowledge: knowledge as KnowledgeDefinition }),
       ...outputOf(output, file, root, text, trouble),
@@ -290,6 +290,6 @@ const issuesOf = (error: z.ZodError): readonly Readonly<{ path: readonly Propert
   });
 
 function unknownSetting(path: readonly PropertyKey[]): string {
-  const meant = path.length === 1 ? nearest(String(path[0]), Object.keys(agentSchema.shape)) : "";
+  const meant = path.length === 1 ? suggestNearest(String(path[0]), Object.keys(agentSchema.shape)) : "";
   return `there is no setting \`${path.join(".")}\`${meant.startsWith("did you mean") ? `; ${meant}` : ""}`;
 }

@@ -1,4 +1,4 @@
-import type { Invocation, Ran, Running } from "@orgate/core/contracts";
+import type { Invocation, InvocationResult, InvocationRunner } from "@orgate/core/contracts";
 import { describe, expect, test } from "vitest";
 import { type FindSecret, heldToContract, secretsBy } from "./own-manifest-ports.ts";
 
@@ -28,23 +28,28 @@ describe("secrets of the program's own", () => {
 });
 
 describe("a runner of the program's own", () => {
-  const ran: Ran = { kind: "responded", status: 200, headers: {}, body: "ok", truncated: false, durationMs: 1 };
+  const ran: InvocationResult = { kind: "responded", status: 200, headers: {}, body: "ok", truncated: false, durationMs: 1 };
   test("answers for itself", async () => {
     expect(await heldToContract({ run: async () => ran }).run(HTTP, OPTIONS)).toBe(ran);
   });
 
-  test.each<[string, Running["run"], string, string]>([
+  test.each<[string, InvocationRunner["run"], string, string]>([
     ["throws", () => Promise.reject(new Error("down")), "connection", "the runner failed: down"],
-    ["answers nonsense", (async () => ({ kind: "fine" })) as unknown as Running["run"], "connection", "something else than a result"],
+    [
+      "answers nonsense",
+      (async () => ({ kind: "fine" })) as unknown as InvocationRunner["run"],
+      "connection",
+      "something else than a result",
+    ],
     [
       "answers half a result",
-      (async () => ({ kind: "exited" })) as unknown as Running["run"],
+      (async () => ({ kind: "exited" })) as unknown as InvocationRunner["run"],
       "connection",
       "something else than a result",
     ],
     [
       "answers half a stop",
-      (async () => ({ kind: "stopped", by: "time", detail: "x" })) as unknown as Running["run"],
+      (async () => ({ kind: "stopped", by: "time", detail: "x" })) as unknown as InvocationRunner["run"],
       "connection",
       "something else than a result",
     ],

@@ -1,6 +1,6 @@
 /** Ports of manifest tools that a program brings: where secrets come from, and what runs a program or a request. Both are held to their contract. */
 import { FaultError } from "@orgate/core";
-import type { Invocation, Ran, Running } from "@orgate/core/contracts";
+import type { Invocation, InvocationResult, InvocationRunner } from "@orgate/core/contracts";
 import type { SecretsPort } from "../identity/secrets.ts";
 
 /** The value of a secret by its name; undefined where there is none. */
@@ -30,11 +30,11 @@ async function takeOne(find: FindSecret, name: string, withinMs: number): Promis
 const GRACE_MS = 2_000;
 
 /** A runner that throws, answers nonsense or does not answer may have started something: the outcome is `stopped`, never a success or a refusal. */
-export function heldToContract(own: Running, graceMs = GRACE_MS): Running {
+export function heldToContract(own: InvocationRunner, graceMs = GRACE_MS): InvocationRunner {
   return {
     async run(invocation, options) {
       const began = performance.now();
-      const stopped = (by: "time" | "connection", detail: string): Ran => ({
+      const stopped = (by: "time" | "connection", detail: string): InvocationResult => ({
         kind: "stopped",
         by,
         detail,
@@ -68,7 +68,7 @@ async function within<T>(work: () => Promise<T>, ms: number): Promise<T> {
   }
 }
 
-function isRan(value: unknown): value is Ran {
+function isRan(value: unknown): value is InvocationResult {
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;
   const has = (name: string, type: string): boolean => typeof Reflect.get(value, name) === type;
   switch (value.kind) {

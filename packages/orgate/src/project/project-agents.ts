@@ -4,14 +4,14 @@ import { realpathSync } from "node:fs";
 import { relative } from "node:path";
 import {
   type Agent,
-  describe,
+  describeFault,
   type Entry,
-  type Equipment,
   equipAgent,
   FaultError,
   isFault,
   type Journal,
-  NO_EQUIPMENT,
+  NO_RESOURCES,
+  type ProjectResources,
   seq,
   TRUST,
   withDefaultModel,
@@ -135,7 +135,7 @@ export async function loadProjectAgents(
   const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
-      agents: await all((one) => finished(one, isPriced || isUnfit ? { ...NO_EQUIPMENT, prices: config.prices } : null)),
+      agents: await all((one) => finished(one, isPriced || isUnfit ? { ...NO_RESOURCES, prices: config.prices } : null)),
       sources,
       skills: [],
       mcp: null,
@@ -147,7 +147,7 @@ export async function loadProjectAgents(
   const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
   const mcp = linking ? projectMcp(config, trusted, env) : null;
   if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
-  const { servers, unusableServers } = mcp === null ? NO_EQUIPMENT : serverEquipment(mcp);
+  const { servers, unusableServers } = mcp === null ? NO_RESOURCES : serverEquipment(mcp);
   const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
   return { agents: await all((one) => finished(one, equipment)), sources, skills, mcp, desk, gaps: gapsLeft() };
 
@@ -171,12 +171,12 @@ export async function loadProjectAgents(
   }
 
   /** With all that it has, and what its own file says of it. */
-  async function finished(one: ProjectAgent, equipment: Equipment | null): Promise<ProjectAgent> {
+  async function finished(one: ProjectAgent, equipment: ProjectResources | null): Promise<ProjectAgent> {
     const made = await complete(one, equipment);
     return { ...made, agent: placed(one.file, () => withDefaultModel(made.agent, config.models.default)) };
   }
 
-  async function complete(one: ProjectAgent, equipment: Equipment | null): Promise<ProjectAgent> {
+  async function complete(one: ProjectAgent, equipment: ProjectResources | null): Promise<ProjectAgent> {
     const agent = equipment === null ? one.agent : equipped(one, equipment);
     const origin = origins.get(agent.name);
     if (origin === undefined || finish === null) return { ...one, agent };
@@ -187,7 +187,7 @@ export async function loadProjectAgents(
     return { ...one, agent, symbi: { origin, policies: [] } };
   }
 
-  function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
+  function equipped({ agent, file }: ProjectAgent, equipment: ProjectResources): Agent {
     const missingTools = (unfit.get(agent.name) ?? []).map(({ tool, file: at, line, column, detail, hint }) => ({
       tool,
       detail: `${relative(config.root, at)}:${line}:${column} ${detail}`,
@@ -201,7 +201,7 @@ export async function loadProjectAgents(
       return make();
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
-      const { message, hint } = describe(error.fault);
+      const { message, hint } = describeFault(error.fault);
       throw fileFault({ file, detail: message, hint }, error);
     }
   }

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { canonical, isFault } from "@orgate/core";
+import { isFault, toCanonicalJson } from "@orgate/core";
 import type { McpInvocation } from "@orgate/core/contracts";
-import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
+import { caseSchema, toCaseAction, toCaseFacts } from "@orgate/core/gate";
 import { afterEach, describe, expect, test } from "vitest";
 import { openProject } from "../config/project-toml.ts";
 import { openPolicies } from "../policies/policies.ts";
@@ -163,7 +163,7 @@ describe("tools of a project", () => {
     const policies = openPolicies(config, agents, "cli");
     const decide = (agent: string) => {
       const c = caseSchema.parse({ name: "x", agent, action: "model", verdict: "allow" });
-      return policies.decide(actionOf(c, []).action, factsOf(c, [])).verdict;
+      return policies.decide(toCaseAction(c, []).action, toCaseFacts(c, [])).verdict;
     };
     expect(decide("good").kind).toBe("allow");
     expect(decide("teller")).toMatchObject({ kind: "deny", because: ["agents/teller.symbi/lacking-teller"] });
@@ -228,7 +228,10 @@ describe("tools of a project", () => {
       [{ "scope/scope.toml": 'targets = ["10.0.0.0/8"]\nexclude = ["10.0.0.1"]\n' }, "whois", true],
       [{ "scope/scope.toml": 'targets = ["0.0.0.0/0"]\n' }, "echo", false],
     ] as const)
-      expect([changed, canonical(basis(changed, tool) ?? null) !== canonical(basis({}, tool) ?? null)]).toEqual([changed, isOther]);
+      expect([changed, toCanonicalJson(basis(changed, tool) ?? null) !== toCanonicalJson(basis({}, tool) ?? null)]).toEqual([
+        changed,
+        isOther,
+      ]);
     const root = project(files);
     const echo = load(root).get("echo")?.tool;
     writeFileSync(join(root, "tools/run.sh"), "#!/bin/sh\necho exchanged\n");

@@ -2,8 +2,8 @@
  * The manifests of a project as tools: read, checked, and given what they need to run. Nothing is started here, and no secret is read.
  */
 import { join } from "node:path";
-import { type Digest, describe, FaultError, type Tool } from "@orgate/core";
-import type { Invocation, McpInvocation, Places, Ran, Running, RunOptions } from "@orgate/core/contracts";
+import { type Digest, describeFault, FaultError, type Tool } from "@orgate/core";
+import type { Invocation, InvocationResult, InvocationRunner, McpInvocation, ProjectPaths, RunOptions } from "@orgate/core/contracts";
 import type { Draft } from "../files/file-overlay.ts";
 import { openProjectPaths } from "../files/project-paths.ts";
 import { readBytes } from "../files/text-file.ts";
@@ -38,11 +38,11 @@ export type ManifestPlace = Readonly<{
   /** In place of the environment and the project's encrypted store. */
   secrets?: FindSecret | undefined;
   /** In place of the sandbox and the HTTP guard. */
-  running?: Running | undefined;
+  running?: InvocationRunner | undefined;
 }>;
 
 /** Calls a tool of an MCP server, for `[mcp]` manifests. */
-export type CallMcp = (invocation: McpInvocation, options: RunOptions) => Promise<Ran>;
+export type CallMcp = (invocation: McpInvocation, options: RunOptions) => Promise<InvocationResult>;
 
 export type ProjectManifest = Readonly<{ tool: Tool; file: string; manifest: ManifestFile }>;
 export type ProjectManifests = Readonly<{
@@ -101,7 +101,7 @@ function made({ contract, text, file }: ManifestFile, ground: ManifestTools): To
     return manifestTool(contract, text, ground);
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
-    const { message, hint } = describe(error.fault);
+    const { message, hint } = describeFault(error.fault);
     return { file, ...placeOfSetting(text, ["output", "schema"]), detail: message, hint, tool: contract.manifest.tool.name };
   }
 }
@@ -138,7 +138,7 @@ function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonl
     place.running === undefined
       ? hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } })
       : heldToContract(place.running);
-  const running: Running = {
+  const running: InvocationRunner = {
     run: (invocation: Invocation, options: RunOptions) =>
       invocation.kind === "mcp" && mcp.call !== null ? mcp.call(invocation, options) : programs.run(invocation, options),
   };
@@ -170,7 +170,7 @@ export type ManifestToolsOptions = Readonly<{
   /** A secrets backend: the value of `{_secret:NAME}`, in place of the environment and the encrypted store. */
   secrets?: FindSecret;
   /** Runs programs and requests, in place of the sandbox and the HTTP guard. */
-  running?: Running;
+  running?: InvocationRunner;
 }>;
 
 /** For those who embed the runtime: the manifests of a folder as tools. If anything is wrong with one it throws `file-bad` with line and column. `[mcp]` manifests need a project. */
@@ -186,7 +186,7 @@ export function manifestTools(options: ManifestToolsOptions): readonly Tool[] {
 
 const MAX_PROGRAM = 64 * 1024 * 1024;
 
-function digestIn(places: Places, path: string): Digest | null {
+function digestIn(places: ProjectPaths, path: string): Digest | null {
   const place = places.resolve(path, "exist");
   if (place.kind === "refused") return null;
   try {

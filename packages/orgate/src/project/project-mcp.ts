@@ -4,7 +4,7 @@
  * T-35 A server of the project's file is started only as it was trusted (A-5); one of the person's own file is theirs. The tools of either are
  *      used only as they were accepted. An agent without a server that it names is not run, and is told why and what to do.
  */
-import { type Equipment, escapeHidden, type Unusable } from "@orgate/core";
+import { escapeHidden, type ProjectResources, type Unusable } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import type { Catalogue } from "../mcp/catalogue.ts";
 import { type FoundServer, type FoundServers, type McpServer, mcpServers } from "../mcp/config.ts";
@@ -88,7 +88,7 @@ function standing(found: FoundServer, directory: string, trusted: Trusted): Proj
 }
 
 /** What agents may name: a server, for all that was accepted of it, or one tool. */
-export function serverEquipment({ servers, hub, bad }: ProjectMcp): Pick<Equipment, "servers" | "unusableServers"> {
+export function serverEquipment({ servers, hub, bad }: ProjectMcp): Pick<ProjectResources, "servers" | "unusableServers"> {
   const usable = servers.flatMap(({ name, state }): readonly (readonly [string, ServerTools])[] => {
     const tools = state === "usable" ? hub.toolsOf(name) : null;
     return tools === null ? [] : [[name, tools]];

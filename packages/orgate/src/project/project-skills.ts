@@ -7,8 +7,8 @@
 import {
   type Agent,
   type Digest,
-  type Equipment,
   escapeHidden,
+  type ProjectResources,
   type ProjectText,
   type Skill,
   type SkillAbout,
@@ -113,8 +113,8 @@ export function equipmentOf(
   place: TrustPlace,
   trusted: Trusted,
   skills: readonly ProjectSkill[],
-  servers: Pick<Equipment, "servers" | "unusableServers">,
-): Equipment {
+  servers: Pick<ProjectResources, "servers" | "unusableServers">,
+): ProjectResources {
   const instructions: ProjectText[] = [];
   const warnings: string[] = [];
   for (const found of projectInstructions(place, sha256)) {

@@ -11,10 +11,11 @@ import { basename, dirname, join } from "node:path";
 import {
   type Digest,
   defineSkill,
-  describe,
+  describeFault,
   digest,
-  digestOf,
+  digestJson,
   escapeHidden,
+  escapeLookalikes,
   FaultError,
   type Hash,
   isSkillName,
@@ -25,7 +26,6 @@ import {
   type Skill,
   type SkillAbout,
   skillName,
-  tellApart,
   UNTRUSTED,
 } from "@orgate/core";
 import { isBelow, readBytes, realPath } from "../files/text-file.ts";
@@ -78,7 +78,7 @@ export function readFolder(folder: string, within: string, hash: Hash): ReadFold
     }
   };
   visit(root, "", 1);
-  return { digest: digestOf({ ...digests }, hash), files };
+  return { digest: digestJson({ ...digests }, hash), files };
 }
 
 function read(file: string, name: string): Uint8Array {
@@ -117,7 +117,7 @@ export function skillFrom(folder: string, { files }: Pick<ReadFolderFiles, "file
   const { nameAt, description, instructions, about } = text.skill;
   const [name, called] = [skillName(text.skill.name), skillName(basename(folder))];
   if (name !== called) {
-    const [own_, its] = tellApart(escapeHidden(name), escapeHidden(called));
+    const [own_, its] = escapeLookalikes(escapeHidden(name), escapeHidden(called));
     return { kind: "bad", ...nameAt, detail: `its name is \`${own_}\`, and its folder's \`${its}\``, hint: "give both the same name" };
   }
   if (!isSkillName(name))
@@ -127,7 +127,7 @@ export function skillFrom(folder: string, { files }: Pick<ReadFolderFiles, "file
     return { kind: "skill", skill: defineSkill({ name, description, instructions, files: Object.fromEntries(others), labels }), about };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
-    const { message, hint } = describe(error.fault);
+    const { message, hint } = describeFault(error.fault);
     return bad(message, hint);
   }
 }

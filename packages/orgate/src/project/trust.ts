@@ -6,7 +6,7 @@
 
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { type Digest, digestOf, type Entry, type Hash, type JournalEvent, type Principal, skillName } from "@orgate/core";
+import { type Digest, digestJson, type Entry, type Hash, type JournalEvent, type Principal, skillName } from "@orgate/core";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
 import { MCP_FILE, readMcpFile } from "../mcp/mcp-file.ts";
 import { errorMessage } from "../node/error-message.ts";
@@ -121,7 +121,7 @@ function servers(root: string, hash: Hash): readonly Candidate[] {
     return readMcpFile(join(root, MCP_FILE)).map(({ name, entry }) => ({
       subject: `mcp:${name}`,
       kind: "readable",
-      digest: digestOf(entry, hash),
+      digest: digestJson(entry, hash),
     }));
   } catch (error) {
     return [{ subject: MCP_FILE, kind: "unreadable", detail: errorMessage(error) }];

@@ -1,13 +1,13 @@
 /** Gives each agent of a runtime the ports that its sessions run on. */
 import {
   type Agent,
+  checkMiddleware,
   defineAgent,
   FaultError,
   type Gate,
   type Live,
   type Middleware,
   type Model,
-  middlewareOf,
   type Parent,
   type SessionId,
   type State,
@@ -92,7 +92,7 @@ export const withOutputOfRun = ({ ports, facts }: Composed, agent: Agent, run: P
 
 function middlewareFor(agent: Agent, { gate, place, options }: AssemblyParts): readonly Middleware[] {
   const mayOrchestrate = leaveToConduct(agent, gate, () => place.store.journal); // last: it looks at what the others have made of a call
-  return middlewareOf([...(options.middleware ?? []), ...agent.middleware, ...mayOrchestrate], `agent \`${agent.name}\``);
+  return checkMiddleware([...(options.middleware ?? []), ...agent.middleware, ...mayOrchestrate], `agent \`${agent.name}\``);
 }
 
 const absentModel = ({ name }: Agent): Model => ({

@@ -1,5 +1,5 @@
 /** Checks of agents that are made before anything is opened or run. */
-import { type Agent, checkLimits, FaultError, type Gate, type Limits, unpricedLimit } from "@orgate/core";
+import { type Agent, checkLimits, FaultError, type Gate, type Limits, refuseUnpricedLimit } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
 import { isPolicies } from "../policies/policies.ts";
 
@@ -51,7 +51,7 @@ export function limitsOf(agent: Agent, given: Partial<Limits> | undefined): Limi
   if (given === undefined) return agent.limits;
   const limits = checkLimits({ ...agent.limits, ...given }, `the limits of this run of \`${agent.name}\``);
   if ("kind" in limits) throw new FaultError(limits);
-  const unpriced = unpricedLimit(limits, agent, `the limits of this run of \`${agent.name}\``); // B-5
+  const unpriced = refuseUnpricedLimit(limits, agent, `the limits of this run of \`${agent.name}\``); // B-5
   if (unpriced !== null) throw new FaultError(unpriced);
   return limits;
 }

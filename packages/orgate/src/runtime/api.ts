@@ -11,6 +11,7 @@ import type {
   GrantId,
   Ids,
   Intent,
+  IntentBody,
   Journal,
   Json,
   KnowledgeStore,
@@ -25,17 +26,16 @@ import type {
   SessionId,
   State,
   Surface,
-  Wish,
 } from "@orgate/core";
 import type {
+  ApprovalPage,
   BreakerState,
-  KnownPage,
-  KnownValue,
+  ListedApproval,
   ListedDeadLetter,
-  ListedQuestion,
-  QuestionPage,
   StandingGrant,
   StandingHalt,
+  TrustedValue,
+  TrustedValuePage,
 } from "@orgate/core/journal";
 import type { FileInput, SaidInput } from "../files/file-input.ts";
 import type { Env } from "../node/env.ts";
@@ -182,11 +182,11 @@ export type Runtime = Readonly<{
 /** What waits for people, and what they say. Whoever answers is signed for and stands under the same check as everybody (Q-11, Q-16, Q-25). */
 export type Approvals = Readonly<{
   /** In the order in which they were asked; a page of 100 unless told. Reads no session. */
-  list(page?: Partial<QuestionPage>): Promise<readonly ListedQuestion[]>;
+  list(page?: Partial<ApprovalPage>): Promise<readonly ListedApproval[]>;
   /** All there is to see before answering; null when it waits no more. */
   show(approval: string): Promise<QuestionView | null>;
   /** Bound to the digest that was shown. Throws `intent-refused` with the reason. */
-  answer(answer: Omit<Extract<Wish, { kind: "answer" }>, "kind">, as: Person): Promise<Answered>;
+  answer(answer: Omit<Extract<IntentBody, { kind: "answer" }>, "kind">, as: Person): Promise<Answered>;
   /** In force. */
   grants(): Promise<readonly StandingGrant[]>;
   revoke(grant: GrantId, reason: string, as: Person): Promise<void>;
@@ -204,7 +204,7 @@ export type Breakers = Readonly<{
 /** Calls that failed and were set aside (F-6). */
 export type DeadLetters = Readonly<{
   /** In the order in which they were set aside; a page of 100 unless told. Reads no session. */
-  list(page?: Partial<QuestionPage>): Promise<readonly ListedDeadLetter[]>;
+  list(page?: Partial<ApprovalPage>): Promise<readonly ListedDeadLetter[]>;
   /** Null when it is not set aside, or not any more. */
   show(session: SessionId, call: CallId): Promise<DeadLetterView | null>;
   dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<Answered>;
@@ -213,7 +213,7 @@ export type DeadLetters = Readonly<{
 /** Trusted sets of the project: what targets are known (G-30). */
 export type KnownSets = Readonly<{
   /** By set and value; a page of 100 unless told. */
-  list(page?: Partial<KnownPage>): Promise<readonly KnownValue[]>;
+  list(page?: Partial<TrustedValuePage>): Promise<readonly TrustedValue[]>;
   /** Gated as `edit-known`. */
   add(entry: KnownEntry, as: Person): Promise<void>;
   remove(entry: KnownEntry, as: Person): Promise<void>;

@@ -5,13 +5,13 @@ import {
   agentFacts,
   type Gate,
   type Live,
+  listAgentTools,
   type Middleware,
   NO_CHILDREN,
   noKnowledge,
   type Ports,
   toOutputs,
   toolbox,
-  toolsOf,
   withDigest,
 } from "@orgate/core";
 import { onModel } from "../models/named-model.ts";
@@ -37,7 +37,7 @@ export type Parts = Readonly<{
 export function compose(agent: Agent, parts: Parts): Composed {
   const { place, gate, watch, outside = NODE, family = NO_CHILDREN, middleware = agent.middleware } = parts;
   mustHaveSkills(agent);
-  const tools = toolbox(toolsOf(agent), sha256);
+  const tools = toolbox(listAgentTools(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),
     fallbacks: agent.fallbacks.map(({ model }) => outside.model(onModel(agent, model))),

@@ -16,7 +16,6 @@ import {
   isFault,
   type JournalEvent,
   KEYS,
-  KNOWN,
   label,
   POLICY,
   policyId,
@@ -25,6 +24,7 @@ import {
   type StreamId,
   seq,
   TRUST,
+  TRUSTED_VALUES,
   tableGate,
   ZERO,
 } from "@orgate/core";
@@ -194,7 +194,10 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
       ...access,
     }),
   },
-  "known.added": { stream: () => KNOWN, event: () => ({ kind: "known.added", set: "payees", value: "mallory", by: ana, why: "x" }) },
+  "known.added": {
+    stream: () => TRUSTED_VALUES,
+    event: () => ({ kind: "known.added", set: "payees", value: "mallory", by: ana, why: "x" }),
+  },
   "policy.applied": {
     stream: () => POLICY,
     event: () => ({ kind: "policy.applied", files: ZERO, before: ZERO, changes: [], reason: "", texts: false, by: ana }),

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Decision, defineAgent, defineTool, describe as describeFault, FaultError, type Gate, isFault, tableGate } from "@orgate/core";
+import { type Decision, defineAgent, defineTool, describeFault, FaultError, type Gate, isFault, tableGate } from "@orgate/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as library from "../index.ts";
 import { ed25519, sha256 } from "../node/crypto.ts";

@@ -1,16 +1,16 @@
 import { type Action, callId, defineTool, type Facts, type Label, NO_MORE_FACTS, type Tool, type UserAct } from "@orgate/core";
 import {
   type Case,
-  type Cast,
   type CedarGate,
   caseSchema,
   cedarGate,
   type Engine,
   loadPolicies,
   type PolicyProblem,
+  type PolicyWorld,
+  readUserAct,
   runCase,
   USER_ACTIONS,
-  userActOf,
 } from "@orgate/core/gate";
 import { reply, scriptedModel, world } from "@orgate/core/testing";
 import { describe, expect, test } from "vitest";
@@ -48,7 +48,7 @@ const look = defineTool({
   resourceTypes: ["File"],
   run: () => "seen",
 });
-const CAST: Cast = {
+const CAST: PolicyWorld = {
   agents: [
     { name: "ops", groups: ["trusted"] },
     { name: "guest", groups: [] },
@@ -60,12 +60,12 @@ const CAST: Cast = {
   tools: [send, look],
 };
 
-const load = (text: string, cast: Cast = CAST) =>
+const load = (text: string, cast: PolicyWorld = CAST) =>
   loadPolicies([{ path: "policies/p.cedar", name: "p", text, shadow: false }], cast, engine);
 
 function gateOf(
   text: string,
-  options: { readonly shadow?: string; readonly engine?: Engine; readonly cast?: Cast; readonly cache?: number } = {},
+  options: { readonly shadow?: string; readonly engine?: Engine; readonly cast?: PolicyWorld; readonly cache?: number } = {},
 ): CedarGate {
   const files = [
     { path: "policies/p.cedar", name: "p", text, shadow: false },
@@ -76,7 +76,7 @@ function gateOf(
   return cedarGate(loaded.set, options.engine ?? engine, sha256, options.cache === undefined ? {} : { cache: options.cache });
 }
 
-function problems(text: string, cast: Cast = CAST): readonly PolicyProblem[] {
+function problems(text: string, cast: PolicyWorld = CAST): readonly PolicyProblem[] {
   const loaded = load(text, cast);
   return loaded.kind === "refused" ? loaded.problems : [];
 }
@@ -309,7 +309,7 @@ test("G-14 a case may say which schedule or delivery opened its session", () => 
 });
 
 test("G-9 a question that nobody could ever answer is refused where it stands, with who is missing", () => {
-  const told = (annotations: string, cast: Cast = CAST) => {
+  const told = (annotations: string, cast: PolicyWorld = CAST) => {
     const loaded = loadPolicies(
       [{ path: "p", name: "p", text: `\n@ask("ok")\n ${annotations} ${PERMIT}`, shadow: false }],
       cast,
@@ -473,7 +473,11 @@ permit (principal, action == Action::"give-access", resource in UserGroup::"staf
 
   test("W-8 a table says what it is done to; what cannot be is told", () => {
     const said = (action: string, type?: string) =>
-      userActOf({ action, onBehalfOf: "x", ...(type === undefined ? {} : { resource: { type, id: type === "Scope" ? "shared" : "1" } }) });
+      readUserAct({
+        action,
+        onBehalfOf: "x",
+        ...(type === undefined ? {} : { resource: { type, id: type === "Scope" ? "shared" : "1" } }),
+      });
     for (const [action, types] of Object.entries(USER_ACTIONS))
       for (const type of [undefined, ...types]) expect(said(action, type)).toMatchObject({ kind: action });
     expect(said("run", "Session")).toBe("a person does `run` to Agent, not to Session");
@@ -529,7 +533,7 @@ test("G-13 who gets an answer is in their groups", () => {
 });
 
 test("G-13 a change of groups changes the digest of the gate", () => {
-  const moved: Cast = {
+  const moved: PolicyWorld = {
     ...CAST,
     users: [
       { name: "ann", groups: [] },
@@ -692,7 +696,7 @@ test("T-29 a program without a sandbox needs two permits: for the call, and for 
     effects: ["execute", "unsandboxed"],
     run: () => "ran",
   });
-  const cast: Cast = { ...CAST, tools: [...CAST.tools, bare] };
+  const cast: PolicyWorld = { ...CAST, tools: [...CAST.tools, bare] };
   const verdict = (text: string) => gateOf(text, { cast }).decide(call(bare, {}), facts()).verdict;
   const byEffect = 'permit(principal, action in Action::"execute", resource);\n';
   const byName = 'permit(principal, action == Action::"tool:bare", resource);\n';

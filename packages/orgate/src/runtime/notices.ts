@@ -5,7 +5,16 @@
  *     policy would have redacted can be in it.
  * Q-26 telling never holds up a run and never fails it.
  */
-import { type Decided, doingOf, isSessionStream, type Live, type Millis, type Parent, type Resource, type SessionId } from "@orgate/core";
+import {
+  type GateDecided,
+  isSessionStream,
+  type Live,
+  type Millis,
+  type Parent,
+  type Resource,
+  type SessionId,
+  toCallSubject,
+} from "@orgate/core";
 
 export type Notice = Readonly<{
   version: 1;
@@ -34,7 +43,7 @@ export function noticesOf(
   about: Readonly<{ agent: string; project: string | null; parentOf(session: SessionId): Parent | null }>,
   tell: (notice: Notice) => void,
 ): (live: Live) => void {
-  const decided = new Map<string, Decided["action"]>();
+  const decided = new Map<string, GateDecided["action"]>();
   return (live) => {
     if (live.kind !== "entry") return;
     const { stream, at, event: e } = live.entry;
@@ -42,7 +51,7 @@ export function noticesOf(
     if (e.kind === "gate.decided") decided.set(e.id, e.action);
     if (e.kind !== "approval.asked") return;
     const action = decided.get(e.action);
-    const call = action === undefined ? null : doingOf(action);
+    const call = action === undefined ? null : toCallSubject(action);
     const parent = isSessionStream(stream) ? about.parentOf(stream) : null;
     tell({
       version: 1,

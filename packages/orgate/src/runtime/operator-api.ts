@@ -4,13 +4,13 @@ import {
   approvalId,
   FaultError,
   type Gate,
+  type IntentBody,
+  type IntentMessage,
   isFault,
   type Journal,
   label,
   type RunResult,
   type SessionId,
-  type Spoken,
-  type Wish,
 } from "@orgate/core";
 import { toAttachments } from "../files/file-input.ts";
 import type { Person } from "../store/keyring.ts";
@@ -44,7 +44,7 @@ export function operatorApi(parts: OperatorParts): OperatorApi {
   const { journal } = place.store;
   const { now } = outside.clock;
   const acting = (person: Person): Acting & { readonly place: OpenProjectStore } => ({ place, gate, person });
-  const send = (session: SessionId, wish: Wish, as: Person) => sendAndDrive(parts, session, wish, as);
+  const send = (session: SessionId, wish: IntentBody, as: Person) => sendAndDrive(parts, session, wish, as);
   const standing = async () => {
     await place.orders.refresh();
     return inForce(place.orders, now());
@@ -110,7 +110,7 @@ function approvalsOf(parts: OperatorParts, acting: ActAs, grants: Approvals["gra
 async function sendAndDrive(
   { place, directory, outside, resume }: OperatorParts,
   session: SessionId,
-  wish: Wish,
+  wish: IntentBody,
   as: Person,
 ): Promise<Answered> {
   let result: RunResult | null = null;
@@ -130,7 +130,7 @@ async function sendAndDrive(
 /** How long the process that holds a session may take to answer an intent. */
 const HOLDER_MS = 10_000;
 
-function toSpoken(said: string | RunReport): Spoken {
+function toSpoken(said: string | RunReport): IntentMessage {
   const { text, files = [] } = typeof said === "string" ? { text: said } : said;
   return files.length === 0 ? { text } : { text, files: toAttachments(files) };
 }

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Agent,
+  canEndWithoutAgent,
   drive,
-  endsWithoutAgent,
   type Fault,
   FaultError,
   type Fold,
@@ -189,7 +189,7 @@ export class SessionRunner {
     const { keyring, store } = this.#parts.place;
     await keyring.refresh();
     const intents = (await store.inbox.pending(session)).map(({ intent }) => intent);
-    return intents.some((one) => endsWithoutAgent(one.wish) && keyring.authenticate(one).kind === "genuine");
+    return intents.some((one) => canEndWithoutAgent(one.wish) && keyring.authenticate(one).kind === "genuine");
   }
 
   async #driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Omit<Drove, "agent">> {

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, defineAgent, defineSkill, equipAgent, type Model, type ModelRequest, NO_EQUIPMENT, type Skill } from "@orgate/core";
+import { type Agent, defineAgent, defineSkill, equipAgent, type Model, type ModelRequest, NO_RESOURCES, type Skill } from "@orgate/core";
 import { tableGate } from "@orgate/core/gate";
 import { afterAll, expect, test } from "vitest";
 import { modelFor } from "../models/offline/model.ts";
@@ -93,5 +93,5 @@ test("K-3 what a folder that nobody trusts says makes the session untrusted", as
 test("K-4 a runtime does not run an agent without a skill that it names, and runs it with it", async () => {
   const named = agent(["refunds"]);
   await expect(turn(named, "hello")).rejects.toThrow("agent `clerk`: skill `refunds` cannot be used: it is not there");
-  expect((await turn(equipAgent(named, { ...NO_EQUIPMENT, skills: [refunds] }), "hello")).result.output).toContain("CANARY-instructions");
+  expect((await turn(equipAgent(named, { ...NO_RESOURCES, skills: [refunds] }), "hello")).result.output).toContain("CANARY-instructions");
 });

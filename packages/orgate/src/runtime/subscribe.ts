@@ -4,7 +4,7 @@
  */
 
 import { type Entry, FaultError, type Journal, type Live, type SessionId, seq } from "@orgate/core";
-import type { Position, Written } from "@orgate/core/journal";
+import type { Position, WrittenEntry } from "@orgate/core/journal";
 import { openBell } from "../node/bell.ts";
 
 export type Following = Readonly<{
@@ -20,7 +20,7 @@ export type Subscribe = {
   /** Ends when the session is closed. Throws `session-unknown`, and what is wrong with its entries. */
   (to: Readonly<{ session: SessionId }>, from?: Following): AsyncIterableIterator<Live>;
   /** Every stream of the journal, system streams included; each entry with its position. What is erased or bad is named, and the others go on. */
-  (to: Readonly<{ all: true }>, from?: Following): AsyncIterableIterator<Written | Words>;
+  (to: Readonly<{ all: true }>, from?: Following): AsyncIterableIterator<WrittenEntry | Words>;
 };
 
 // ── words of replies in progress ──
@@ -109,7 +109,7 @@ type Places = Pick<Journal, "read" | "session" | "tail" | "position" | "watch">;
 
 export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subscribe {
   function subscribe(to: Readonly<{ session: SessionId }>, from?: Following): AsyncGenerator<Live>;
-  function subscribe(to: Readonly<{ all: true }>, from?: Following): AsyncGenerator<Written | Words>;
+  function subscribe(to: Readonly<{ all: true }>, from?: Following): AsyncGenerator<WrittenEntry | Words>;
   function subscribe(to: Readonly<{ session: SessionId } | { all: true }>, { after = 0, signal }: Following = {}) {
     if (after !== "now" && !(Number.isSafeInteger(after) && after >= 0)) throw nowhere(after);
     const until = signal === undefined ? closed : AbortSignal.any([closed, signal]);
@@ -138,11 +138,11 @@ export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subs
     return follow({ session, look, isOver: () => over, until });
   }
 
-  function ofAll(after: number | "now", until: AbortSignal): AsyncGenerator<Written | Words> {
+  function ofAll(after: number | "now", until: AbortSignal): AsyncGenerator<WrittenEntry | Words> {
     const start: Promise<Position> = after === "now" ? journal.position() : Promise.resolve(after);
     start.catch(() => {}); // heard of where it is awaited
     let at: Position | null = null;
-    const look = async (): Promise<readonly Written[]> => {
+    const look = async (): Promise<readonly WrittenEntry[]> => {
       at ??= await start;
       const found = await journal.tail(at, CHUNK);
       at = found.at(-1)?.position ?? at;

@@ -7,9 +7,9 @@ import {
   type Live,
   label,
   openSession,
-  outputOfRun,
   type Principal,
   type RunResult,
+  readRunOutput,
   type SessionId,
   type Surface,
   withChosenModel,
@@ -42,7 +42,7 @@ export async function runTurn(parts: TurnParts, turn: Turn, watch: (live: Live) 
   const name = agents.nameOf(turn.ref);
   const files = toAttachments(options.files ?? []);
   const agent = agents.find(name);
-  const output = options.output === undefined ? null : outputOfRun(options.output, options.outputRepairs, name, sha256);
+  const output = options.output === undefined ? null : readRunOutput(options.output, options.outputRepairs, name, sha256);
   const { model = null } = options;
   const driverOn = (chosen: string | null): TurnDriver => {
     const running = withChosenModel(agent, model ?? chosen);

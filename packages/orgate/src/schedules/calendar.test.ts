@@ -1,4 +1,4 @@
-import { describe as describeFault, isFault, millis, type ScheduleTime } from "@orgate/core";
+import { describeFault, isFault, millis, type ScheduleTime } from "@orgate/core";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isTimeZone, openCalendar, readTime } from "./calendar.ts";

@@ -5,7 +5,7 @@
  * Z-1 local time that is left out in spring is due right after the gap; of an hour that comes twice in autumn a fixed time is due once, the first time, and
  *    what goes on through the day goes on evenly.
  */
-import { type Fault, FaultError, type Millis, millis, nearest, type ScheduleTime } from "@orgate/core";
+import { type Fault, FaultError, type Millis, millis, type ScheduleTime, suggestNearest } from "@orgate/core";
 import { Cron } from "croner";
 
 export type Calendar = Readonly<{
@@ -103,7 +103,7 @@ const FIELDS: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 function zoneHint(zone: string): string {
-  const near = nearest(zone, Intl.supportedValuesOf("timeZone"));
+  const near = suggestNearest(zone, Intl.supportedValuesOf("timeZone"));
   return near.startsWith("did you mean") ? near : "use an IANA name, such as UTC, Europe/Berlin or America/New_York";
 }
 

@@ -1,5 +1,5 @@
 import { millis, type ScheduleSpec, seq, sessionId } from "@orgate/core";
-import { justDeclared, type StandingSchedule } from "@orgate/core/journal";
+import { newScheduleStanding, type StandingSchedule } from "@orgate/core/journal";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
@@ -34,7 +34,7 @@ const standing = (more: Partial<StandingSchedule> = {}, changed: Partial<Schedul
   by: { kind: "user", id: "ana" },
   seq: seq(1),
   since: 0,
-  ...justDeclared(at(0)),
+  ...newScheduleStanding(at(0)),
   ...more,
 });
 const step = (now: number, more: Partial<StandingSchedule> = {}, changed: Partial<ScheduleSpec> = {}) =>

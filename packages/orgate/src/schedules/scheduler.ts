@@ -8,7 +8,7 @@
  */
 import {
   type AgentFacts,
-  describe,
+  describeFault,
   type Ending,
   type Entry,
   type Firing,
@@ -31,7 +31,7 @@ import {
   type SystemEvent,
   seq,
 } from "@orgate/core";
-import { type Begin, type Journal, SCHEDULES, type StandingSchedule } from "@orgate/core/journal";
+import { type Journal, SCHEDULES, type SessionStart, type StandingSchedule } from "@orgate/core/journal";
 import type { Calendar } from "./calendar.ts";
 import { heapOf } from "./heap.ts";
 import { nextStep, retryAfter, type Step } from "./planning.ts";
@@ -160,7 +160,7 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
         const step = s === null ? null : nextStep(s, now(), ports.calendar, ports.hash);
         if (step?.kind !== "fire") return;
         const why = isFault(error, "halted") ? "halted" : "missed";
-        skipping.set(step.dueAt, skipEvent(name, step.dueAt, why, describe(error.fault).message));
+        skipping.set(step.dueAt, skipEvent(name, step.dueAt, why, describeFault(error.fault).message));
       }
     }
   }
@@ -295,7 +295,7 @@ export function firingOf(
     return { session: s.shared, plan: { events: [fired(s.shared, intent.id)], tells: [intent], unlessHalted } };
   }
   const session = ports.newSession();
-  const begin: Begin = { session, events: openingOf(spec, found, { schedule, dueAt, attempt }).map((event) => ({ at, event })) };
+  const begin: SessionStart = { session, events: openingOf(spec, found, { schedule, dueAt, attempt }).map((event) => ({ at, event })) };
   return { session, plan: { events: [fired(session, null)], opens: [begin], unlessHalted } };
 }
 

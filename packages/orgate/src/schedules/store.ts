@@ -6,7 +6,6 @@
  * Z-8 people change schedules when their key counts here and the policies let them.
  */
 import {
-  canonical,
   type Entry,
   FaultError,
   isFault,
@@ -18,6 +17,7 @@ import {
   type Seq,
   type SystemEvent,
   seq,
+  toCanonicalJson,
 } from "@orgate/core";
 import {
   type Append,
@@ -26,7 +26,7 @@ import {
   SCHEDULES,
   type StandingSchedule,
   scheduleStream,
-  standingOf,
+  toScheduleStanding,
 } from "@orgate/core/journal";
 
 /** A schedule with its name and the file it stands in; null: a person adds it. `isOwned`: its file says whose it is; else it is whose it is told to be. */
@@ -148,13 +148,13 @@ async function together<T>(all: readonly T[], work: (one: T) => Promise<unknown>
 }
 
 const isSame = (s: StandingSchedule, spec: ScheduleSpec, from: string | null): boolean =>
-  s.state !== "removed" && s.from === from && canonical(s.spec as unknown as Json) === canonical(spec as unknown as Json);
+  s.state !== "removed" && s.from === from && toCanonicalJson(s.spec as unknown as Json) === toCanonicalJson(spec as unknown as Json);
 
 /** In the same append as what comes after it, and by whoever declared it. */
 function carrying(s: StandingSchedule | null): readonly SystemEvent[] {
   if (s === null || s.since < CARRY_EVERY) return [];
   const { schedule, spec, from, by } = s;
-  return [{ kind: "schedule.declared", schedule, spec, from, by, after: s.through, carried: standingOf(s) }];
+  return [{ kind: "schedule.declared", schedule, spec, from, by, after: s.through, carried: toScheduleStanding(s) }];
 }
 
 /** Backwards, page by page, to the last declaration that carries, or to the beginning. */

@@ -1,6 +1,6 @@
 /** The coordinator's tools on a server: its fleet, its floor, its identities. */
 
-import { type Agent, CONDUCTOR_MODEL, isFault, type Surface, toolsOf } from "@orgate/core";
+import { type Agent, isFault, listAgentTools, ORCHESTRATOR_MODEL, type Surface } from "@orgate/core";
 import { COORDINATOR, type CoordinatorTools } from "../coordinator/tools.ts";
 import type { OperationContext } from "../operations/context.ts";
 import { SHELL } from "../project/shell-agent.ts";
@@ -15,8 +15,8 @@ export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ 
  */
 export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorTools, "tools">): readonly string[] {
   const names = new Set(tools.map(({ name }) => name)); // one of the project's own under such a name counts too: rather too many than one too few
-  const reaching = agents.filter((one) => toolsOf(one).some(({ name }) => names.has(name))).map(({ name }) => name);
-  const conductors = agents.filter(({ model }) => model === CONDUCTOR_MODEL).map(({ name }) => name);
+  const reaching = agents.filter((one) => listAgentTools(one).some(({ name }) => names.has(name))).map(({ name }) => name);
+  const conductors = agents.filter(({ model }) => model === ORCHESTRATOR_MODEL).map(({ name }) => name);
   const found = new Set([COORDINATOR, ...conductors, ...reaching]);
   for (let size = 0; size !== found.size; ) {
     size = found.size;

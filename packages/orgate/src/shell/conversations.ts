@@ -2,7 +2,7 @@
  * The conversations of a shell: sessions that are followed, folded like everywhere else.
  * S-19 what is shown of a session is a fold of its entries from the first; the shell keeps no state beside it.
  */
-import { type SessionView, sessionFold } from "@orgate/core/journal/view";
+import { createSessionFold, type SessionView } from "@orgate/core/journal/view";
 import type { JournalEvent, SessionId } from "@orgate/core/vocab";
 import type { Follower, Link, Problem } from "@orgate/core/wire";
 
@@ -61,7 +61,7 @@ class FollowedSession implements Conversation {
   readonly session: SessionId;
   readonly view: SessionView;
   readonly stop: () => void;
-  readonly #fold: ReturnType<typeof sessionFold>;
+  readonly #fold: ReturnType<typeof createSessionFold>;
   readonly #hooks: Hooks;
   readonly #children = new Set<SessionId>();
   #settled = 0;
@@ -73,7 +73,7 @@ class FollowedSession implements Conversation {
   constructor(session: SessionId, link: Pick<Link, "follow">, hooks: Hooks) {
     this.session = session;
     this.#hooks = hooks;
-    this.#fold = sessionFold(session);
+    this.#fold = createSessionFold(session);
     this.view = this.#fold.view;
     this.stop = link.follow({ kind: "session", session }, { after: 0 }, this.#follower());
   }

@@ -4,7 +4,7 @@
  * S-14 restarting the local server loads the same project with the saved files; every conversation continues.
  * S-20 `/attach URL` and `/detach` change the server under the same user interface: the new one is connected first, so an unreachable one costs nothing.
  */
-import { FaultError, describe as sentencesOf } from "@orgate/core/vocab";
+import { FaultError, describeFault as sentencesOf } from "@orgate/core/vocab";
 import type { AskHidden } from "../identity/secrets.ts";
 import { SHELL } from "../project/shell-agent.ts";
 import type { Given } from "../terminal/command.ts";

@@ -1,5 +1,5 @@
 /** Collects the open approval requests that the panel can show. */
-import { approvalRow, type QuestionItem } from "@orgate/core/journal/view";
+import { type QuestionItem, toApprovalRow } from "@orgate/core/journal/view";
 import type { Conversation, Conversations } from "./conversations.ts";
 import type { WaitingApprovals } from "./server-state.ts";
 import type { ShownApproval } from "./ui/panel.ts";
@@ -27,6 +27,6 @@ function editBehind({ items }: Conversation["view"], { call }: QuestionItem): Sh
 }
 
 function toShownApproval(request: WaitingApprovals[number]): ShownApproval {
-  const { approval, session, agent, tool, touches, digest, asks, quorum } = approvalRow(request);
+  const { approval, session, agent, tool, touches, digest, asks, quorum } = toApprovalRow(request);
   return { session, agent, item: { approval, digest, tool, summary: touches ?? "", asks, quorum }, edit: null };
 }

@@ -5,7 +5,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type ReadIntent, readIntent } from "@orgate/core/inbox";
 import type { Ports } from "@orgate/core/loop";
-import { canonical, deepFreeze, type Intent, intentId, millis, readJson, type SessionId } from "@orgate/core/vocab";
+import { deepFreeze, type Intent, intentId, millis, readJson, type SessionId, toCanonicalJson } from "@orgate/core/vocab";
 import { reading } from "./sqlite/schema.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
 
@@ -35,7 +35,7 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
   return {
     async put(intent) {
       check();
-      const outcome = await writer.put(intent.id, intent.session, canonical(intent));
+      const outcome = await writer.put(intent.id, intent.session, toCanonicalJson(intent));
       if (outcome === "new") watch.wake(intent.session);
       return outcome;
     },

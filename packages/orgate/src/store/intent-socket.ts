@@ -11,7 +11,7 @@ import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { type ReadIntent, readIntent } from "@orgate/core/inbox";
-import { canonical, type Intent, type Json, lowerFirst, readJson, type SessionId, type WriterId } from "@orgate/core/vocab";
+import { type Intent, type Json, lowerFirst, readJson, type SessionId, toCanonicalJson, type WriterId } from "@orgate/core/vocab";
 import * as z from "zod";
 import { errorMessage } from "../node/error-message.ts";
 
@@ -145,7 +145,7 @@ export function socketsIn(directory: string): readonly string[] {
 
 /** Null when nobody answers there, and for what is longer than a line may be: images go by way of the row. */
 export function offerIntent(path: string, intent: Intent, patienceMs = PATIENCE_MS): Promise<SocketAnswer | null> {
-  const line = `${canonical({ kind: "put", version: 1, intent } as unknown as Json)}\n`;
+  const line = `${toCanonicalJson({ kind: "put", version: 1, intent } as unknown as Json)}\n`;
   if (Buffer.byteLength(line) > MAX_LINE_BYTES) return Promise.resolve(null);
   return new Promise((resolve) => {
     const socket = createConnection(path);

@@ -3,7 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Records, type SealPorts, verify } from "@orgate/core/journal";
 import { type MemoryDisk, memoryDisk, openMemory } from "@orgate/core/testing";
-import { FaultError, type Intent, intentId, KEYS, keyId, type Millis, millis, sessionId, type Wish, writerId } from "@orgate/core/vocab";
+import {
+  FaultError,
+  type Intent,
+  type IntentBody,
+  intentId,
+  KEYS,
+  keyId,
+  type Millis,
+  millis,
+  sessionId,
+  writerId,
+} from "@orgate/core/vocab";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkSignature, ed25519, nameKey, newSalt, sha256 } from "../node/crypto.ts";
 import {
@@ -235,7 +246,7 @@ test("J-17 a person's key lies in the person's own place, is made once, and has 
   expect(orgateHome({})).toMatch(/\.orgate$/);
 });
 
-const cancel: Wish = { kind: "cancel", reason: "enough" };
+const cancel: IntentBody = { kind: "cancel", reason: "enough" };
 const wish = (person: Person): Intent =>
   signIntent(person, { id: intentId("i_1"), session: sessionId("s_12345678"), at: millis(7), wish: cancel });
 

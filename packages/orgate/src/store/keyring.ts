@@ -22,6 +22,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import {
   certify,
+  checkIntentSigner,
   foldKeys,
   isPersonName,
   isWriterName,
@@ -31,7 +32,6 @@ import {
   NO_KEYS,
   rotate,
   type SigningKey,
-  whoseIntent,
 } from "@orgate/core/journal";
 import type { Ports } from "@orgate/core/loop";
 import {
@@ -165,7 +165,7 @@ export type OpenKeyring = Readonly<{
   rotateRoot(): Promise<Readonly<{ from: KeyId; to: KeyId }>>;
   /** Of this journal's own writer; its next opening seals with the new key. */
   rotateWriter(): Promise<Readonly<{ from: KeyId; to: KeyId }>>;
-  authenticate(intent: Intent): ReturnType<typeof whoseIntent>;
+  authenticate(intent: Intent): ReturnType<typeof checkIntentSigner>;
   /** As the runtime itself sends it. */
   signAsWriter: Ports["signAsWriter"];
 }>;
@@ -233,7 +233,7 @@ export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenK
       keys.adopt(name);
       return { from: from.id, to: to.id };
     },
-    authenticate: (intent) => whoseIntent(ring, intent, checks.checkSignature),
+    authenticate: (intent) => checkIntentSigner(ring, intent, checks.checkSignature),
     signAsWriter(intent) {
       const key = ownKey();
       const open = { ...intent, by: { kind: "system", id: writer }, key: key.id } as const;

@@ -3,7 +3,7 @@
  * that only tells what there is loads neither the loop nor what drives it (R-8).
  */
 import { join } from "node:path";
-import { type Keyring, type ProofPorts, readKeys, trustIn } from "@orgate/core/journal";
+import { createTrust, type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { FaultError } from "@orgate/core/vocab";
 import { checkSignature, ed25519, nameKey, sha256 } from "../node/crypto.ts";
 import { openReadStore, type ReadStore } from "./journal.ts";
@@ -15,7 +15,7 @@ export type ReadOnlyStore = ReadStore & Readonly<{ directory: string; keys(): Ke
 /** Throws `journal-unreadable` where there is no journal yet. */
 export function openReadOnlyStore(directory: string): ReadOnlyStore {
   const root = readRootKey(join(directory, "keys"), ed25519);
-  const trust = root === null ? null : trustIn(root.publicKey, PROOF_PORTS);
+  const trust = root === null ? null : createTrust(root.publicKey, PROOF_PORTS);
   const store = openReadStore({ directory, trust, blobKey: root === null ? null : readBlobKey(join(directory, "keys")) });
   return { ...store, directory, keys: () => readKeys(store.records, PROOF_PORTS) };
 }

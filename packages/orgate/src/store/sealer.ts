@@ -3,26 +3,26 @@ import { createHmac } from "node:crypto";
 import {
   type Append,
   type BlobRef,
-  deadLetterChanges,
+  computeDeadLetterChanges,
+  computeUnknownChanges,
   EMPTY_STREAM,
-  foldQuestions,
+  foldPendingApprovals,
   foldUnknowns,
-  knownChanges,
-  leavesUnknown,
-  NOTHING_UNKNOWN,
-  NOTHING_WAITS,
+  isDeadLetter,
+  isUnknownOutcome,
+  listTrustedValueChanges,
+  NO_OPEN_UNKNOWNS,
+  NO_PENDING_APPROVALS,
   type OpenUnknowns,
   type SealPorts,
   type SessionSummary,
   type StreamHead,
   sealEntries,
-  setsAside,
   summariseSealed,
-  unknownChanges,
-  type Waiting as WaitingQuestions,
-  withQuestions,
+  type PendingApprovals as WaitingQuestions,
+  withPendingApprovals,
 } from "@orgate/core/journal";
-import { canonical, type Epoch, epoch, FaultError, isSessionStream, type SessionId, type StreamId, seq } from "@orgate/core/vocab";
+import { type Epoch, epoch, FaultError, isSessionStream, type SessionId, type StreamId, seq, toCanonicalJson } from "@orgate/core/vocab";
 import { sha256 } from "../node/crypto.ts";
 import type { NewBlob } from "./sqlite/blobs.ts";
 import { collectClaims } from "./sqlite/claims.ts";
@@ -84,7 +84,7 @@ export class Sealer {
           questions: this.#reader.questions.ofSession(stream),
           unknowns: this.#reader.unknowns.ofSession(stream),
         }
-      : { head, summary: null, questions: NOTHING_WAITS, unknowns: NOTHING_UNKNOWN };
+      : { head, summary: null, questions: NO_PENDING_APPROVALS, unknowns: NO_OPEN_UNKNOWNS };
     this.#met.note(stream, head);
     this.#known.set(stream, fresh);
     return fresh;
@@ -103,7 +103,10 @@ export class Sealer {
         if (sealed === "later") throw new FaultError({ kind: "append-conflict", stream: session, expected: seq(0), found: seq(0) });
         return sealed;
       });
-      return [{ ...own, tells: tells.map((intent) => ({ id: intent.id, session: intent.session, intent: canonical(intent) })) }, ...begun];
+      return [
+        { ...own, tells: tells.map((intent) => ({ id: intent.id, session: intent.session, intent: toCanonicalJson(intent) })) },
+        ...begun,
+      ];
     } catch (error) {
       ahead.clear(); // nothing of it is written: later appends of the batch must not see it
       for (const [stream, position] of before) ahead.set(stream, position);
@@ -122,7 +125,7 @@ export class Sealer {
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
     const forgets = events.flatMap(({ event: e }) => (e.kind === "content.erased" && isSessionStream(e.stream) ? [e.stream] : []));
     if (forgets.some((one) => ahead.has(one))) return "later"; // it removes rows that earlier appends of the batch leave
-    if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event) || setsAside(event))) return "later"; // it reads back what earlier appends of the batch write
+    if (ahead.has(stream) && events.some(({ event }) => isUnknownOutcome(event) || isDeadLetter(event))) return "later"; // it reads back what earlier appends of the batch write
     let { head, summary, questions, unknowns } = ahead.get(stream) ?? this.#known.get(stream) ?? this.load(stream);
     if (head.seq !== after) {
       if (ahead.has(stream)) return "later"; // whether it conflicts is known once the earlier appends are written or refused
@@ -139,16 +142,16 @@ export class Sealer {
     if (end === undefined) throw new RangeError("an append has at least one event");
     const line = isSession ? summariseSealed(summary, entries, events) : null;
     const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? end.at, event }));
-    const waiting = line === null ? NOTHING_WAITS : foldQuestions(questions, line.session, line.agent, sealed);
-    const open = line === null ? NOTHING_UNKNOWN : foldUnknowns(unknowns, line.session, sealed, () => this.#reader.newestFirst(stream));
-    const value = line === null ? null : withQuestions(line, waiting.size);
+    const waiting = line === null ? NO_PENDING_APPROVALS : foldPendingApprovals(questions, line.session, line.agent, sealed);
+    const open = line === null ? NO_OPEN_UNKNOWNS : foldUnknowns(unknowns, line.session, sealed, () => this.#reader.newestFirst(stream));
+    const value = line === null ? null : withPendingApprovals(line, waiting.size);
     ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value, questions: waiting, unknowns: open });
     const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
     const under = isSession && hold !== null ? hold.epoch : null;
     const asked = this.#macs.change(questions, waiting);
     const forgotten = forgets.map((one) => ({
-      questions: this.#macs.change(this.#reader.questions.ofSession(one), NOTHING_WAITS).moves,
-      unknowns: this.#sums.delta(this.#reader.unknowns.ofSession(one), NOTHING_UNKNOWN),
+      questions: this.#macs.change(this.#reader.questions.ofSession(one), NO_PENDING_APPROVALS).moves,
+      unknowns: this.#sums.delta(this.#reader.unknowns.ofSession(one), NO_OPEN_UNKNOWNS),
     }));
     return {
       stream,
@@ -163,13 +166,14 @@ export class Sealer {
       halts: haltsIn(events),
       claims: collectClaims(events),
       counts: append.counts ?? null,
-      known: events.flatMap(({ event }) => knownChanges(event)),
+      known: events.flatMap(({ event }) => listTrustedValueChanges(event)),
       summary: value === null ? null : { value, listed },
       questions: line === null ? NO_QUESTION_ROWS : asked.rows,
-      unknowns: unknownChanges(unknowns, open),
+      unknowns: computeUnknownChanges(unknowns, open),
       moves: addMoves([{ questions: asked.moves, unknowns: this.#sums.delta(unknowns, open) }, ...forgotten]),
       forgets,
-      deadLetters: line === null ? NO_CHANGES : deadLetterChanges(line.session, line.agent, sealed, () => this.#reader.newestFirst(stream)),
+      deadLetters:
+        line === null ? NO_CHANGES : computeDeadLetterChanges(line.session, line.agent, sealed, () => this.#reader.newestFirst(stream)),
     };
   }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FOLD, folded } from "./fold.ts";
-import { visible, width } from "./visible.ts";
+import { textWidth, visible } from "./visible.ts";
 
 test("a long line is folded, marked, and nothing of it is left out", () => {
   expect(folded("abcdefghij", 8)).toEqual(["abcdefgh", "↪ ij"]);
@@ -15,7 +15,7 @@ test("a long line is folded, marked, and nothing of it is left out", () => {
         const line = text.replaceAll("\n", " ");
         const lines = folded(line, columns);
         expect(lines.map((l, i) => (i === 0 ? l : l.slice(FOLD.length))).join("")).toBe(visible(line));
-        expect(lines.every((l) => width(l) <= Math.max(columns, 8))).toBe(true);
+        expect(lines.every((l) => textWidth(l) <= Math.max(columns, 8))).toBe(true);
       },
     ),
   );

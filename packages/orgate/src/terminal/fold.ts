@@ -1,5 +1,5 @@
 /** A text that is wider than the screen is folded over lines, each marked; nothing of it is left out. */
-import { visible, width } from "./visible.ts";
+import { textWidth, visible } from "./visible.ts";
 
 /** Of several lines; hidden characters escaped. `columns` is what there is for each. */
 export function folded(text: string, columns: number): readonly string[] {
@@ -14,10 +14,10 @@ function foldLine(line: string, columns: number): readonly string[] {
   let now = "";
   let used = 0;
   for (const c of line) {
-    const wide = width(c);
+    const wide = textWidth(c);
     if (used + wide > columns) {
       lines.push(now);
-      [now, used] = [FOLD, width(FOLD)];
+      [now, used] = [FOLD, textWidth(FOLD)];
     }
     now += c;
     used += wide;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { coloured, paintFor, plain } from "./paint.ts";
-import { age, count, duration, table } from "./table.ts";
+import { ageText, count, duration, table } from "./table.ts";
 
 test("columns line up, whatever the cells hold", () => {
   const rows = [
@@ -22,7 +22,7 @@ test("V-2 colour is for terminals, and NO_COLOR is obeyed", () => {
 });
 
 test("times and counts read like words", () => {
-  expect([500, 59_999, 61_000, 7_300_000, 200_000_000].map(age)).toEqual(["0 s", "59 s", "1 min", "2 h", "2 d"]);
+  expect([500, 59_999, 61_000, 7_300_000, 200_000_000].map(ageText)).toEqual(["0 s", "59 s", "1 min", "2 h", "2 d"]);
   expect([duration(12), duration(1_250)]).toEqual(["12 ms", "1.3 s"]);
   expect([count(1, "entry", "entries"), count(2, "entry", "entries")]).toEqual(["1 entry", "2 entries"]);
 });

@@ -1,8 +1,8 @@
 /** A table's columns line up by what a terminal shows, and a cell never breaks its row. */
 import type { Paint, Tone } from "./paint.ts";
-import { visible, width } from "./visible.ts";
+import { textWidth, visible } from "./visible.ts";
 
-export { age, count, durationText as duration } from "@orgate/core/journal/view";
+export { ageText, countNoun as count, durationText as duration } from "@orgate/core/journal/view";
 
 export type Cell = string | Readonly<{ text: string; tone: Tone }>;
 
@@ -10,12 +10,12 @@ const textOf = (cell: Cell): string => visible(typeof cell === "string" ? cell :
 const toneOf = (cell: Cell): Tone => (typeof cell === "string" ? "plain" : cell.tone);
 
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[], paint: Paint): readonly string[] {
-  const widths = head.map((name, i) => Math.max(width(name), ...rows.map((row) => width(textOf(row[i] ?? "")))));
+  const widths = head.map((name, i) => Math.max(textWidth(name), ...rows.map((row) => textWidth(textOf(row[i] ?? "")))));
   const line = (cells: readonly Cell[], tone: Tone | null): string =>
     cells
       .map((cell, i) => {
         const text = textOf(cell);
-        const gap = i === cells.length - 1 ? "" : " ".repeat((widths[i] ?? 0) - width(text) + 2);
+        const gap = i === cells.length - 1 ? "" : " ".repeat((widths[i] ?? 0) - textWidth(text) + 2);
         return paint(tone ?? toneOf(cell), text) + gap;
       })
       .join("")

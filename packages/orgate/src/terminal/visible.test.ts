@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { shortened, visible, visibleLines, visibleStream, width } from "./visible.ts";
+import { shorten, textWidth, visible, visibleLines, visibleStream } from "./visible.ts";
 
 test.each([
   ["\u001b[31mred", "\\e[31mred"],
@@ -38,8 +38,8 @@ test("V-1 a character cut in two by its stream is shown once, whole", () => {
 });
 
 test("width is what a terminal shows, and a shortened text fits", () => {
-  expect(width("日本e\u0301")).toBe(5);
-  expect(shortened("abcdef", 4)).toBe("abc…");
-  expect(width(shortened("日本日本", 5))).toBeLessThanOrEqual(5);
-  expect(shortened("abc", 3)).toBe("abc");
+  expect(textWidth("日本e\u0301")).toBe(5);
+  expect(shorten("abcdef", 4)).toBe("abc…");
+  expect(textWidth(shorten("日本日本", 5))).toBeLessThanOrEqual(5);
+  expect(shorten("abc", 3)).toBe("abc");
 });

@@ -10,13 +10,13 @@ import { basename, join, relative } from "node:path";
 import {
   type Contract,
   type CustomTypes,
-  contractOf,
+  createContract,
   decodeCustomTypes,
   decodeManifest,
   decodeScope,
-  type Issue,
+  type ManifestIssue,
   NO_SCOPE,
-  type Scope,
+  type TargetScope,
 } from "@orgate/core/contracts";
 import { type Draft, findDraft, matchDrafts } from "../files/file-overlay.ts";
 import { readTextFile } from "../files/text-file.ts";
@@ -31,7 +31,7 @@ export type ManifestFile = Readonly<{ file: string; shown: string; text: string;
 export type ReadManifests = Readonly<{
   manifests: readonly ManifestFile[];
   types: CustomTypes;
-  scope: Scope;
+  scope: TargetScope;
   problems: readonly FileProblem[];
 }>;
 
@@ -86,7 +86,7 @@ export function readManifest(file: string, types: CustomTypes, draft: string | n
   };
   const read = readOne(file, decode, problems, { onText: keep, draft });
   return {
-    contract: read?.kind === "manifest" ? contractOf(read.manifest) : null,
+    contract: read?.kind === "manifest" ? createContract(read.manifest) : null,
     text,
     problems: problems.map((problem) => ({ ...problem, tool })),
   };
@@ -98,7 +98,7 @@ function nameIn(value: unknown): string | null {
   return typeof name === "string" ? name : null;
 }
 
-type Decoded = Readonly<{ kind: string }> | Readonly<{ kind: "refused"; issues: readonly Issue[] }>;
+type Decoded = Readonly<{ kind: string }> | Readonly<{ kind: "refused"; issues: readonly ManifestIssue[] }>;
 
 /** Null where there is no such file, or it cannot be read. */
 function readOne<T extends Decoded>(

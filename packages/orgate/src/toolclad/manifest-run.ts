@@ -3,15 +3,15 @@ import { type Digest, FaultError, type fromJsonSchema, type Hash, type Json, typ
 import {
   type Ambient,
   type Contract,
+  type ContractScope,
+  createMask,
   type Invocation,
+  type InvocationResult,
+  type InvocationRunner,
   type Mask,
-  masker,
   maskJson,
-  type Ran,
   type Result,
-  type Running,
-  resultOf,
-  type World,
+  toManifestResult,
 } from "@orgate/core/contracts";
 import type { SecretsPort } from "../identity/secrets.ts";
 import type { Secrets } from "../identity/secrets-file.ts";
@@ -34,8 +34,8 @@ export type CallFolders = Readonly<{
 }>;
 
 export type ManifestTools = Readonly<{
-  world: World;
-  running: Running;
+  world: ContractScope;
+  running: InvocationRunner;
   secrets: SecretsPort;
   work: CallFolders;
   hash: Hash;
@@ -61,7 +61,7 @@ export async function runManifest(
   const { tool, secrets: names } = contract.manifest;
   const scanId = context.key.replaceAll(/[^A-Za-z0-9_-]/g, "-");
   const secrets = await ground.secrets.take(names);
-  const mask = masker(secrets, ground.base64);
+  const mask = createMask(secrets, ground.base64);
   const desk = ground.work.open();
   try {
     const around = (secret: (name: string) => string) => ({
@@ -92,7 +92,7 @@ export async function runManifest(
     mustNotWrite(granted, ground);
     const ran = maskRan(withFile(await start(granted, { secrets, mask }, context, ground), contract, desk), mask);
     const read = await parseOutput(ran, { contract, desk, signal: context.signal }, ground);
-    const told = resultOf(read.format === null ? contract.manifest : inFormat(contract, read.format), read.ran);
+    const told = toManifestResult(read.format === null ? contract.manifest : inFormat(contract, read.format), read.ran);
     const masked = told.kind === "done" ? { ...told, output: maskJson(told.output, mask) } : told; // what was written twice over is seen only now
     const result = read.trouble !== null && masked.kind === "done" ? { ...masked, withheld: read.trouble } : masked;
     const hash = ground.hash(result.raw);
@@ -119,7 +119,7 @@ async function start(
   { secrets, mask }: Readonly<{ secrets: Secrets; mask: Mask }>,
   context: ToolContext,
   ground: ManifestTools,
-): Promise<Ran> {
+): Promise<InvocationResult> {
   try {
     return await ground.running.run(invocation, { signal: context.signal, onOutput: progress(context, secrets) });
   } catch (error) {
@@ -161,7 +161,7 @@ function mustNotWrite(invocation: Invocation, ground: ManifestTools): void {
 }
 
 /** What a program left in `{_output_file}` is its output. */
-function withFile(ran: Ran, contract: Contract, desk: ManifestContext): Ran {
+function withFile(ran: InvocationResult, contract: Contract, desk: ManifestContext): InvocationResult {
   const { backend, tool } = contract.manifest;
   if (ran.kind !== "exited" || backend.kind !== "command" || !backend.command.ambient.includes("_output_file")) return ran;
   const most = tool.orgate.output_bytes;
@@ -170,7 +170,7 @@ function withFile(ran: Ran, contract: Contract, desk: ManifestContext): Ran {
   return left.length > most ? { ...ran, stdout: left.slice(0, most), truncated: true } : { ...ran, stdout: left, truncated: false };
 }
 
-function maskRan(ran: Ran, mask: Mask): Ran {
+function maskRan(ran: InvocationResult, mask: Mask): InvocationResult {
   switch (ran.kind) {
     case "exited":
       return { ...ran, stdout: mask(ran.stdout, ran.truncated), stderr: mask(ran.stderr, ran.truncated) };
@@ -185,11 +185,11 @@ function maskRan(ran: Ran, mask: Mask): Ran {
   }
 }
 
-type Read = Readonly<{ ran: Ran; format: "json" | null; trouble: string | null }>;
+type Read = Readonly<{ ran: InvocationResult; format: "json" | null; trouble: string | null }>;
 
 /** A parser of the project's own is a program like any other: in the sandbox, without network, shown nothing but what was printed. It prints JSON. */
 async function parseOutput(
-  ran: Ran,
+  ran: InvocationResult,
   { contract, desk, signal }: Readonly<{ contract: Contract; desk: ManifestContext; signal: AbortSignal }>,
   ground: ManifestTools,
 ): Promise<Read> {

@@ -4,18 +4,18 @@
  */
 
 import {
-  canonical,
   type Digest,
   defineTool,
-  digestOf,
+  digestJson,
   FaultError,
   fromJsonSchema,
   type Json,
   type JsonObject,
   type TargetKind,
   type Tool,
+  toCanonicalJson,
 } from "@orgate/core";
-import type { Arg, Contract, World } from "@orgate/core/contracts";
+import type { Arg, Contract, ContractScope } from "@orgate/core/contracts";
 import { type ManifestTools, runManifest } from "./manifest-run.ts";
 
 /** Throws `tool-invalid` when its output cannot be checked as it says. */
@@ -24,7 +24,7 @@ export function manifestTool(contract: Contract, text: string, ground: ManifestT
   const fits = output.schema === null ? null : fromJsonSchema(output.schema);
   if (fits?.kind === "refused")
     throw new FaultError({ kind: "tool-invalid", tool: tool.name, detail: `\`output.schema\` cannot be enforced: ${fits.detail}` });
-  const digest = digestOf({ manifest: text }, ground.hash);
+  const digest = digestJson({ manifest: text }, ground.hash);
   const programs = programsOf(contract, ground);
   const made = defineTool({
     name: tool.name,
@@ -42,7 +42,7 @@ export function manifestTool(contract: Contract, text: string, ground: ManifestT
     timeoutMs: tool.timeout_seconds * 1000,
     run: (args, context) => {
       const now = programsOf(contract, ground);
-      if (Object.values(now).includes(null) || canonical(now) !== canonical(programs))
+      if (Object.values(now).includes(null) || toCanonicalJson(now) !== toCanonicalJson(programs))
         throw new Error("not run: a program of this tool cannot be read, or is not what it was when the tool was loaded");
       return runManifest({ contract, digest, fits: fits?.schema ?? null }, args as JsonObject, context, ground);
     },
@@ -67,8 +67,8 @@ function basisOf(contract: Contract, manifest: Digest, programs: JsonObject, { w
   const excluded = exclude.map((one) => (one.kind === "host" ? one.host.text : one.suffix));
   return {
     manifest,
-    arguments: digestOf(defs, hash),
-    ...(reaches ? { scope: digestOf({ texts, excluded }, hash) } : {}),
+    arguments: digestJson(defs, hash),
+    ...(reaches ? { scope: digestJson({ texts, excluded }, hash) } : {}),
     ...(Object.keys(programs).length === 0 ? {} : { programs }),
   };
 }
@@ -81,7 +81,7 @@ function programsOf({ manifest: { backend, output } }: Contract, { fileDigest }:
 }
 
 /** The contract's own check, in the clothes that a definition takes. */
-const schemaOf = (contract: Contract, world: World) => ({
+const schemaOf = (contract: Contract, world: ContractScope) => ({
   "~standard": {
     version: 1 as const,
     vendor: "orgate",

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { callId, callKey, editOf, epoch, type Json, type JsonObject, sessionId, type Tool, type ToolContext } from "@orgate/core";
+import { callId, callKey, epoch, type Json, type JsonObject, sessionId, type Tool, type ToolContext, toFileEdit } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { projectFiles } from "../files/project-files.ts";
 import { pathGuard } from "../guard/path-guard.ts";
@@ -141,7 +141,7 @@ test("T-13 a write makes or replaces a file whole, keeps its mode, and shows bef
   expect(await use("write_file", { path: "run.sh", text: "néw" })).toMatchObject({ made: false });
   expect([text("deep/er/new.txt"), text("run.sh"), statSync(join(root, "run.sh")).mode & 0o777]).toEqual(["new", "néw", 0o750]);
   expect(readdirSync(root).sort()).toEqual(["deep", "run.sh"]);
-  expect(proofs.map((proof) => editOf(tool("write_file"), null, proof))).toMatchObject([
+  expect(proofs.map((proof) => toFileEdit(tool("write_file"), null, proof))).toMatchObject([
     { path: "deep/er/new.txt", before: null, after: "new", whole: true, beforeDigest: null },
     { path: "run.sh", before: "old", after: "néw", whole: true },
   ]);
@@ -151,7 +151,7 @@ test("T-13 of a large file, evidence shows the part that changed, within its roo
   const lines = Array.from({ length: 20_000 }, (_, i) => `line ${i}`);
   const { use, proofs, tool } = project({ "big.txt": lines.join("\n") });
   await use("edit_file", { path: "big.txt", old_string: "line 777\n", new_string: "changed\n" });
-  expect(editOf(tool("edit_file"), null, proofs[0] ?? null)).toMatchObject({ before: "line 777", after: "changed", whole: false });
+  expect(toFileEdit(tool("edit_file"), null, proofs[0] ?? null)).toMatchObject({ before: "line 777", after: "changed", whole: false });
   await use("write_file", { path: "big.txt", text: lines.toReversed().join("\n") });
   expect(JSON.stringify(proofs[1]).length).toBeLessThan(65_000);
 });

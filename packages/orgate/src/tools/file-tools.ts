@@ -7,7 +7,7 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import {
-  type Checked,
+  type CheckedArgs,
   defineTool,
   type FileEdit,
   type Json,
@@ -63,7 +63,7 @@ const FILE = { resource, resourceTypes: ["File"], targets: { path: "path" } } as
 function located(files: ProjectFiles, to: "read" | "write", tool: Tool): Tool {
   return Object.freeze({
     ...tool,
-    check(args: Json): Checked {
+    check(args: Json): CheckedArgs {
       const checked = tool.check(args);
       if (checked.kind !== "valid") return checked;
       const at = locatedSafely(files, String(checked.args["path"]), to);

@@ -1,5 +1,5 @@
 /** Bars over days, in parts of one colour each; the same in figures for whoever does not see them. */
-import { count } from "@orgate/core/vocab";
+import { countNoun } from "@orgate/core/vocab";
 import css from "./Bars.module.css";
 
 export type BarRow = Readonly<{ name: string; title: string; parts: readonly Readonly<{ of: string; value: number }>[] }>;
@@ -15,7 +15,7 @@ export function Bars({ bars, kinds, label, text }: Props) {
   const every = Math.max(1, Math.ceil(bars.length / 8));
   return (
     <figure className={css.figure}>
-      <div className={css.chart} role="img" aria-label={`${label}: ${count(bars.length, "day")}, at most ${text(most)} in one`}>
+      <div className={css.chart} role="img" aria-label={`${label}: ${countNoun(bars.length, "day")}, at most ${text(most)} in one`}>
         <div className={css.scale} aria-hidden="true">
           <span>{text(most)}</span>
           <span>{text(most / 2)}</span>

@@ -1,4 +1,4 @@
-import { count, type EditView } from "@orgate/core/journal/view";
+import { countNoun, type EditView } from "@orgate/core/journal/view";
 import css from "./Diff.module.css";
 
 const MARKS = { same: " ", added: "+", removed: "−" } as const;
@@ -35,7 +35,7 @@ export function Diff({ edit }: Readonly<{ edit: EditView }>) {
             </span>
           ),
         )}
-        {edit.lines.length > MOST ? <span className={css.gap}>{`⋯ ${count(edit.lines.length - MOST, "line")} more\n`}</span> : null}
+        {edit.lines.length > MOST ? <span className={css.gap}>{`⋯ ${countNoun(edit.lines.length - MOST, "line")} more\n`}</span> : null}
       </pre>
       {edit.newly.length === 0 ? null : (
         <ul aria-label="what would be decided otherwise">

@@ -2,7 +2,7 @@
  * What waits for people: questions, outcomes that nobody can tell, what was set aside; and the answers that are remembered.
  * O-10 everything here can be done with the keyboard alone: up and down choose, one key each approves, denies, edits, remembers.
  */
-import { approvalRow, settledApproval } from "@orgate/core/journal/view";
+import { findSettledApproval, toApprovalRow } from "@orgate/core/journal/view";
 import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 import { use, useEffect, useRef, useState } from "react";
@@ -148,7 +148,7 @@ function Done({ approval, session, left, next }: DoneProps) {
   const me = useMyName();
   const { halts } = use(OverviewContext);
   const view = useFeed(session)?.view ?? null;
-  const settled = view === null ? null : settledApproval(view, approval, me, haltFor(halts, view.agent));
+  const settled = view === null ? null : findSettledApproval(view, approval, me, haltFor(halts, view.agent));
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (document.activeElement === document.body) box.current?.querySelector("button")?.focus(); // what had the focus has gone
@@ -181,7 +181,7 @@ function Done({ approval, session, left, next }: DoneProps) {
 }
 
 function Row({ item, isHere }: Readonly<{ item: Listed; isHere: boolean }>) {
-  const row = approvalRow(item);
+  const row = toApprovalRow(item);
   const box = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (isHere) box.current?.scrollIntoView({ block: "nearest" }); // keys may lead beyond what is seen

@@ -1,4 +1,4 @@
-import { actionText, approvalId, digest, hiddenAt, millis, policyId, sessionId } from "@orgate/core/vocab";
+import { actionText, approvalId, digest, findHidden, millis, policyId, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import {
   approvedBy,
@@ -36,7 +36,7 @@ test("O-4 edited arguments are a JSON object or they are not sent", () => {
 test("V-1 arguments to edit show what hides in them, and are the same when they are read back", () => {
   const args = { to: "bob\u202e\u200b", emoji: "👩‍👩‍👧 ok", tag: "\u{e0041}", lines: "a\nb\tc", "na\u00adme": [1, null, "é ß 中"] };
   const text = toEditableJson(args);
-  expect(hiddenAt(text)).toBeNull();
+  expect(findHidden(text)).toBeNull();
   expect(text).toContain("bob\\u202e\\u200b");
   expect(text).toContain("é ß 中");
   expect(parseEdited(text)).toEqual({ kind: "args", args });

@@ -2,10 +2,10 @@
 import {
   type Answer,
   coverageText,
-  coversExactCall,
+  coversOnlyExactCall,
   escapeHidden,
-  type GrantWish,
-  hiddenAt,
+  findHidden,
+  type GrantRequest,
   type JsonObject,
   millis,
   type PolicyId,
@@ -17,24 +17,24 @@ export type Question = OperationOutput<"approval">;
 export type Widest = NonNullable<Question["widest"]>;
 type Lifetime = Widest["lifetime"];
 
-const SCOPES: readonly GrantWish["scope"][] = ["digest", "resource", "tool"];
+const SCOPES: readonly GrantRequest["scope"][] = ["digest", "resource", "tool"];
 /** Where "this resource" is nothing but this very call, it is not offered beside it. */
-export const scopesShown = (question: Pick<Question, "shown">, widest: Widest): readonly GrantWish["scope"][] =>
-  scopesWithin(widest).filter((scope) => scope !== "resource" || (question.shown !== null && !coversExactCall(question.shown)));
+export const scopesShown = (question: Pick<Question, "shown">, widest: Widest): readonly GrantRequest["scope"][] =>
+  scopesWithin(widest).filter((scope) => scope !== "resource" || (question.shown !== null && !coversOnlyExactCall(question.shown)));
 
-const SCOPE_TEXT: Readonly<Record<GrantWish["scope"], string>> = {
+const SCOPE_TEXT: Readonly<Record<GrantRequest["scope"], string>> = {
   digest: "exactly this call",
   resource: "what it touches here",
   tool: "this tool, whatever its arguments",
 };
-export const scopeText = (scope: GrantWish["scope"]): string => SCOPE_TEXT[scope];
+export const scopeText = (scope: GrantRequest["scope"]): string => SCOPE_TEXT[scope];
 
 /** O360 what a grant would cover stands there in words before it is given. */
 export const coverage = ({ shown }: Pick<Question, "shown">, answer: Answer): string | null =>
   shown === null || answer.kind !== "grant" ? null : coverageText(shown, answer.grant);
 
 /** O-4 what is offered as a grant is no wider and no longer than the policy lets it be. */
-export const scopesWithin = ({ scope }: Widest): readonly GrantWish["scope"][] => SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
+export const scopesWithin = ({ scope }: Widest): readonly GrantRequest["scope"][] => SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
 
 export type Until = "turn" | "session" | "hour" | "longest";
 export function untilsWithin({ lifetime }: Widest): readonly Until[] {
@@ -57,7 +57,7 @@ export const untilText = (until: Until, lifetime: Lifetime): string => {
 
 /** The server's clock decides; a little before its latest is still within it. */
 const SPARE_MS = 5_000;
-export function grantFor(scope: GrantWish["scope"], until: Until, { lifetime }: Widest, now: number): Answer {
+export function grantFor(scope: GrantRequest["scope"], until: Until, { lifetime }: Widest, now: number): Answer {
   const ms = until === "hour" ? 3_600_000 : typeof lifetime === "object" ? lifetime.ms - SPARE_MS : 0;
   return { kind: "grant", grant: { scope, until: until === "turn" || until === "session" ? until : millis(Math.round(now + ms)) } };
 }
@@ -78,7 +78,7 @@ export function parseEdited(text: string): EditedArguments {
  */
 export function toEditableJson(args: JsonObject): string {
   const text = JSON.stringify(args, null, 2);
-  return hiddenAt(text) === null ? text : text.replace(/[^\n -~]/gu, (c) => (hiddenAt(c) === null ? c : asUnits(c)));
+  return findHidden(text) === null ? text : text.replace(/[^\n -~]/gu, (c) => (findHidden(c) === null ? c : asUnits(c)));
 }
 const asUnits = (c: string): string =>
   c

@@ -4,7 +4,16 @@
  *
  * A file is what its bytes say, whatever it is called; one that would be refused is not sent, and says why.
  */
-import { type Attachment, describe, fileBytes, MAX_FILE_BYTES, MAX_FILES, mediaKind, readAttachments, sniff } from "@orgate/core/vocab";
+import {
+  type Attachment,
+  describeFault,
+  fileBytes,
+  MAX_FILE_BYTES,
+  MAX_FILES,
+  mediaKind,
+  readAttachments,
+  sniffMediaType,
+} from "@orgate/core/vocab";
 
 export type Attached = Readonly<{ kind: "files"; files: readonly Attachment[] } | { kind: "wrong"; why: string }>;
 
@@ -29,14 +38,14 @@ export async function attach(before: readonly Attachment[], added: readonly File
     given.push(read);
   }
   const read = readAttachments([...before, ...given]);
-  return read.kind === "files" ? read : wrong(describe(read.fault).message);
+  return read.kind === "files" ? read : wrong(describeFault(read.fault).message);
 }
 const wrong = (why: string): Attached => ({ kind: "wrong", why });
 
 async function readFile(file: File): Promise<unknown> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   const name = nameOf(file);
-  const found = sniff(encoded(bytes.subarray(0, 18)));
+  const found = sniffMediaType(encoded(bytes.subarray(0, 18)));
   if (found !== null) return { mediaType: found, name, base64: encoded(bytes) };
   const text = decoded(bytes);
   if (text === null || text.includes("\0")) return null;

@@ -2,7 +2,7 @@
  * What every agent is doing, and how it has been doing.
  * Within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
  */
-import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
+import { type AgentRow, countNoun, createFleetFold, type FleetView, type RunningTurn } from "@orgate/core/journal/view";
 import { breakerSubject, millis } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 import { use, useEffect, useMemo, useState } from "react";
@@ -101,7 +101,7 @@ export default function Fleet() {
       )}
       {rows.length > most ? (
         <div>
-          <Button onClick={() => setMost(most + 4 * FEW)}>{count(rows.length - most, "agent")} more, which need nothing now</Button>
+          <Button onClick={() => setMost(most + 4 * FEW)}>{countNoun(rows.length - most, "agent")} more, which need nothing now</Button>
         </div>
       ) : null}
       <Breakers breakers={breakers.value?.items ?? []} reload={breakers.reload} />
@@ -160,7 +160,7 @@ function useFleet(standing: Standing | null, now: number, halts: readonly Halt[]
     () =>
       standing === null
         ? null
-        : fleetFold(
+        : createFleetFold(
             standing.agents.items.map(({ name }) => name),
             [...standing.running.items, ...standing.waiting.items],
             standing.usage.rows,
@@ -201,7 +201,7 @@ function figures(
     {
       name: "Completed",
       value: counted(turns === 0 ? "–" : percent(completed / turns)),
-      says: isCounted ? `of ${count(turns, "turn")}, 24 h` : "24 h",
+      says: isCounted ? `of ${countNoun(turns, "turn")}, 24 h` : "24 h",
       tone: turns > 0 && completed / turns < 0.5 ? "bad" : "plain",
       to: "/sessions",
     },

@@ -4,7 +4,7 @@
  * The kind of an entry is chosen from all kinds there are, grouped; what is chosen stands in the address.
  * O-9 every entry has an address of its own, of whatever stream it is.
  */
-import { narrator, phaseOf } from "@orgate/core/journal/view";
+import { createNarrator, toPhase } from "@orgate/core/journal/view";
 import { EVENT_KINDS, isSessionStream, streamId } from "@orgate/core/vocab";
 import { type OperationOutput, shapes } from "@orgate/core/wire";
 import { memo, useEffect } from "react";
@@ -136,9 +136,9 @@ function All({ query }: Pick<ScreenProps, "query">) {
 }
 
 const Row = memo(function Row({ of }: Readonly<{ of: Found }>) {
-  const [line] = of.kind === "entry" && shapes.isKnownKind(of.entry) ? narrator()(of.entry) : [];
+  const [line] = of.kind === "entry" && shapes.isKnownKind(of.entry) ? createNarrator()(of.entry) : [];
   const kind = of.kind === "entry" ? of.entry.event.kind : of.kind;
-  const phase = phaseOf(kind);
+  const phase = toPhase(kind);
   const text = line?.text ?? (of.kind === "erased" ? "erased on request" : of.kind === "bad" ? of.detail : kind);
   return (
     <div className={`${css.row} ${phase === null ? "" : tones[phase]} ${css[line?.tone ?? "warn"]}`}>

@@ -1,4 +1,4 @@
-import { count } from "@orgate/core/journal/view";
+import { countNoun } from "@orgate/core/journal/view";
 import { escapeHidden } from "@orgate/core/vocab";
 import type { VerifyLine } from "@orgate/core/wire";
 import { useState } from "react";
@@ -56,13 +56,14 @@ function Said({ state }: Readonly<{ state: State }>) {
         <>
           <Tag tone={ok ? "ok" : "bad"}>{ok ? "everything holds" : "it does not hold"}</Tag>
           <span>
-            {count(entries, "entry", "entries")} in {count(streams, "stream")}, {count(commits, "commit")} of {count(writers, "writer")}
+            {countNoun(entries, "entry", "entries")} in {countNoun(streams, "stream")}, {countNoun(commits, "commit")} of{" "}
+            {countNoun(writers, "writer")}
             {erased > 0 ? `, ${erased} erased` : ""}.
           </span>
           {textless === 0 ? null : (
             <span>
-              {count(textless, "set of policies has", "sets of policies have")} no text in the journal: recorded before texts were stored,
-              or decided by a program's own gate.
+              {countNoun(textless, "set of policies has", "sets of policies have")} no text in the journal: recorded before texts were
+              stored, or decided by a program's own gate.
             </span>
           )}
           {problems.slice(0, 20).map((problem) => (

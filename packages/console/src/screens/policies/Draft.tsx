@@ -1,4 +1,4 @@
-import { count, diffLines, withContext } from "@orgate/core/journal/view";
+import { countNoun, diffLines, withContext } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
@@ -106,7 +106,7 @@ export function Draft({ file, files, done }: Props) {
               : report.ok
                 ? `It loads, and every decision table holds.${reason.trim() === "" ? " Say why before you apply it." : ""}`
                 : ""}
-          {report !== null && !report.ok ? <Tag tone="bad">{count(report.problems.length, "thing is", "things are")} wrong</Tag> : null}
+          {report !== null && !report.ok ? <Tag tone="bad">{countNoun(report.problems.length, "thing is", "things are")} wrong</Tag> : null}
         </span>
       </div>
       {report === null || report.ok ? null : (

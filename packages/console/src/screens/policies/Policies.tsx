@@ -2,7 +2,7 @@
  * What may be done: the files, what is wrong with them, their decision tables, and what would be decided.
  * O-8 an error stands in its line; a draft is checked by the server's own loader before it can be applied, and is applied whole, as the diff that is shown.
  */
-import { count, countSet, policyRef, setText } from "@orgate/core/journal/view";
+import { countNoun, countSet, policyRef, setText } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
@@ -193,7 +193,7 @@ function About({ agent, policies, files }: Readonly<{ agent: string; policies: n
           </>
         ) : (
           <>
-            {count(policies, "policy", "policies")} in {count(files, "file")} can decide for <strong>{agent}</strong>.
+            {countNoun(policies, "policy", "policies")} in {countNoun(files, "file")} can decide for <strong>{agent}</strong>.
           </>
         )}
       </span>

@@ -1,6 +1,6 @@
 /** The timeline of a session, to scale, with what was parked taken out. */
 import type { Span, TimelineView } from "@orgate/core/journal/view";
-import { count, type Seq } from "@orgate/core/vocab";
+import { countNoun, type Seq } from "@orgate/core/vocab";
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { formatDuration as spanText } from "../../parts/time/time.ts";
@@ -115,7 +115,7 @@ function said({ spans, folds, marks, labels }: TimelineView): string {
   const parts = [
     `${of("reason")} model calls`,
     `${of("gate")} decisions`,
-    `${count(of("act"), "call")} of tools`,
+    `${countNoun(of("act"), "call")} of tools`,
     ...(folds.length === 0 ? [] : [`${folds.length} pauses folded`]),
     ...(crashes === 0 ? [] : [`${crashes} crashes`]),
     ...(labels.length === 0 ? [] : [`labels: ${labels.at(-1)?.labels.join(", ")}`]),

@@ -1,13 +1,13 @@
 /** A session entry by entry: what each says in one line, and the timeline that they make. Grows as the feed grows; nothing is folded twice. */
 import {
+  createNarrator,
+  createSessionFold,
+  createTimelineFold,
   type Line,
-  narrator,
   type Phase,
-  phaseOf,
   type SessionView,
-  sessionFold,
   type TimelineView,
-  timelineFold,
+  toPhase,
 } from "@orgate/core/journal/view";
 import type { Millis, Seq, SessionId } from "@orgate/core/vocab";
 import { type Item, shapes } from "@orgate/core/wire";
@@ -29,8 +29,8 @@ type Growing = EntryRows & Readonly<{ grow(items: readonly Item[], count: number
 
 export function openEntryRows(): Growing {
   const rows: EntryRow[] = [];
-  const timeline = timelineFold();
-  const narrate = narrator();
+  const timeline = createTimelineFold();
+  const narrate = createNarrator();
   const rowOf = (item: Item): EntryRow => {
     if (item.kind !== "entry")
       return {
@@ -54,7 +54,7 @@ export function openEntryRows(): Growing {
       };
     timeline.add(entry);
     const [line = { mark: "·", tone: "dim", text: kind } as const] = narrate(entry);
-    return { seq: entry.seq, at: entry.at, kind, phase: phaseOf(kind), line, item };
+    return { seq: entry.seq, at: entry.at, kind, phase: toPhase(kind), line, item };
   };
   return {
     rows,
@@ -82,10 +82,10 @@ export function useEntryRows(session: SessionId): Readonly<{ account: EntryRows;
 
 /** The state as of an entry: its fold goes on from where it stood when somebody steps forward, and starts anew when they go back. */
 export function stepper(session: SessionId): (items: readonly Item[], upTo: number) => SessionView {
-  let fold = sessionFold(session);
+  let fold = createSessionFold(session);
   let done = 0;
   return (items, upTo) => {
-    if (upTo < done) [fold, done] = [sessionFold(session), 0];
+    if (upTo < done) [fold, done] = [createSessionFold(session), 0];
     for (; done < upTo; done += 1) {
       const item = items[done];
       if (item?.kind === "entry") fold.add(item.entry);

@@ -1,11 +1,11 @@
-import { timelineOf } from "@orgate/core/journal/view";
+import { buildTimeline } from "@orgate/core/journal/view";
 import { VIEW_CASES } from "@orgate/core/testing";
 import { expect, test } from "vitest";
 import { openEntryRows, stepper } from "./entry-rows.ts";
 import { layOut, showing, spanAt, windowOf, zoomed } from "./layout.ts";
 
 const laid = VIEW_CASES.map(({ name, entries }) => {
-  const timeline = timelineOf(entries);
+  const timeline = buildTimeline(entries);
   return { name, timeline, layout: layOut(timeline, windowOf(timeline, null), 1_000) };
 });
 
@@ -43,8 +43,8 @@ test("a span is found where it is drawn; a window holds what is looked at, howev
   expect(near).toEqual({ from: 25, to: 75 });
   expect(showing(near, 50)).toBe(near);
   expect(showing(near, 500)).toEqual({ from: 475, to: 525 });
-  const whole = windowOf(crashed?.timeline ?? timelineOf([]), null);
-  const turn = windowOf(crashed?.timeline ?? timelineOf([]), 1);
+  const whole = windowOf(crashed?.timeline ?? buildTimeline([]), null);
+  const turn = windowOf(crashed?.timeline ?? buildTimeline([]), 1);
   expect([turn.from > whole.from, Math.abs(turn.to - whole.to) < 5]).toEqual([true, true]);
 });
 
@@ -56,7 +56,7 @@ test("every entry has its row, in order, folded once; the state at an entry is t
     account.grow(items, items.length);
     expect(account.rows.map(({ seq }) => seq)).toEqual(entries.map(({ seq }) => seq));
     expect(account.rows.every(({ line }) => line.text !== "")).toBe(true);
-    expect(account.timeline).toEqual(timelineOf(entries));
+    expect(account.timeline).toEqual(buildTimeline(entries));
     const [session] = entries;
     if (session === undefined) continue;
     const step = stepper("s_viewed00001" as Parameters<typeof stepper>[0]);

@@ -1,5 +1,5 @@
 /** Where the parts of a timeline are drawn: pure, in pixels of one window. */
-import { type Folded, type Mark, PHASES, type Phase, type Span, scaleOf, type TimelineView } from "@orgate/core/journal/view";
+import { createTimeScale, type Folded, type Mark, PHASES, type Phase, type Span, type TimelineView } from "@orgate/core/journal/view";
 
 export const ROW = 20;
 export const TOP = 20; // marks
@@ -23,12 +23,12 @@ export type Layout = Readonly<{
 
 /** Folds are as wide as a small part of what is left, so that they are seen and take little room. */
 export function foldWidth(timeline: TimelineView): number {
-  const { whole } = scaleOf(timeline, 0);
+  const { whole } = createTimeScale(timeline, 0);
   return Math.min(5_000, Math.max(20, whole * 0.03));
 }
 
-export function scaled(timeline: TimelineView): ReturnType<typeof scaleOf> {
-  return scaleOf(timeline, timeline.folds.length === 0 ? 0 : foldWidth(timeline));
+export function scaled(timeline: TimelineView): ReturnType<typeof createTimeScale> {
+  return createTimeScale(timeline, timeline.folds.length === 0 ? 0 : foldWidth(timeline));
 }
 
 /** The whole of it, or one turn of it. */

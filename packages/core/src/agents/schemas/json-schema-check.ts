@@ -6,9 +6,9 @@
  * T-40 The work is bounded: a schema whose alternatives multiply refuses the value instead of holding up the process. T-40 So does one of many patterns.
  */
 import * as z from "zod";
-import { canonical, type Json, type JsonObject } from "../../vocab/index.ts";
-import { schemaAt } from "../../vocab/schema-ref.ts";
-import { type Look, readSchemaPattern } from "./schema-pattern.ts";
+import { type Json, type JsonObject, toCanonicalJson } from "../../vocab/index.ts";
+import { resolveSchemaRef } from "../../vocab/schema-ref.ts";
+import { type MatchPattern, readSchemaPattern } from "./schema-pattern.ts";
 import type { StandardIssue, StandardResult } from "./standard-schema.ts";
 
 /** What looking at a value may take: so much, and so much more for each of its parts. */
@@ -18,7 +18,7 @@ const MAX_DEPTH = 1_000;
 type Path = readonly PropertyKey[];
 type Pass = Readonly<{
   root: JsonObject;
-  patterns: Map<string, Look | null>;
+  patterns: Map<string, MatchPattern | null>;
   fills: boolean;
   count: { left: number; depth: number };
   issues: StandardIssue[];
@@ -27,8 +27,8 @@ type Pass = Readonly<{
 class TooMuch extends Error {}
 
 /** Patterns are read once for each schema. */
-export function checkerOf(root: JsonObject): (value: Json) => StandardResult<Json> {
-  const patterns = new Map<string, Look | null>();
+export function createJsonSchemaCheck(root: JsonObject): (value: Json) => StandardResult<Json> {
+  const patterns = new Map<string, MatchPattern | null>();
   const pass = (value: Json, fills: boolean): Readonly<{ value: Json; issues: readonly StandardIssue[] }> => {
     const issues: StandardIssue[] = [];
     const made = fit(root, value, [], {
@@ -71,7 +71,7 @@ function fit(schema: Json, value: Json, at: Path, pass: Pass): Json {
 
 function fitObject(schema: JsonObject, value: Json, at: Path, pass: Pass): Json {
   const { $ref: ref, anyOf, oneOf, allOf, enum: values } = schema;
-  if (typeof ref === "string") return fit(schemaAt(pass.root, ref) ?? false, value, at, pass);
+  if (typeof ref === "string") return fit(resolveSchemaRef(pass.root, ref) ?? false, value, at, pass);
   if (isList(anyOf)) return fitOne(anyOf, value, at, pass, false);
   if (isList(oneOf)) return fitOne(oneOf, value, at, pass, true);
   if (isList(allOf)) return allOf.reduce<Json>((so, one) => fit(one, so, at, pass), value);
@@ -155,7 +155,7 @@ function fitList(schema: JsonObject, value: readonly Json[], at: Path, pass: Pas
     wrong(pass, at, value, `too small: expected array to have >=${minItems} items`);
   if (typeof maxItems === "number" && value.length > maxItems)
     wrong(pass, at, value, `too big: expected array to have <=${maxItems} items`);
-  if (uniqueItems === true && new Set(made.map(canonical)).size < made.length) wrong(pass, at, value, "array items must be unique");
+  if (uniqueItems === true && new Set(made.map(toCanonicalJson)).size < made.length) wrong(pass, at, value, "array items must be unique");
   if (contains === undefined) return made;
   const found = made.filter((one) => {
     const issues: StandardIssue[] = [];
@@ -225,13 +225,13 @@ function defaultOf(schema: Json, root: JsonObject): Json | undefined {
   let at: Json | undefined = schema;
   for (let refs = 0; refs < MAX_REFS && isObject(at); refs += 1) {
     if (at.default !== undefined) return at.default;
-    at = typeof at.$ref === "string" ? schemaAt(root, at.$ref) : undefined;
+    at = typeof at.$ref === "string" ? resolveSchemaRef(root, at.$ref) : undefined;
   }
   return undefined;
 }
 
 /** A pattern goes through the text: it costs as many steps more as the text is long. */
-function look(pattern: string, text: string, { patterns, count }: Pass): ReturnType<Look> {
+function look(pattern: string, text: string, { patterns, count }: Pass): ReturnType<MatchPattern> {
   count.left -= 1 + (text.length >> 3);
   if (count.left < 0) throw new TooMuch();
   const known = patterns.get(pattern);

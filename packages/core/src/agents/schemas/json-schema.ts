@@ -6,8 +6,8 @@
  * T-39 A reference leads to one schema of the same document, which is audited like any other, or the schema is refused.
  */
 import type { Json, JsonObject } from "../../vocab/index.ts";
-import { schemaAt } from "../../vocab/schema-ref.ts";
-import { checkerOf } from "./json-schema-check.ts";
+import { resolveSchemaRef } from "../../vocab/schema-ref.ts";
+import { createJsonSchemaCheck } from "./json-schema-check.ts";
 import { toJson } from "./plain-json.ts";
 import { readSchemaPattern } from "./schema-pattern.ts";
 import { pathText, type StandardSchema } from "./standard-schema.ts";
@@ -24,7 +24,7 @@ export function fromJsonSchema(schema: JsonObject): FromJsonSchema {
   const root = plain.value;
   const found = audit(root, [], { root, audited: new Set([root]), embedded: hasEmbeddedId(root, true) });
   if (found !== null) return { kind: "refused", detail: found.at.length === 0 ? found.why : `at \`${pathText(found.at)}\`: ${found.why}` };
-  const check = checkerOf(root);
+  const check = createJsonSchemaCheck(root);
   const validate: StandardSchema<unknown, Json>["~standard"]["validate"] = (value) => {
     const given = toJson(value);
     return given.kind === "json" ? check(given.value) : { issues: [{ message: `not plain JSON: ${given.detail}` }] };
@@ -103,7 +103,7 @@ function audit(schema: Json, at: readonly PropertyKey[], doc: Document): Refusal
 }
 
 function auditReference(ref: Json, at: readonly PropertyKey[], doc: Document): Refusal | null {
-  const target = typeof ref === "string" ? schemaAt(doc.root, ref) : undefined;
+  const target = typeof ref === "string" ? resolveSchemaRef(doc.root, ref) : undefined;
   if (target === undefined) return { at, why: `\`${String(ref)}\` leads to no schema of this document` };
   if (doc.embedded)
     return { at, why: "a reference is not followed in a document that has an `$id` below its top: it would have two readings" };

@@ -1,11 +1,11 @@
-import { frozenCopy, type Json } from "../../vocab/index.ts";
+import { copyFrozen, type Json } from "../../vocab/index.ts";
 
 type Plain = Readonly<{ kind: "json"; value: Json } | { kind: "not-json"; detail: string }>;
 
 /** A frozen copy as JSON. A field that is `undefined` is a field that is not there; anything else that JSON cannot hold is refused. */
 export function toJson(value: unknown): Plain {
   try {
-    return { kind: "json", value: frozenCopy((holdsUndefined(value, 0) ? withoutUndefined(value) : value) as Json) };
+    return { kind: "json", value: copyFrozen((holdsUndefined(value, 0) ? withoutUndefined(value) : value) as Json) };
   } catch (error) {
     return { kind: "not-json", detail: jsonErrorText(error) };
   }

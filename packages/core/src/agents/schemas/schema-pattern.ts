@@ -7,10 +7,10 @@
 import { readPattern } from "../../vocab/text/pattern.ts";
 
 /** `too-long`: nobody can tell. Whoever asks decides against the value. */
-export type Look = (text: string) => "fits" | "does-not" | "too-long";
+export type MatchPattern = (text: string) => "fits" | "does-not" | "too-long";
 
 /** Null: it is no pattern, has two readings, or might take forever. */
-export function readSchemaPattern(text: string): Look | null {
+export function readSchemaPattern(text: string): MatchPattern | null {
   const unicode = compiled(text, "u");
   // written for an engine without Unicode: harmless as long as nothing in it depends on that
   const native = unicode ?? (/\\[pPuAaZzk]/.test(text) ? null : compiled(text, ""));

@@ -1,6 +1,6 @@
 /** Schemas as people bring them, for what a tool takes and gives and for what a turn answers with: checked, described, and never believed. */
 import * as z from "zod";
-import { type FaultError, frozenCopy, type Json, type JsonObject } from "../../vocab/index.ts";
+import { copyFrozen, type FaultError, type Json, type JsonObject } from "../../vocab/index.ts";
 import { fromJsonSchema } from "./json-schema.ts";
 import { jsonErrorText, toJson } from "./plain-json.ts";
 import { isStandardSchema, issueLines, type StandardSchema } from "./standard-schema.ts";
@@ -9,7 +9,7 @@ import { isStandardSchema, issueLines, type StandardSchema } from "./standard-sc
 export type Schema = StandardSchema | JsonObject;
 export type Refuse = (detail: string) => FaultError;
 
-export function schemaOf(given: Schema, field: string, refuse: Refuse): StandardSchema {
+export function toStandardSchema(given: Schema, field: string, refuse: Refuse): StandardSchema {
   if (isStandardSchema(given)) return given;
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse(`\`${field}\` must be a schema`);
   const plain = toJson(given);
@@ -19,7 +19,7 @@ export function schemaOf(given: Schema, field: string, refuse: Refuse): Standard
   return made.schema;
 }
 
-export function describedBy(schema: StandardSchema, field: string, refuse: Refuse): JsonObject {
+export function toJsonSchema(schema: StandardSchema, field: string, refuse: Refuse): JsonObject {
   const { vendor, jsonSchema } = schema["~standard"];
   try {
     if (jsonSchema !== undefined) return withoutDialect(jsonSchema.input({ target: "draft-2020-12" }));
@@ -33,17 +33,17 @@ export function describedBy(schema: StandardSchema, field: string, refuse: Refus
 /** `$schema` tells a model nothing, and is sent with every request. */
 export function withoutDialect(described: Readonly<Record<string, unknown>>): JsonObject {
   const { $schema: _, ...rest } = described;
-  return frozenCopy(rest) as JsonObject;
+  return copyFrozen(rest) as JsonObject;
 }
 
-export const unfit = (issue: string) => ({ kind: "invalid", issues: [issue] }) as const;
+export const invalidValue = (issue: string) => ({ kind: "invalid", issues: [issue] }) as const;
 /** The schema cannot say, whatever the value. */
-const broken = (issue: string) => ({ ...unfit(issue), broken: true }) as const;
+const broken = (issue: string) => ({ ...invalidValue(issue), broken: true }) as const;
 
 export type Validated = Readonly<{ kind: "fits"; value: Json } | { kind: "invalid"; issues: readonly string[]; broken?: true }>;
 
 /** Never throws, never waits. */
-export function validated(value: unknown, schema: StandardSchema): Validated {
+export function validateValue(value: unknown, schema: StandardSchema): Validated {
   try {
     const result = schema["~standard"].validate(value);
     if ("then" in result) {

@@ -9,7 +9,7 @@ import { isSkill, isSkillName, SKILL_NAME_RULE, type Skill, skillName } from "./
 import { LOAD_SKILL } from "./skill-loader.ts";
 
 /** What a project brings for an agent that asks for it. */
-export type Equipment = Readonly<{
+export type ProjectResources = Readonly<{
   skills: readonly Skill[];
   /** Why a skill of this name is not among them. */
   unusable: ReadonlyMap<string, Unusable>;
@@ -31,7 +31,7 @@ export type ServerTools = Readonly<{ tools: readonly Tool[]; refused: readonly R
 export type Unusable = Readonly<{ detail: string; hint: string }>;
 export type MissingTool = Readonly<{ tool: string } & Unusable>;
 type Missing = Readonly<{ skill: string } & Unusable>;
-export const NO_EQUIPMENT: Equipment = Object.freeze({
+export const NO_RESOURCES: ProjectResources = Object.freeze({
   skills: [],
   unusable: new Map(),
   instructions: [],
@@ -44,7 +44,7 @@ export const NO_EQUIPMENT: Equipment = Object.freeze({
 
 type Skills = Readonly<{ skills: readonly Skill[]; missing: readonly Missing[] }>;
 
-export function skillsOf(given: readonly (Skill | string)[], equipment: Equipment, where: string): Skills {
+export function resolveSkills(given: readonly (Skill | string)[], equipment: ProjectResources, where: string): Skills {
   if (!Array.isArray(given)) throw invalid(where, "`skills` is not a list", "list names, or what `defineSkill` returned");
   const listed: readonly (Skill | string)[] = given;
   const [skills, missing] = [new Map<string, Skill>(), new Map<string, Missing>()];
@@ -63,7 +63,7 @@ export function skillsOf(given: readonly (Skill | string)[], equipment: Equipmen
 const NOT_THERE: Unusable = { detail: "it is not there", hint: "`orgate skills list` shows those of the project" };
 
 /** One tool in two places is one tool. */
-export function joined(own: readonly Tool[], skills: readonly Skill[], where: string): readonly Tool[] {
+export function joinTools(own: readonly Tool[], skills: readonly Skill[], where: string): readonly Tool[] {
   const brought = new Map(own.map((tool) => [tool.name, { tool, by: "the agent itself" }]));
   for (const skill of skills) {
     for (const tool of skill.tools) {

@@ -3,9 +3,9 @@
  *
  * K-1 A skill that is not whole is refused where it stands: name, description and texts are bounded, a file's name leads nowhere.
  */
-import { escapeHidden, FaultError, type JsonObject, type Label, label, mixesScripts, type Tool } from "../../vocab/index.ts";
-import { inOrder } from "../define-tool.ts";
-import { strayKey } from "../name.ts";
+import { escapeHidden, FaultError, hasMixedScripts, type JsonObject, type Label, label, type Tool } from "../../vocab/index.ts";
+import { sortTools } from "../define-tool.ts";
+import { findUnknownKey } from "../name.ts";
 
 export type SkillDefinition = Readonly<{
   /** Lower-case letters, digits and single hyphens: what the model and policies (`Skill::"name"`) call it. */
@@ -50,7 +50,7 @@ export const isSkillName = (value: unknown): value is string =>
   NAME.test(value) &&
   value === skillName(value) &&
   escapeHidden(value) === value &&
-  !mixesScripts(value);
+  !hasMixedScripts(value);
 export const isSkill = (value: unknown): value is Skill => typeof value === "object" && value !== null && SKILL in value;
 
 /** Plain steps below the skill's folder, as they are shown: nothing hidden, nothing that leads elsewhere. */
@@ -64,7 +64,7 @@ export function defineSkill(given: SkillDefinition): Skill {
   const named: unknown = typeof given.name === "string" ? skillName(given.name) : given.name;
   if (!isSkillName(named)) throw invalid("a skill", `\`name\` is ${shown(named)}`, `a name is ${SKILL_NAME_RULE}`);
   const where = `skill \`${named}\``;
-  const stray = strayKey(given, FIELDS);
+  const stray = findUnknownKey(given, FIELDS);
   if (stray !== null) throw invalid(where, `there is no field \`${escapeHidden(stray)}\``, `the fields are ${FIELDS.join(", ")}`);
   const description = textOf(given.description, "description", MAX_DESCRIPTION, where);
   const instructions = textOf(given.instructions, "instructions", MAX_SKILL_CHARS, where);
@@ -77,7 +77,7 @@ export function defineSkill(given: SkillDefinition): Skill {
     name: named,
     description,
     instructions,
-    tools: Object.freeze(inOrder(tools)),
+    tools: Object.freeze(sortTools(tools)),
     files: filesOf(given.files ?? {}, where),
     labels: Object.freeze([...new Set(labels)].sort().map(label)),
     [SKILL]: true,

@@ -6,7 +6,7 @@
  * Rule: K-2.
  */
 import * as z from "zod";
-import { type Checked, escapeHidden, escapeHiddenLines, FaultError, type Json, type Tool } from "../../vocab/index.ts";
+import { type CheckedArgs, escapeHidden, escapeHiddenLines, FaultError, type Json, type Tool } from "../../vocab/index.ts";
 import { defineTool } from "../define-tool.ts";
 import { type Skill, skillFacts } from "./define-skill.ts";
 
@@ -57,7 +57,7 @@ export function skillLoader(skills: readonly Skill[]): Tool {
   }
 
   /** A name that is not there is a wrong argument, not a tool that failed: nothing recovers from it, no breaker counts it. */
-  function check(args: Json): Checked {
+  function check(args: Json): CheckedArgs {
     const checked = tool.check(args);
     if (checked.kind !== "valid") return checked;
     const { name, file } = checked.args;

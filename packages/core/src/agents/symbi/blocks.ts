@@ -10,14 +10,14 @@ import {
 } from "./declarations.ts";
 import { BLOCK_KEYS } from "./keys.ts";
 import type { EntryOrSection, Name, ScheduleBlock, Section, WebhookBlock } from "./tree.ts";
-import { entriesOf, type Report, readEntries, sectionsOf, type Values } from "./values.ts";
+import { listEntries, listSections, type Report, readEntries, type Values } from "./values.ts";
 
 type PlaceOf = (at: number) => SourcePlace;
 
-export function scheduleOf({ name, entries }: ScheduleBlock, report: Report, placeOf: PlaceOf): ScheduleDeclaration | null {
+export function readSchedule({ name, entries }: ScheduleBlock, report: Report, placeOf: PlaceOf): ScheduleDeclaration | null {
   checkName(name, "schedule", report);
-  for (const { key } of sectionsOf(entries)) report(key.at, `there is no \`${key.text}\` block in a schedule`, "write `key: value`");
-  const values = readEntries(entriesOf(entries), BLOCK_KEYS.schedule, "schedule", report);
+  for (const { key } of listSections(entries)) report(key.at, `there is no \`${key.text}\` block in a schedule`, "write `key: value`");
+  const values = readEntries(listEntries(entries), BLOCK_KEYS.schedule, "schedule", report);
   const { text, flag, number } = readers(values);
   const [agent, input, cron, at] = [text("agent"), text("input"), text("cron"), text("at")];
   const missing = missingIn({ name, entries }, "schedule", { agent }, report);
@@ -75,13 +75,13 @@ function atMost(values: Values, key: string, most: number, report: Report): void
 
 const PATH = /^\/[A-Za-z0-9/_.-]{0,199}$/;
 
-export function webhookOf({ name, entries }: WebhookBlock, report: Report, placeOf: PlaceOf): WebhookDeclaration | null {
+export function readWebhook({ name, entries }: WebhookBlock, report: Report, placeOf: PlaceOf): WebhookDeclaration | null {
   checkName(name, "webhook", report);
-  const values = readEntries(entriesOf(entries), BLOCK_KEYS.webhook, "webhook", report);
+  const values = readEntries(listEntries(entries), BLOCK_KEYS.webhook, "webhook", report);
   const { text, number } = readers(values);
   const [agent, path, provider] = [text("agent"), text("path"), text("provider")];
   const secrets = values.get("secret")?.secrets ?? [];
-  const filter = filterOf(sectionsOf(entries), report);
+  const filter = filterOf(listSections(entries), report);
   const missing = missingIn({ name, entries }, "webhook", { agent, path, secret: secrets[0] ?? null }, report);
   if (path !== null && (!PATH.test(path) || path.split("/").includes("..")))
     report(values.get("path")?.at ?? name.at, `\`path\` is \`${path}\``, "begin with `/`, and use letters, digits, `/`, `_`, `.` and `-`");
@@ -112,8 +112,9 @@ function filterOf(sections: readonly Section[], report: Report): WebhookFilter |
   const [section, second] = sections.filter((s) => s.key.text === "filter");
   if (second !== undefined) report(second.at, "there is a second filter", "a webhook has one");
   if (section === undefined) return null;
-  for (const { key } of sectionsOf(section.entries)) report(key.at, `there is no \`${key.text}\` block in a filter`, "write `key: value`");
-  const values = readEntries(entriesOf(section.entries), BLOCK_KEYS["webhook filter"], "webhook filter", report);
+  for (const { key } of listSections(section.entries))
+    report(key.at, `there is no \`${key.text}\` block in a filter`, "write `key: value`");
+  const values = readEntries(listEntries(section.entries), BLOCK_KEYS["webhook filter"], "webhook filter", report);
   const { text } = readers(values);
   const path = text("json_path");
   const [equals, contains] = [values.get("equals"), text("contains")];
@@ -159,7 +160,7 @@ function missingIn(
   return missing.length > 0;
 }
 
-const isSaid = (entries: readonly EntryOrSection[], key: string): boolean => entriesOf(entries).some((one) => one.key.text === key);
+const isSaid = (entries: readonly EntryOrSection[], key: string): boolean => listEntries(entries).some((one) => one.key.text === key);
 
 type Readers = Readonly<{ text(key: string): string | null; number(key: string): number | null; flag(key: string): boolean | null }>;
 function readers(values: Values): Readers {

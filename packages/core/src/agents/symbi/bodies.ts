@@ -4,7 +4,7 @@
  * Y-7 what is certainly wrong is refused where it stands: arguments that a function of the file does not take, fields that a type of the file does not have, values of
  * another type than is declared, a `break` outside of a loop, a secret. A name that nothing here explains is a doubt: the model reads it as what it says.
  */
-import { nearest } from "../../vocab/index.ts";
+import { suggestNearest } from "../../vocab/index.ts";
 import type { Doubt, NamedFunction } from "./procedure.ts";
 import type {
   AgentBlock,
@@ -103,7 +103,12 @@ export function checkBodies({ agent, body, own, shared, types, report }: BodiesO
       return;
     }
     const known = [...new Set(scopes.flatMap((scope) => [...scope.keys()]))];
-    doubt(name, at, `nothing here is named \`${name}\``, known.length === 0 ? `give it a value: let ${name} = …;` : nearest(name, known));
+    doubt(
+      name,
+      at,
+      `nothing here is named \`${name}\``,
+      known.length === 0 ? `give it a value: let ${name} = …;` : suggestNearest(name, known),
+    );
   }
 
   function need(used: FunctionBlock): void {

@@ -4,9 +4,9 @@
  * Y-10 what a condition says is what Cedar evaluates: a whole number is compared with whole numbers, a decimal exactly, and what cannot be compared is refused.
  * Y-10 an argument that is not there makes a rule stricter, never looser: what would be allowed on it is not, what would be denied on it is. Whoever wants it otherwise says so with `has`.
  */
-import { nearest } from "../../vocab/index.ts";
+import { suggestNearest } from "../../vocab/index.ts";
 import type { Expression, NamedArgument } from "./tree.ts";
-import { numberOf, type Report } from "./values.ts";
+import { parseNumber, type Report } from "./values.ts";
 
 /** Of a value: as policies see it. */
 export type ValueType =
@@ -36,7 +36,7 @@ type Guard = string;
 type Typed = Readonly<{ text: string; type: ValueType; guards: readonly Guard[]; literal: Literal | null }>;
 type Literal = Readonly<{ kind: "number"; text: string } | { kind: "string"; value: string } | { kind: "set"; items: readonly Typed[] }>;
 
-export function conditionOf(e: Expression, options: ConditionOptions): Condition | null {
+export function compileCondition(e: Expression, options: ConditionOptions): Condition | null {
   const made = compiler(options);
   const sure = made.truth(e, false);
   if (sure === null) return null;
@@ -161,7 +161,7 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     const plain = text.replaceAll("_", "");
     const literal = { kind: "number", text: plain } as const;
     if (!plain.includes("."))
-      return numberOf(plain) === null
+      return parseNumber(plain) === null
         ? wrong(at, `${plain} is more than a number can hold exactly`, "use at most 9007199254740991")
         : { text: plain.replace(/^0+(?=\d)/, ""), type: LONG, guards: [], literal };
     const decimal = decimalText(plain);
@@ -179,7 +179,7 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
         `\`${e.name}\` is what the agent is told, and no policy reads that`,
         `for ${about} there are: ${[...scope.keys()].join(", ")}`,
       );
-    return wrong(e.at, `for ${about} there is no \`${e.name}\``, nearest(e.name, [...scope.keys()]));
+    return wrong(e.at, `for ${about} there is no \`${e.name}\``, suggestNearest(e.name, [...scope.keys()]));
   }
 
   function attribute(e: Expression, of: Expression, name: string, at: number): Typed | null {
@@ -191,7 +191,7 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     if (field === undefined) {
       const known = [...inner.type.fields.keys()];
       const path = pathOf(e);
-      const hint = known.length === 0 ? "it has none" : nearest(name, known);
+      const hint = known.length === 0 ? "it has none" : suggestNearest(name, known);
       return wrong(at, `for ${about} there is no \`${path}\``, hint, path.startsWith("calls.") ? "on absence" : undefined);
     }
     const step = isCedarName(name) ? `.${name}` : `[${cedarText(name)}]`;
@@ -362,7 +362,7 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     const of = value(e.of.of);
     const { text: method, at } = e.of.name;
     if (of === null) return null;
-    if (!METHODS.includes(method)) return wrong(at, `there is no \`${method}\``, nearest(method, METHODS));
+    if (!METHODS.includes(method)) return wrong(at, `there is no \`${method}\``, suggestNearest(method, METHODS));
     const args = e.args.map((one) => (one.kind === "named-argument" ? unnamed(one) : value(one)));
     const [arg, second] = args;
     const wanted = method === "is_empty" ? 0 : 1;
@@ -396,7 +396,7 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
 }
 
 export const groupHint = (name: string, groups: readonly string[]): string =>
-  groups.length === 0 ? "orgate.toml has none: add [groups.users]" : nearest(name, groups);
+  groups.length === 0 ? "orgate.toml has none: add [groups.users]" : suggestNearest(name, groups);
 
 // ── kinds ──
 

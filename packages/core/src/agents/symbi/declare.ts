@@ -7,15 +7,15 @@
 import type { JsonObject, Limits } from "../../vocab/index.ts";
 import type { AgentDefinition } from "../define-agent.ts";
 import { isName, NAME_RULE } from "../name.ts";
-import { scheduleOf, webhookOf } from "./blocks.ts";
+import { readSchedule, readWebhook } from "./blocks.ts";
 import type { ScheduleDeclaration, SourcePlace, WebhookDeclaration } from "./declarations.ts";
 import { BLOCK_KEYS } from "./keys.ts";
-import { headsOf, parseSymbi } from "./parse.ts";
+import { countAgentHeads, parseSymbi } from "./parse.ts";
 import { type SymbiProblem, symbiProblemAt, UNCLOSED } from "./problems.ts";
-import { type Bodies, bodiesOf, type NamedFunction, type Procedure } from "./procedure.ts";
+import { type Bodies, type NamedFunction, type Procedure, readBodies } from "./procedure.ts";
 import type { AgentBlock, File, MemoryBlock, Metadata, Name, PolicyBlock, TypeDeclaration, WithBlock } from "./tree.ts";
-import { isText, type Types, typesOf, typeText } from "./types.ts";
-import { entriesOf, limited, type Report, readEntries, sectionsOf, unknownKey, type Values } from "./values.ts";
+import { isTextType, readTypes, type Types, typeText } from "./types.ts";
+import { limitReports, listEntries, listSections, type Report, readEntries, reportUnknownKey, type Values } from "./values.ts";
 
 export type SymbiFile = Readonly<{
   file: string;
@@ -66,7 +66,7 @@ export function readSymbi(text: string, file: string): ReadSymbi {
 /** `unread`: problems with the parts of the file that are not in the tree. */
 function readTree({ tree, text }: Readonly<{ tree: File; text: string }>, file: string, unread: readonly SymbiProblem[]): ReadSymbi {
   const problems = [...unread];
-  const tell = limited((at, detail, hint) => problems.push(symbiProblemAt(file, text, at, detail, hint)));
+  const tell = limitReports((at, detail, hint) => problems.push(symbiProblemAt(file, text, at, detail, hint)));
   const report: Report = (at, detail, hint, rests) => {
     if (rests === undefined || unread.length === 0) tell(at, detail, hint);
   };
@@ -82,7 +82,8 @@ function readTree({ tree, text }: Readonly<{ tree: File; text: string }>, file: 
   if (first === undefined) return { kind: "file", symbi };
   const agents = symbi.agents.flatMap(checkable);
   const isCutOff = unread.some(({ detail }) => detail === UNCLOSED); // nobody knows what followed
-  const isWhole = (unread.length === 0 || headsOf(text) <= symbi.agents.length) && !isCutOff && agents.length === symbi.agents.length;
+  const isWhole =
+    (unread.length === 0 || countAgentHeads(text) <= symbi.agents.length) && !isCutOff && agents.length === symbi.agents.length;
   return { kind: "problems", problems: [first, ...rest], part: { ...symbi, agents }, isWhole };
 }
 
@@ -100,7 +101,7 @@ function declarationsOf(
   report: Report,
   placeOf: (at: number) => SourcePlace,
 ): Omit<SymbiFile, "file" | "text" | "tree"> {
-  const types = typesOf(
+  const types = readTypes(
     tree.items.filter((item): item is TypeDeclaration => item.kind === "type"),
     report,
   );
@@ -108,18 +109,18 @@ function declarationsOf(
   const shared = tree.items.filter((item): item is PolicyBlock => item.kind === "policy");
   const metadata = metadataOf(tree, report);
   const memory = memoryOf(tree, report);
-  const bodies = bodiesOf(tree, text, types, report);
+  const bodies = readBodies(tree, text, types, report);
   const agents = blocks.map((block) => agentOf(block, { types, metadata, memory, shared, bodies, report }));
   if (memory !== null && agents.length > 0 && agents.every(({ definition }) => definition.knowledge === undefined))
     report(memory.at, "no agent of this file uses this memory", 'take it out, or `memory = "none"`', "on absence");
   const functions = tree.items.flatMap((item) => (item.kind === "function" ? [item.name] : []));
-  unique(
+  reportDuplicates(
     blocks.map(({ name }) => name),
     "agent",
     report,
   );
   const owned = blocks.map(({ members }) => members.flatMap((member) => (member.kind === "function" ? [member.name] : [])));
-  for (const own of [[], ...owned]) unique([...functions, ...own], "function", report);
+  for (const own of [[], ...owned]) reportDuplicates([...functions, ...own], "function", report);
   bodies.tellUncalled();
   types.tellUnused();
   for (const policy of blocks.length === 0 ? shared : [])
@@ -134,12 +135,12 @@ function declarationsOf(
   for (const item of tree.items) {
     switch (item.kind) {
       case "schedule": {
-        const made = scheduleOf(item, report, placeOf);
+        const made = readSchedule(item, report, placeOf);
         if (made !== null) schedules.push(made);
         break;
       }
       case "webhook": {
-        const made = webhookOf(item, report, placeOf);
+        const made = readWebhook(item, report, placeOf);
         if (made !== null) webhooks.push(made);
         break;
       }
@@ -156,7 +157,7 @@ function declarationsOf(
     }
   }
   for (const kind of ["schedule", "webhook"] as const)
-    unique(
+    reportDuplicates(
       tree.items.flatMap((item) => (item.kind === kind ? [item.name] : [])),
       kind,
       report,
@@ -164,7 +165,7 @@ function declarationsOf(
   return { agents, schedules, webhooks };
 }
 
-export function unique(names: readonly Name[], what: string, report: Report): void {
+export function reportDuplicates(names: readonly Name[], what: string, report: Report): void {
   const seen = new Set<string>();
   for (const { text, at } of names) {
     if (seen.has(text)) report(at, `there are two of ${what} \`${text}\` in this file`, "rename one of them");
@@ -178,8 +179,8 @@ function metadataOf(tree: File, report: Report): Values {
   if (first === undefined) return new Map();
   if (!tree.items.some((item) => item.kind === "agent"))
     report(first.at, "this metadata is about no agent: there is none in this file", "take it out", "on absence");
-  for (const { key } of sectionsOf(first.entries)) report(key.at, `there is no \`${key.text}\` block in metadata`, "write `key = value`");
-  return readEntries(entriesOf(first.entries), BLOCK_KEYS.metadata, "metadata", report);
+  for (const { key } of listSections(first.entries)) report(key.at, `there is no \`${key.text}\` block in metadata`, "write `key = value`");
+  return readEntries(listEntries(first.entries), BLOCK_KEYS.metadata, "metadata", report);
 }
 
 /** What the agents of the file recall and remember. */
@@ -190,8 +191,8 @@ function memoryOf(tree: File, report: Report): Memory | null {
   if (!isName(first.name.text)) report(first.name.at, `\`${first.name.text}\` is no name for a memory`, `a name is ${NAME_RULE}`);
   if (!tree.items.some((item) => item.kind === "agent"))
     report(first.at, "this memory is of no agent: there is none in this file", "take it out", "on absence");
-  for (const { key } of sectionsOf(first.entries)) unknownKey(key, BLOCK_KEYS.memory, "memory", report);
-  return { at: first.at, settings: renamed(readEntries(entriesOf(first.entries), BLOCK_KEYS.memory, "memory", report), KNOWLEDGE) };
+  for (const { key } of listSections(first.entries)) reportUnknownKey(key, BLOCK_KEYS.memory, "memory", report);
+  return { at: first.at, settings: renamed(readEntries(listEntries(first.entries), BLOCK_KEYS.memory, "memory", report), KNOWLEDGE) };
 }
 
 type Memory = Readonly<{ at: number; settings: Readonly<Record<string, unknown>> }>;
@@ -253,7 +254,7 @@ function agentOf(block: AgentBlock, { types, metadata, memory, shared, bodies, r
       ...settingsOf(values),
       ...knowledgeOf(values, memory),
       limits: limitsOf(values),
-      ...(output === null || isText(output) ? {} : { output }),
+      ...(output === null || isTextType(output) ? {} : { output }),
       skills: chosen.skills,
       mcp: chosen.servers,
       delegates: chosen.delegates.map((one) => one.name),
@@ -392,7 +393,7 @@ function inputOf({ params }: AgentBlock, types: Types): JsonObject | null {
   const [only, second] = params;
   if (schema === null || only === undefined) return null;
   const own = second === undefined ? types.schemaOf(only.type) : null;
-  return own !== null && isText(own) ? null : schema;
+  return own !== null && isTextType(own) ? null : schema;
 }
 
 function givenText({ params }: AgentBlock): string | null {

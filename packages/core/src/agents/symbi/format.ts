@@ -4,7 +4,7 @@
  * Y-5 formatting again changes nothing; Y-5 the tree is the same, and so are the comments. A file that cannot be read is not touched.
  */
 import { type ParsedFile, parseSymbi } from "./parse.ts";
-import { type Roles, rolesOf } from "./roles.ts";
+import { assignRoles, type Roles } from "./roles.ts";
 import { symbiTokens, type Token } from "./tokens.ts";
 
 export type Formatted = Readonly<{ kind: "text"; text: string } | Extract<ParsedFile, { kind: "problems" }>>;
@@ -15,12 +15,12 @@ export function formatSymbi(given: string, file: string): Formatted {
   const parsed = parseSymbi(given, file);
   if (parsed.kind === "problems") return parsed;
   const tokens = symbiTokens(parsed.text);
-  const text = layOut(tokens, rolesOf(parsed.tree, tokens));
+  const text = layOutTokens(tokens, assignRoles(parsed.tree, tokens));
   return { kind: "text", text: text === "" ? "" : `${text}\n` };
 }
 
 /** The signs, each where its part and its neighbours put it; they may be a part of a file's. */
-export function layOut(tokens: readonly Token[], roles: Roles): string {
+export function layOutTokens(tokens: readonly Token[], roles: Roles): string {
   const brackets = bracketsOf(tokens, roles.blocks);
   let text = "";
   let indent = 0;
@@ -80,7 +80,7 @@ type Between = Readonly<{
   inner: Bracket | undefined;
   own: ReturnType<Brackets["get"]>;
   brackets: Brackets;
-  roles: ReturnType<typeof rolesOf>;
+  roles: ReturnType<typeof assignRoles>;
 }>;
 
 function gapOf(between: Between): Gap {

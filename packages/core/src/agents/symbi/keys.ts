@@ -2,7 +2,7 @@
  * Every key of every block: what it takes and what it does. Whoever reads a block, checks one, documents or completes one goes by this table.
  * Y-2 a key that is not here is refused with its place and what may have been meant; Y-3 for every key here there is a run whose outcome changes with its value.
  */
-export type Takes =
+export type ValueKind =
   /** A text in quotes. */
   | "text"
   /** A name, with or without quotes. */
@@ -15,7 +15,7 @@ export type Takes =
   | "true or false"
   | "value"
   | "secret";
-export type BlockKey = Readonly<{ takes: Takes; choices?: readonly string[]; says: string }>;
+export type BlockKey = Readonly<{ takes: ValueKind; choices?: readonly string[]; says: string }>;
 export type Keys = Readonly<Record<string, BlockKey>>;
 
 const METADATA: Keys = {
@@ -125,7 +125,7 @@ export const BLOCK_KEYS = {
 } as const satisfies Readonly<Record<string, Keys>>;
 
 /** Known from elsewhere, and not here yet: refused by name, so that nobody believes them to be in force. */
-export const NOT_YET: Readonly<Record<string, readonly string[]>> = {
+export const UNSUPPORTED_KEYS: Readonly<Record<string, readonly string[]>> = {
   metadata: ["executor", "model", "allowed_tools", "system_prompt", "permission_mode", "min_runtime_version", "dependencies"],
   schedule: ["policy", "audit", "deliver"],
   with: ["security", "executor", "encryption", "requires", "retry_policy", "max_memory_mb", "max_cpu_cores"],
@@ -133,7 +133,7 @@ export const NOT_YET: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Where what they are for is said here. */
-export const INSTEAD: Readonly<Record<string, string>> = {
+export const REPLACEMENT_KEYS: Readonly<Record<string, string>> = {
   "metadata model": 'say it of the agent: `with model = "provider/name"`',
   "metadata system_prompt": 'say it of the agent: `with instructions = "…"`',
   "metadata allowed_tools": "name them in the agent's `capabilities`, and permit them in a policy",

@@ -4,9 +4,9 @@
  * Y-1 the parser is made from the grammar, and what is committed is fresh. Y-2 several problems of a file are told at once, each with line, column, what was expected, and what may
  * have been meant. Y-1 whatever the input, reading ends with a tree or with problems: size and depth are limited, and nothing throws.
  */
-import { hiddenAt, nearest } from "../../vocab/index.ts";
+import { findHidden, suggestNearest } from "../../vocab/index.ts";
 import { parse as generatedParse } from "./grammar.ts";
-import { type RawProblem, readable, type SymbiProblem, symbiProblemAt } from "./problems.ts";
+import { type RawProblem, type SymbiProblem, symbiProblemAt, toReadableProblem } from "./problems.ts";
 import { symbiTokens } from "./tokens.ts";
 import type { File } from "./tree.ts";
 
@@ -34,7 +34,9 @@ export function parseSymbi(given: string, file: string): ParsedFile {
   try {
     // the one place that says what the generated parser makes
     const { tree, problems } = generatedParse(text, { resembles }) as { tree: File; problems: readonly RawProblem[] };
-    const [first, ...rest] = problems.map((raw) => readable(file, text, raw)).sort((a, b) => a.line - b.line || a.column - b.column);
+    const [first, ...rest] = problems
+      .map((raw) => toReadableProblem(file, text, raw))
+      .sort((a, b) => a.line - b.line || a.column - b.column);
     const at = tooDeep(tree);
     if (first !== undefined) return { kind: "problems", problems: [first, ...rest], part: at === null ? { tree, text } : null };
     if (at !== null) return { kind: "problems", problems: [symbiProblemAt(file, text, at, deep.detail, deep.hint)], part: null };
@@ -47,14 +49,14 @@ export function parseSymbi(given: string, file: string): ParsedFile {
 
 /** Whether somebody may have meant one of these. */
 const resembles = (word: string, words: readonly string[]): boolean =>
-  words.includes(word) || (word.length > 2 && word.length <= LONGEST_WORD && nearest(word, words).startsWith("did you mean"));
+  words.includes(word) || (word.length > 2 && word.length <= LONGEST_WORD && suggestNearest(word, words).startsWith("did you mean"));
 const LONGEST_WORD = 16;
 
 /** What no grammar is asked about. */
 function unfit(text: string, file: string): SymbiProblem | null {
   if (text.length > MAX_CHARACTERS)
     return symbiProblemAt(file, text, 0, `it has ${text.length} characters`, `a file has at most ${MAX_CHARACTERS}`);
-  const hidden = hiddenAt(text);
+  const hidden = findHidden(text);
   if (hidden !== null) {
     const code = (text.codePointAt(hidden) ?? 0).toString(16).toUpperCase().padStart(4, "0");
     const hint = "who reviews the file does not see it: take it out, or write it as an escape (`\\u{…}`) in a text";
@@ -98,7 +100,7 @@ function tooDeep(tree: File): number | null {
 }
 
 /** How many agents a text may declare, whether or not they can be read; misspelt heads count too. */
-export const headsOf = (text: string): number =>
+export const countAgentHeads = (text: string): number =>
   [...text.matchAll(/\b([A-Za-z]{3,8})[ \t]+["\w-]+\s*(?:\([^)]*\)\s*)?(?:->[^{]*)?\{/g)].filter(
-    ([, word = ""]) => word === "agent" || nearest(word, ["agent"]).startsWith("did you mean"),
+    ([, word = ""]) => word === "agent" || suggestNearest(word, ["agent"]).startsWith("did you mean"),
   ).length;

@@ -1,5 +1,5 @@
 /** What is wrong with a file: where, what was expected, what to do. */
-import { nearest, position } from "../../vocab/index.ts";
+import { suggestNearest, toPosition } from "../../vocab/index.ts";
 import { eachToken } from "./tokens.ts";
 
 export type SymbiProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
@@ -10,7 +10,7 @@ export const SEE_GUIDE = "docs/guide/symbi.md has the whole language";
 /** One line each: a name in quotes may hold line breaks of its own. */
 export const symbiProblemAt = (file: string, text: string, at: number, detail: string, hint: string): SymbiProblem => ({
   file,
-  ...position(text, at),
+  ...toPosition(text, at),
   detail: detail.replaceAll("\n", "\\n"),
   hint,
 });
@@ -22,11 +22,11 @@ export type RawProblem = Readonly<{ kind: "unexpected" | "unclosed"; at: number;
 
 export const UNCLOSED = "`{` is never closed";
 
-export function readable(file: string, text: string, raw: RawProblem): SymbiProblem {
+export function toReadableProblem(file: string, text: string, raw: RawProblem): SymbiProblem {
   if (raw.kind === "unclosed") return symbiProblemAt(file, text, raw.at, UNCLOSED, "write the `}` that ends this block");
   const { word, shown } = foundAt(text, raw.at);
   const words = literals(raw.expected).filter((one) => /^[a-z]/.test(one));
-  const meant = word === null || word.length < 2 ? null : nearest(word, words);
+  const meant = word === null || word.length < 2 ? null : suggestNearest(word, words);
   const expected = summed(raw.expected);
   const detail = expected.length === 0 ? `${shown} cannot stand here` : `expected ${listed(expected)}, found ${shown}`;
   const hint = meant?.startsWith("did you mean") === true ? meant : odd(text, raw.at);

@@ -5,8 +5,8 @@
  * comments, with the functions and types that it uses, and delimited from the rest of the instructions.
  */
 import { type CheckedBody, checkBodies } from "./bodies.ts";
-import { layOut } from "./format.ts";
-import { type Roles, rolesOf } from "./roles.ts";
+import { layOutTokens } from "./format.ts";
+import { assignRoles, type Roles } from "./roles.ts";
 import { symbiTokens, type Token } from "./tokens.ts";
 import type { AgentBlock, Block, File, FunctionBlock, WithBlock } from "./tree.ts";
 import type { Types } from "./types.ts";
@@ -31,7 +31,7 @@ export type Bodies = Readonly<{
 }>;
 
 /** Of one file; `text` is what was parsed. */
-export function bodiesOf(tree: File, text: string, types: Types, report: Report): Bodies {
+export function readBodies(tree: File, text: string, types: Types, report: Report): Bodies {
   const shared = tree.items.filter((item): item is FunctionBlock => item.kind === "function");
   const called = new Set<FunctionBlock>();
   const written = writerOf(tree, text);
@@ -122,12 +122,12 @@ function writerOf(tree: File, text: string): Writer {
     if (made !== null) return made;
     const all = symbiTokens(text);
     const tokens = all.flatMap((t) => (t.kind === "comment" ? [] : [{ ...t, breaks: 0 }]));
-    made = { tokens, places: new Map(tokens.map(({ at }, i) => [at, i])), roles: rolesOf(tree, all) };
+    made = { tokens, places: new Map(tokens.map(({ at }, i) => [at, i])), roles: assignRoles(tree, all) };
     return made;
   };
   const between = (from: number, to: number): string => {
     const { tokens, roles } = plain();
-    return layOut(tokens.slice(from, to), roles);
+    return layOutTokens(tokens.slice(from, to), roles);
   };
   const indexAt = (at: number): number => plain().places.get(at) ?? 0;
   return {

@@ -21,7 +21,7 @@ export type Roles = Readonly<{
 
 type Sets = { readonly [K in keyof Roles]: Set<number> };
 
-export function rolesOf(tree: File, tokens: readonly Token[]): Roles {
+export function assignRoles(tree: File, tokens: readonly Token[]): Roles {
   const sets: Sets = {
     blocks: new Set(),
     tops: new Set(tree.items.map((item) => item.at)),

@@ -5,16 +5,24 @@
  * Y-11 an effect that is allowed covers tools that do nothing beyond the effects of that rule; one that is denied, audited or needs an approval covers every tool that has it.
  * Y-11 a policy stands in the line of its rule, and is named by file and line.
  */
-import { type Effect, nearest, position, type Terms, type Unanswered, type UserGroups, unanswered } from "../../vocab/index.ts";
+import {
+  type ApprovalTerms,
+  type Effect,
+  findUnanswerable,
+  suggestNearest,
+  toPosition,
+  type UnanswerableTerms,
+  type UserGroups,
+} from "../../vocab/index.ts";
 import type { AgentPolicies } from "../agent-policies.ts";
-import { type Condition, type ConditionScope, cedarPattern, cedarText, conditionOf, groupHint } from "./conditions.ts";
+import { type Condition, type ConditionScope, cedarPattern, cedarText, compileCondition, groupHint } from "./conditions.ts";
 import type { AgentDraft, SymbiFile } from "./declare.ts";
 import { BLOCK_KEYS } from "./keys.ts";
 import { type SymbiProblem, symbiProblemAt } from "./problems.ts";
 import { sharedScope, type ToolShape, toolScope } from "./scope.ts";
 import { eachToken } from "./tokens.ts";
 import type { Expression, PolicyBlock, Rule } from "./tree.ts";
-import { limited, type Report, readEntries } from "./values.ts";
+import { limitReports, type Report, readEntries } from "./values.ts";
 
 export type CompileWorld = Readonly<{
   /** All that the agent has, of skills and servers too. */
@@ -58,7 +66,7 @@ type Around = Readonly<{ symbi: SymbiFile; draft: AgentDraft; world: CompileWorl
 
 export function compilePolicies(symbi: SymbiFile, draft: AgentDraft, world: CompileWorld): Compiled {
   const problems: SymbiProblem[] = [];
-  const report = limited((at, detail, hint) => problems.push(symbiProblemAt(symbi.file, symbi.text, at, detail, hint)));
+  const report = limitReports((at, detail, hint) => problems.push(symbiProblemAt(symbi.file, symbi.text, at, detail, hint)));
   const around = { symbi, draft, world, report };
   const made = [...sandboxing(around), ...draft.policies.flatMap((policy) => rulesIn(policy, around))];
   const [first, ...rest] = problems.sort((a, b) => a.line - b.line || a.column - b.column);
@@ -95,7 +103,7 @@ function fileOf(policies: readonly CompiledPolicy[], file: string, agent: string
 }
 
 function named(made: readonly Made[], { file, text, agents }: SymbiFile, agent: string): readonly CompiledPolicy[] {
-  const lines = made.map((one) => position(text, one.at));
+  const lines = made.map((one) => toPosition(text, one.at));
   const starts = Map.groupBy(made, (_, i) => lines[i]?.line ?? 1);
   return made.map((one, i) => {
     const { line, column } = lines[i] ?? { line: 1, column: 1 };
@@ -170,7 +178,7 @@ function requirementOf(rule: Rule, base: Base, around: Around): readonly Made[] 
     // unknown: it is not met
     const met = wanted?.whenUnknown(false) ?? "false";
     if (only === null) return `!(${met})`;
-    const then = conditionOf(only, optionsOf(scope.about, scope.scope, around))?.whenUnknown(true);
+    const then = compileCondition(only, optionsOf(scope.about, scope.scope, around))?.whenUnknown(true);
     return then === undefined ? null : `(${then} && !(${met}))`;
   }).map(({ scope, tag, when }) => ({
     ...base,
@@ -289,10 +297,13 @@ function annotationsOf(
 }
 
 /** Why nobody could ever say yes; null: somebody could, or nobody knows. */
-function nobodyFor(terms: Pick<Terms, "approvers" | "quorum">, groups: UserGroups | null): Omit<Unanswered, "isRefused"> | null {
+function nobodyFor(
+  terms: Pick<ApprovalTerms, "approvers" | "quorum">,
+  groups: UserGroups | null,
+): Omit<UnanswerableTerms, "isRefused"> | null {
   if (groups === null) return null;
   const stranger = terms.approvers.find((one) => !Object.hasOwn(groups, one));
-  if (stranger === undefined) return unanswered(terms, groups).find(({ isRefused }) => isRefused) ?? null;
+  if (stranger === undefined) return findUnanswerable(terms, groups).find(({ isRefused }) => isRefused) ?? null;
   return { of: "approvers", detail: `there is no group of users \`${stranger}\``, hint: groupHint(stranger, Object.keys(groups)) };
 }
 
@@ -389,7 +400,7 @@ function targetOf(e: Expression, purpose: Purpose, effects: readonly Effect[], a
     return tools.map((one) => ({ kind: "tool", tool: one, resource }));
   }
   if (effect === undefined && mayHaveMore) return null;
-  if (effect === undefined) return wrong(e.at, `\`${word}\` is no tool of this agent's`, nearest(word, names));
+  if (effect === undefined) return wrong(e.at, `\`${word}\` is no tool of this agent's`, suggestNearest(word, names));
   return ofEffect(effect, purpose, effects, resource, e.at, around);
 }
 
@@ -484,7 +495,7 @@ function grouped(
   const texts = new Map<string, { actions: string[]; effects: string[]; when: string | null; name: string }>();
   const add = (action: string, isEffectGroup: boolean, about: About, resource: ResourcePattern | null, name: string): void => {
     if (needsTool(condition) && around.world.unknown?.named.includes(name) === true) return;
-    const made = condition === null ? null : conditionOf(condition, optionsOf(about.about, about.scope, around));
+    const made = condition === null ? null : compileCondition(condition, optionsOf(about.about, about.scope, around));
     if (condition !== null && made === null) return;
     const said = write(made, about);
     const parts = [...(resource === null ? [] : [resourceText(resource)]), ...(said === null ? [] : [said])];

@@ -1,5 +1,5 @@
 /** Whether a value in a body is of the type that the file declares for it: only what is certain either way is told. */
-import { nearest } from "../../vocab/index.ts";
+import { suggestNearest } from "../../vocab/index.ts";
 import type { BodyScope } from "./bodies.ts";
 import type { Argument, Expression, FunctionBlock, RecordField, Struct, TypeNode } from "./tree.ts";
 import { OPTIONAL, type Types, typeText } from "./types.ts";
@@ -155,7 +155,7 @@ export function checkBodyTypes({
         report(
           key.at,
           `${name} has no \`${key.text}\``,
-          nearest(
+          suggestNearest(
             key.text,
             declared.map((one) => one.name.text),
           ),
@@ -181,7 +181,7 @@ export function checkBodyTypes({
           isNamed
             ? `${told} has no parameter \`${arg.name.text}\``
             : `${told} takes ${params.length === 1 ? "one argument" : `${params.length} arguments`}`,
-          isNamed ? nearest(arg.name.text, names) : `write ${name.text}(${names.join(", ")})`,
+          isNamed ? suggestNearest(arg.name.text, names) : `write ${name.text}(${names.join(", ")})`,
         );
       else {
         given.add(param.name.text);

@@ -2,7 +2,7 @@
  * Types of a file as JSON Schemas: what an agent is given, and what it answers with.
  * Rule: Y-9.
  */
-import { type JsonObject, nearest } from "../../vocab/index.ts";
+import { type JsonObject, suggestNearest } from "../../vocab/index.ts";
 import type { Field, Param, TypeDeclaration, TypeNode } from "./tree.ts";
 import type { Report } from "./values.ts";
 
@@ -35,7 +35,7 @@ export type Types = Readonly<{
   tellUnused(): void;
 }>;
 
-export function typesOf(declared: readonly TypeDeclaration[], report: Report): Types {
+export function readTypes(declared: readonly TypeDeclaration[], report: Report): Types {
   const byName = new Map<string, TypeDeclaration>();
   const used = new Set<string>();
   const told = new Set<TypeNode>();
@@ -68,7 +68,7 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
         type,
         at,
         `there is no type \`${text}\``,
-        nearest(text, [...byName.keys(), ...Object.keys(PLAIN), ...Object.keys(GENERIC)]),
+        suggestNearest(text, [...byName.keys(), ...Object.keys(PLAIN), ...Object.keys(GENERIC)]),
         "on absence",
       );
     used.add(text);
@@ -165,7 +165,7 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
 }
 
 /** A text is what an agent answers with anyway. */
-export const isText = (schema: JsonObject): boolean => schema["type"] === "string" && Object.keys(schema).length === 1;
+export const isTextType = (schema: JsonObject): boolean => schema["type"] === "string" && Object.keys(schema).length === 1;
 
 /** As it is told to a model. */
 export function typeText(type: TypeNode): string {

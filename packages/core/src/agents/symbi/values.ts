@@ -1,6 +1,6 @@
 /** What stands behind a key, as plain values; and blocks of keys, read by their table. */
-import { type Json, nearest } from "../../vocab/index.ts";
-import { type BLOCK_KEYS, type BlockKey, INSTEAD, type Keys, NOT_YET } from "./keys.ts";
+import { type Json, suggestNearest } from "../../vocab/index.ts";
+import { type BLOCK_KEYS, type BlockKey, type Keys, REPLACEMENT_KEYS, UNSUPPORTED_KEYS } from "./keys.ts";
 import type { EntryOrSection, Expression, Name, Section, TreeEntry } from "./tree.ts";
 
 /** Collects what is wrong; `at` is an offset. */
@@ -9,7 +9,7 @@ export type Report = (at: number, detail: string, hint: string, rests?: "on abse
 
 const MOST_PROBLEMS = 100;
 /** Each once, and not without end. */
-export function limited(report: Report): Report {
+export function limitReports(report: Report): Report {
   const told = new Set<string>();
   return (at, detail, hint) => {
     const key = `${at} ${detail}`;
@@ -42,22 +42,22 @@ const LONG: Readonly<Record<string, string>> = {
 };
 
 /** Null for what is no whole number of milliseconds that counts. */
-export function milliseconds(amount: string, unit: string): number | null {
+export function toMilliseconds(amount: string, unit: string): number | null {
   const factor = UNITS[LONG[unit.replace(/s$/, "")] ?? unit] ?? null;
   const ms = factor === null ? Number.NaN : Math.round(Number(amount.replaceAll("_", "")) * factor * 1_000) / 1_000;
   return Number.isSafeInteger(ms) ? ms : null;
 }
 
 /** `1h 30m`, `45 seconds`, `30.seconds`. */
-export function spelledTime(text: string): number | null {
+export function parseSpelledTime(text: string): number | null {
   const parts = [...text.matchAll(/\s*(\d+(?:\.\d+)?)\s*\.?([a-z]+)\s*,?/gy)];
   if (parts.length === 0 || parts.reduce((sum, [whole]) => sum + whole.length, 0) !== text.length) return null;
-  const all = parts.map(([, amount = "", unit = ""]) => milliseconds(amount, unit));
+  const all = parts.map(([, amount = "", unit = ""]) => toMilliseconds(amount, unit));
   return all.reduce<number | null>((sum, ms) => (sum === null || ms === null ? null : sum + ms), 0);
 }
 
 /** The number that a text says, if a number can hold it exactly enough to say it again. */
-export function numberOf(text: string): number | null {
+export function parseNumber(text: string): number | null {
   const plain = text.replaceAll("_", "");
   const value = Number(plain);
   if (!Number.isFinite(value) || (!plain.includes(".") && !Number.isSafeInteger(value))) return null;
@@ -67,7 +67,7 @@ export function numberOf(text: string): number | null {
 export type PlainValue = Readonly<{ kind: "plain"; value: Json } | { kind: "not"; at: number; what: string }>;
 
 /** Everything that JSON can hold; a bare word is no text. */
-export function plainOf(e: Expression): PlainValue {
+export function toPlainValue(e: Expression): PlainValue {
   const not = (what: string): PlainValue => ({ kind: "not", at: e.at, what });
   switch (e.kind) {
     case "string":
@@ -75,17 +75,17 @@ export function plainOf(e: Expression): PlainValue {
     case "constant":
       return { kind: "plain", value: e.value };
     case "number": {
-      const value = numberOf(e.text);
+      const value = parseNumber(e.text);
       return value === null ? not("a number too large to be held exactly") : { kind: "plain", value };
     }
     case "unary": {
-      const inner = e.op === "-" ? plainOf(e.of) : null;
+      const inner = e.op === "-" ? toPlainValue(e.of) : null;
       return inner?.kind === "plain" && typeof inner.value === "number" ? { kind: "plain", value: -inner.value } : not("an expression");
     }
     case "group":
-      return plainOf(e.inner);
+      return toPlainValue(e.inner);
     case "array": {
-      const items = e.items.map(plainOf);
+      const items = e.items.map(toPlainValue);
       const wrong = items.find((one) => one.kind === "not");
       return wrong ?? { kind: "plain", value: items.flatMap((one) => (one.kind === "plain" ? [one.value] : [])) };
     }
@@ -114,7 +114,7 @@ function recordOf(e: Extract<Expression, { kind: "record" }>): PlainValue {
   for (const { key, value } of e.fields) {
     if (found.has(key.text)) return { kind: "not", at: key.at, what: `\`${key.text}\` for the second time` };
     if (key.text === "__proto__") return { kind: "not", at: key.at, what: "`__proto__`, which is no name for a field" };
-    const plain = plainOf(value);
+    const plain = toPlainValue(value);
     if (plain.kind === "not") return plain;
     found.set(key.text, plain.value);
   }
@@ -138,7 +138,7 @@ const HINTS: Readonly<Record<BlockKey["takes"], string>> = {
 const SECRET_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** The one before, the one now, and the next. */
-export const MOST_SECRETS = 3;
+export const MAX_SECRETS = 3;
 
 /** A secret's name, and where it is to be had. */
 export type SecretName = Readonly<{ kind: "secret" | "env"; name: string }>;
@@ -155,7 +155,7 @@ export function readEntries(entries: readonly TreeEntry[], keys: Keys, block: Bl
     if (isTwice(key, seen, block, report)) continue;
     const known = Object.hasOwn(keys, key.text) ? keys[key.text] : undefined;
     if (known === undefined) {
-      unknownKey(key, keys, block, report);
+      reportUnknownKey(key, keys, block, report);
       continue;
     }
     const read = readValue(value, known);
@@ -174,14 +174,14 @@ function isTwice(key: Name, seen: Set<string>, block: BlockName, report: Report)
   return false;
 }
 
-export function unknownKey(key: Name, keys: Keys, block: BlockName, report: Report): void {
-  if (NOT_YET[block]?.includes(key.text) === true)
+export function reportUnknownKey(key: Name, keys: Keys, block: BlockName, report: Report): void {
+  if (UNSUPPORTED_KEYS[block]?.includes(key.text) === true)
     report(
       key.at,
       `not supported yet: \`${key.text}\` in ${block}`,
-      INSTEAD[`${block} ${key.text}`] ?? "take it out: it would have no effect",
+      REPLACEMENT_KEYS[`${block} ${key.text}`] ?? "take it out: it would have no effect",
     );
-  else report(key.at, `there is no \`${key.text}\` in ${block}`, nearest(key.text, Object.keys(keys)));
+  else report(key.at, `there is no \`${key.text}\` in ${block}`, suggestNearest(key.text, Object.keys(keys)));
 }
 
 const hintOf = ({ takes, choices }: BlockKey): string => (choices === undefined ? HINTS[takes] : `one of ${choices.join(", ")}`);
@@ -207,11 +207,11 @@ function readValue(e: Expression, { takes, choices }: BlockKey): Read {
       return new Set(words).size === words.length ? plain(words) : "names one twice";
     }
     case "whole number": {
-      const value = e.kind === "number" ? numberOf(e.text) : null;
+      const value = e.kind === "number" ? parseNumber(e.text) : null;
       return value !== null && Number.isSafeInteger(value) ? plain(value) : `takes a whole number, and this is ${kindOf(e)}`;
     }
     case "number": {
-      const value = e.kind === "number" ? numberOf(e.text) : null;
+      const value = e.kind === "number" ? parseNumber(e.text) : null;
       return value === null ? `takes a number, and this is ${kindOf(e)}` : plain(value);
     }
     case "amount of money":
@@ -221,7 +221,7 @@ function readValue(e: Expression, { takes, choices }: BlockKey): Read {
     case "true or false":
       return e.kind === "constant" && e.value !== null ? plain(e.value) : `takes true or false, and this is ${kindOf(e)}`;
     case "value": {
-      const read = plainOf(e);
+      const read = toPlainValue(e);
       return read.kind === "plain" ? plain(read.value) : `holds ${read.what}`;
     }
     case "secret":
@@ -241,13 +241,13 @@ function moneyOf(e: Expression): Read {
 function timeOf(e: Expression): Read {
   const ms =
     e.kind === "duration"
-      ? milliseconds(e.amount, e.unit)
+      ? toMilliseconds(e.amount, e.unit)
       : e.kind === "string"
         ? /^\d+$/.test(e.value)
-          ? milliseconds(e.value, "s")
-          : spelledTime(e.value)
+          ? toMilliseconds(e.value, "s")
+          : parseSpelledTime(e.value)
         : e.kind === "number"
-          ? milliseconds(e.text, "s")
+          ? toMilliseconds(e.text, "s")
           : null;
   return ms === null ? `takes a time, and this is ${kindOf(e)}` : plain(ms);
 }
@@ -259,7 +259,7 @@ function secretsOf(e: Expression): Read {
   const wrong = found.find((one) => typeof one === "string");
   if (wrong !== undefined) return wrong;
   if (secrets.length === 0) return "names no secret";
-  if (secrets.length > MOST_SECRETS) return `names more than ${MOST_SECRETS} secrets`;
+  if (secrets.length > MAX_SECRETS) return `names more than ${MAX_SECRETS} secrets`;
   const names = secrets.map(({ kind, name }) => (kind === "env" ? `$${name}` : name));
   return new Set(names).size === names.length ? { value: names, secrets } : "names one twice";
 }
@@ -298,5 +298,5 @@ function kindOf(e: Expression): string {
   }
 }
 
-export const entriesOf = (all: readonly EntryOrSection[]): readonly TreeEntry[] => all.filter((one) => one.kind === "entry");
-export const sectionsOf = (all: readonly EntryOrSection[]): readonly Section[] => all.filter((one) => one.kind === "section");
+export const listEntries = (all: readonly EntryOrSection[]): readonly TreeEntry[] => all.filter((one) => one.kind === "entry");
+export const listSections = (all: readonly EntryOrSection[]): readonly Section[] => all.filter((one) => one.kind === "section");

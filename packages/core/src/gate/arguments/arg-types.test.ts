@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../../vocab/index.ts";
-import { argTypes, type CedarType, type Need, toCedar, toSchemaType, Unrepresentable } from "./arg-types.ts";
+import { type CedarType, type Need, toArgTypes, toCedar, toSchemaType, Unrepresentable } from "./arg-types.ts";
 
 const WHOLE: Need = { whole: true, fields: new Map() };
 const needs = (...path: string[]): Need =>
@@ -11,12 +11,12 @@ const object = (properties: JsonObject, required: readonly string[] = Object.key
   required,
 });
 const typed = (property: JsonObject): Json | undefined => {
-  const { attributes } = toSchemaType(argTypes(object({ x: property })).type) as { attributes: JsonObject };
+  const { attributes } = toSchemaType(toArgTypes(object({ x: property })).type) as { attributes: JsonObject };
   return attributes["x"];
 };
-const untyped = (schema: JsonObject) => argTypes(schema).untyped.map((u) => u.path);
+const untyped = (schema: JsonObject) => toArgTypes(schema).untyped.map((u) => u.path);
 const cedar = (schema: JsonObject, args: JsonObject, need: Need = WHOLE, inexact: readonly string[] = []) =>
-  toCedar(args, argTypes(schema).type as CedarType, need, inexact);
+  toCedar(args, toArgTypes(schema).type as CedarType, need, inexact);
 
 test("G-6 every form of argument that Cedar can type is typed", () => {
   expect(typed({ type: "string" })).toEqual({ type: "String", required: true });
@@ -53,9 +53,11 @@ test("G-6 alternatives that are all records are one record, with what some lack 
 
 test("G-6 alternatives beside properties keep the properties", () => {
   const schema = { ...object({ a: { type: "string" }, b: { type: "string" } }, []), anyOf: [{ required: ["a"] }, { required: ["b"] }] };
-  expect([...argTypes(schema).type.fields.keys()]).toEqual(["a", "b"]);
+  expect([...toArgTypes(schema).type.fields.keys()]).toEqual(["a", "b"]);
   const more = { ...object({ a: { type: "string" } }), oneOf: [object({ b: { type: "integer" } }), object({})] };
-  expect(toSchemaType(argTypes(more).type)).toMatchObject({ attributes: { a: { required: true }, b: { type: "Long", required: false } } });
+  expect(toSchemaType(toArgTypes(more).type)).toMatchObject({
+    attributes: { a: { required: true }, b: { type: "Long", required: false } },
+  });
 });
 
 test("G-6 G-12 what Cedar cannot type is named, and can only be tested for", () => {
@@ -71,7 +73,7 @@ test("G-6 G-12 what Cedar cannot type is named, and can only be tested for", () 
     __entity: { type: "string" },
     map: { type: "object", properties: {}, additionalProperties: { type: "string" } },
   });
-  const kinds = [...argTypes(schema).type.fields].map(([name, { type }]) => `${name}: ${type.kind}`);
+  const kinds = [...toArgTypes(schema).type.fields].map(([name, { type }]) => `${name}: ${type.kind}`);
   const opaque = ["free", "any", "mixed", "pair", "many", "far"].map((name) => `${name}: opaque`);
   expect(kinds.toSorted()).toEqual(["ok: string", "disagree: record", "map: record", ...opaque].toSorted());
   expect(untyped(schema)).toEqual([
@@ -89,7 +91,7 @@ test("G-6 G-12 what Cedar cannot type is named, and can only be tested for", () 
 
 test("G-12 what stands in several parts of one schema is all of it", () => {
   const schema = { allOf: [object({ a: { type: "string" } }), { $ref: "#/$defs/b" }], $defs: { b: object({ b: { type: "integer" } }) } };
-  expect(toSchemaType(argTypes(schema).type)).toMatchObject({ attributes: { a: { type: "String" }, b: { type: "Long" } } });
+  expect(toSchemaType(toArgTypes(schema).type)).toMatchObject({ attributes: { a: { type: "String" }, b: { type: "Long" } } });
 });
 
 test("G-6 references are followed, and what contains itself ends", () => {
@@ -101,7 +103,7 @@ test("G-6 references are followed, and what contains itself ends", () => {
       loop: { $ref: "#/$defs/loop" },
     },
   };
-  expect(toSchemaType(argTypes(schema).type)).toMatchObject({
+  expect(toSchemaType(toArgTypes(schema).type)).toMatchObject({
     attributes: { a: { type: "String" }, tree: { attributes: { value: { type: "Long" } } } },
   });
   expect(untyped(schema)).toEqual(["args.tree.left", "args.tree.right", "args.all", "args.loop"]);
@@ -112,7 +114,7 @@ test("G-6 a catalogue whose definitions multiply does not hold up the load", () 
   for (let i = 0; i < 12; i += 1)
     $defs[`d${i}`] = object(Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`f${n}`, { $ref: `#/$defs/d${i + 1}` }])));
   $defs["d12"] = { type: "string" };
-  const { untyped: named } = argTypes({ ...object({ x: { $ref: "#/$defs/d0" } }), $defs }); // 10^12 strings, were they all looked at
+  const { untyped: named } = toArgTypes({ ...object({ x: { $ref: "#/$defs/d0" } }), $defs }); // 10^12 strings, were they all looked at
   expect(named.some((u) => u.why === "it is nested too deep")).toBe(true);
 });
 

@@ -4,8 +4,8 @@
  * reads it does not load.
  * G-12 `has` is true of every argument that is given, whatever its type: a test that says false of what is there would permit it.
  */
-import { canonical, type Json, type JsonObject } from "../../vocab/index.ts";
-import { schemaAt } from "../../vocab/schema-ref.ts";
+import { type Json, type JsonObject, toCanonicalJson } from "../../vocab/index.ts";
+import { resolveSchemaRef } from "../../vocab/schema-ref.ts";
 import type { CedarRecord, CedarValue } from "../policies/engine.ts";
 import { escapePointer, toDecimal } from "./numbers.ts";
 
@@ -18,7 +18,7 @@ export type RecordType = Readonly<{ kind: "record"; fields: ReadonlyMap<string, 
 export type Untyped = Readonly<{ path: string; why: string }>;
 
 /** `__entity` and `__extn` are how Cedar's JSON writes an entity and a call; nothing that is named from outside may look like one. */
-export const isPlain = (name: string): boolean => !name.startsWith("__");
+export const isPlainType = (name: string): boolean => !name.startsWith("__");
 /** The entity type that stands for an opaque value in policies: it has no attributes, so `has` is all that can be asked. */
 export const OPAQUE_TYPE = "OrgateOpaque";
 const OPAQUE: CedarType = { kind: "opaque" };
@@ -28,7 +28,7 @@ const MAX_DEPTH = 12;
 /** A catalogue comes from outside: however its definitions refer to each other, reading them ends. */
 const MAX_PARTS = 2_000;
 
-export function argTypes(schema: JsonObject): Readonly<{ type: RecordType; untyped: readonly Untyped[] }> {
+export function toArgTypes(schema: JsonObject): Readonly<{ type: RecordType; untyped: readonly Untyped[] }> {
   const untyped: Untyped[] = [];
   const found = typeOf(schema, { root: schema, path: "args", depth: 0, within: ["#"], untyped, parts: { left: MAX_PARTS } });
   return { type: found?.kind === "record" ? found : { kind: "record", fields: new Map() }, untyped };
@@ -91,7 +91,7 @@ function record(schema: JsonObject, at: At, no: (why: string) => null): CedarTyp
   const fields = new Map<string, { type: CedarType; required: boolean }>();
   for (const [name, property] of Object.entries(properties)) {
     const inner = { ...at, path: `${at.path}.${name}`, depth: at.depth + 1 };
-    if (!isPlain(name)) {
+    if (!isPlainType(name)) {
       at.untyped.push({ path: inner.path, why: RESERVED });
       continue;
     }
@@ -147,7 +147,7 @@ function variantsOf(schema: JsonObject, root: JsonObject): readonly JsonObject[]
     const { [key]: _, ...beside } = schema;
     if (typeof beside["type"] !== "string" && asObject(beside["properties"]) === null) return objectsOf(list);
     const merged = objectsOf(list).map((v) => withBase(beside, resolve(v, root)?.schema ?? v));
-    return merged.every((m) => canonical(m["properties"] ?? {}) === canonical(beside["properties"] ?? {})) ? [beside] : merged;
+    return merged.every((m) => toCanonicalJson(m["properties"] ?? {}) === toCanonicalJson(beside["properties"] ?? {})) ? [beside] : merged;
   }
   const all = schema["allOf"];
   if (Array.isArray(all) && all.length === 1 && schema["type"] === undefined) return objectsOf(all);
@@ -201,7 +201,7 @@ function resolve(given: Json | undefined, root: JsonObject): { readonly schema: 
     const ref: string = schema["$ref"];
     if (refs.includes(ref)) return null;
     refs.push(ref);
-    schema = asObject(schemaAt(root, ref));
+    schema = asObject(resolveSchemaRef(root, ref));
   }
   return schema === null ? null : { schema, refs };
 }
@@ -277,7 +277,7 @@ function toCedarRecord(value: Json, type: RecordType, need: Need, inexact: reado
     if (given === null) continue;
     const field = type.fields.get(name);
     const at = `${pointer}/${escapePointer(name)}`;
-    if (field === undefined && (need.whole || !isPlain(name)))
+    if (field === undefined && (need.whole || !isPlainType(name)))
       throw new Unrepresentable(`args${at} is not in the tool's schema, so it cannot be compared`);
     const inner = field === undefined ? opaque(at) : toCedar(given, field.type, within(need, name), inexact, at);
     if (inner !== null) out[name] = inner;

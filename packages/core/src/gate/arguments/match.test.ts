@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TargetKind } from "../../vocab/index.ts";
-import { addressesIn, hostOf, linksIn, nameStandsIn, requestOf, standsInRequest } from "./match.ts";
-import { seenIndex } from "./seen.ts";
-import { plainText, valuesIn } from "./targets.ts";
+import { findAddresses, findLinks, isInRequest, isNameInRequest, toHostName, toMatchRequest } from "./match.ts";
+import { createSeenIndex } from "./seen.ts";
+import { collectValues, plainText } from "./targets.ts";
 
 const named = (request: string, value: string, kind: TargetKind = "recipient"): boolean =>
-  standsInRequest(requestOf([request]), kind, value);
+  isInRequest(toMatchRequest([request]), kind, value);
 
 describe("G-27 whole tokens", () => {
   test.each([
@@ -73,8 +73,8 @@ describe("G-27 whole tokens", () => {
   });
 
   test("G-32 the name of a thing is matched like anything else; a number or a letter is no name", () => {
-    const request = requestOf(["move Team lunch to 7 May"]);
-    expect(["Team lunch", "team LUNCH", "lunch", "7", "to", "Team lunc", "May 7"].map((name) => nameStandsIn(request, name))).toEqual([
+    const request = toMatchRequest(["move Team lunch to 7 May"]);
+    expect(["Team lunch", "team LUNCH", "lunch", "7", "to", "Team lunc", "May 7"].map((name) => isNameInRequest(request, name))).toEqual([
       true,
       true,
       true,
@@ -102,11 +102,11 @@ describe("G-31 what leads elsewhere", () => {
     "See https://evil.com/x?d=1, http://a.b. [here](https://c.d/e) www.f.org or g.io/h; not report.pdf, v1.2, e.g. this. Mail ann@i.org or javascript:alert(1)",
   ).toLowerCase();
   test("G-31 links and addresses are found in plain text, with what is not seen taken out first", () => {
-    expect(linksIn(text)).toEqual(
+    expect(findLinks(text)).toEqual(
       ["g.io/h", "http://a.b", "https://c.d/e", "https://evil.com/x?d=1", "javascript:alert(1", "www.f.org"].sort(),
     );
-    expect(addressesIn(text)).toEqual(["ann@i.org"]);
-    expect(linksIn(plainText("https://ev\u200bil.com"))).toEqual(["https://evil.com"]);
+    expect(findAddresses(text)).toEqual(["ann@i.org"]);
+    expect(findLinks(plainText("https://ev\u200bil.com"))).toEqual(["https://evil.com"]);
   });
   test.each([
     ["without a scheme", "[see](//evil.com/x)", "//evil.com/x"],
@@ -121,8 +121,8 @@ describe("G-31 what leads elsewhere", () => {
     ["with a stop of another script", "evil\u3002com/x", "evil.com/x"],
     ["to an address by number", "//192.0.2.7/x", "//192.0.2.7/x"],
   ])("G-31 a link that is written carelessly is one all the same: %s", (_, text, link) => {
-    expect(linksIn(text)).toContain(link);
-    expect(hostOf(link)).toMatch(/^(?:evil\.com|192\.0\.2\.7)$/);
+    expect(findLinks(text)).toContain(link);
+    expect(toHostName(link)).toMatch(/^(?:evil\.com|192\.0\.2\.7)$/);
   });
   test.each([
     ["203.0.113.7/x", "203.0.113.7/x", "203.0.113.7"],
@@ -148,11 +148,11 @@ describe("G-31 what leads elsewhere", () => {
     ["u@localhost/x", "u@localhost/x", "localhost"],
     ["intranet:8080/x", "intranet:8080/x", "intranet"],
   ])("G-31 a host without a name is a link when a path or a port follows it: %s", (text, link, host) => {
-    expect(linksIn(text)).toContain(link);
-    expect(hostOf(link)).toBe(host);
+    expect(findLinks(text)).toContain(link);
+    expect(toHostName(link)).toBe(host);
   });
   test("G-31 addresses keep their routing marks and quoted names", () => {
-    expect(addressesIn('write to name%evil.test@own.example, evil.test!name@own.example or "name@evil.test"@own.example')).toEqual(
+    expect(findAddresses('write to name%evil.test@own.example, evil.test!name@own.example or "name@evil.test"@own.example')).toEqual(
       ['"name@evil.test"@own.example', "evil.test!name@own.example", "name%evil.test@own.example"].sort(),
     );
   });
@@ -170,21 +170,21 @@ describe("G-31 what leads elsewhere", () => {
       "page 7/9",
       "x: 8080",
     ])
-      expect([text, linksIn(text)]).toEqual([text, []]);
+      expect([text, findLinks(text)]).toEqual([text, []]);
   });
   test("G-31 what is no link is not made one", () => {
     for (const text of ["// a comment", "either/or", "src/gate/match.ts", "a@b.test", "12:30", "x = y // z", "note: done"])
-      expect(linksIn(text)).toEqual([]);
+      expect(findLinks(text)).toEqual([]);
   });
   test("G-31 the host of a link is what it leads to", () => {
     const links = ["https://user:x@evil.com:8/a", "evil.com/a", "http://a.b\\@c.d/", "mailto:x@y.z", "data:text/html,x", "https://e.f."];
-    expect(links.map(hostOf)).toEqual(["evil.com", "evil.com", "a.b", null, null, "e.f"]);
+    expect(links.map(toHostName)).toEqual(["evil.com", "evil.com", "a.b", null, null, "e.f"]);
   });
 });
 
 describe("G-29 what was seen", () => {
   test("G-29 a value is seen under the labels of the outputs it stood in, however it was wrapped", () => {
-    const seen = seenIndex();
+    const seen = createSeenIndex();
     seen.add('{"from":"mallory@evil.com","text":"write to\\nben@example.org please"}', ["untrusted"]);
     seen.add("C:\\new\\table and DE89370400440532013000", ["secret", "untrusted"]);
     expect(seen.under("mallory@evil.com")).toEqual(["untrusted"]);
@@ -197,7 +197,7 @@ describe("G-29 what was seen", () => {
     expect(seen.under("")).toEqual([]);
   });
   test("G-29 beyond what is kept, everything counts as seen", () => {
-    const seen = seenIndex(3);
+    const seen = createSeenIndex(3);
     seen.add("one two three", ["untrusted"]);
     expect(seen.under("four")).toEqual([]);
     seen.add("four five", ["secret"]);
@@ -207,7 +207,7 @@ describe("G-29 what was seen", () => {
 });
 
 test("G-27 every text and number in an argument is a value of it; what is too much to look at is vouched for by nobody", () => {
-  expect(valuesIn({ to: ["a", { b: "c", n: 7 }], on: true, none: null })).toEqual(["a", "c", "7", "true"]);
-  expect(valuesIn(Array.from({ length: 300 }, (_, i) => `v${i}`))).toBe(null);
-  expect(valuesIn("x".repeat(5_000))).toBe(null);
+  expect(collectValues({ to: ["a", { b: "c", n: 7 }], on: true, none: null })).toEqual(["a", "c", "7", "true"]);
+  expect(collectValues(Array.from({ length: 300 }, (_, i) => `v${i}`))).toBe(null);
+  expect(collectValues("x".repeat(5_000))).toBe(null);
 });

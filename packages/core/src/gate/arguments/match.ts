@@ -3,31 +3,31 @@
  * Rule: G-27.
  */
 import type { Target } from "../../vocab/index.ts";
-import { isCased, plainText, plainValue } from "./targets.ts";
+import { isCaseSensitive, plainText, plainValue } from "./targets.ts";
 
 /** What a person wrote, ready to be looked into. */
 export type MatchRequest = Readonly<{ cased: string; folded: string; hosts: ReadonlySet<string> }>;
 
-export function requestOf(words: readonly string[]): MatchRequest {
+export function toMatchRequest(words: readonly string[]): MatchRequest {
   const cased = words.map(plainText).join("\n\n");
   const folded = cased.toLowerCase();
-  return { cased, folded, hosts: new Set(linksIn(folded).flatMap((link) => hostOf(link) ?? [])) };
+  return { cased, folded, hosts: new Set(findLinks(folded).flatMap((link) => toHostName(link) ?? [])) };
 }
 
-export function standsInRequest(request: MatchRequest, kind: Target["kind"], value: string): boolean {
+export function isInRequest(request: MatchRequest, kind: Target["kind"], value: string): boolean {
   const plain = plainValue(value);
   if (plain === null || kind === "id" || isBare(plain)) return false;
-  if (isCased({ kind })) return stands(request.cased, plain);
+  if (isCaseSensitive({ kind })) return containsWhole(request.cased, plain);
   const folded = plain.toLowerCase();
-  if (kind !== "host") return stands(request.folded, folded);
-  const host = hostOf(folded) ?? folded;
-  return request.hosts.has(host) || stands(request.folded, host);
+  if (kind !== "host") return containsWhole(request.folded, folded);
+  const host = toHostName(folded) ?? folded;
+  return request.hosts.has(host) || containsWhole(request.folded, host);
 }
 
 /** The name of a thing. One letter, or a number, is no name to be told by. */
-export const nameStandsIn = (request: MatchRequest, name: string): boolean => {
+export const isNameInRequest = (request: MatchRequest, name: string): boolean => {
   const plain = plainValue(name);
-  return plain !== null && plain.length > 2 && !isBare(plain) && stands(request.folded, plain.toLowerCase());
+  return plain !== null && plain.length > 2 && !isBare(plain) && containsWhole(request.folded, plain.toLowerCase());
 };
 
 /** No letter in it: it may stand anywhere, for anything. */
@@ -37,7 +37,7 @@ const WORD = /[\p{L}\p{N}\p{M}_\ud800-\udfff]/u;
 /** Between or beside letters these make a longer token of them. */
 const GLUE = /[-.@/\\:+#%=&~*$^|]/;
 
-export function stands(text: string, value: string): boolean {
+export function containsWhole(text: string, value: string): boolean {
   for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1))
     if (beginsAt(text, at) && endsAt(text, at + value.length)) return true;
   return false;
@@ -58,7 +58,7 @@ function endsAt(text: string, end: number): boolean {
 // ── what leads elsewhere ──
 
 /** More than these are not told one by one, and nobody vouches for all of them. */
-export const MOST_LINKS = 200;
+export const MAX_LINKS = 200;
 /** An IPv6 address as a link writes it; its brackets end nothing. */
 const BRACKETS = String.raw`\[[0-9a-f:.%]*:[0-9a-f:.%]*:[0-9a-f:.%]*\]`;
 const TAIL = "[^\\s<>\"'`\\])}]";
@@ -91,18 +91,18 @@ const FILES = /\.(?:pdf|txt|png|jpe?g|gif|svg|csv|json|docx?|xlsx?|pptx?|tsx?|js
 const trimmed = (found: string): string => found.replace(/[.,:;!?]+$/, "");
 
 /** Of a text that is plain and in lower case. */
-export function linksIn(text: string): readonly string[] {
+export function findLinks(text: string): readonly string[] {
   const plain = text.replace(DOTS, ".");
   const found = [SCHEME, OPAQUE, SLOPPY, BARE, NAMELESS].flatMap((form) => [...plain.matchAll(form)].map(([link]) => trimmed(link)));
   return [...new Set(found.filter((link) => /[:/\\?#]/.test(link) || !FILES.test(link)))].sort();
 }
-export const addressesIn = (text: string): readonly string[] =>
+export const findAddresses = (text: string): readonly string[] =>
   [...new Set([...text.replace(DOTS, ".").matchAll(ADDRESS)].map(([a]) => trimmed(a)))].sort();
 /** Full stops of other scripts, which part the labels of a host as well. */
 const DOTS = /[\u3002\uff0e\uff61]/g;
 
 /** Of a link, with or without its scheme; null where it leads to no host. What stands before an `@` is nobody's host. */
-export function hostOf(link: string): string | null {
+export function toHostName(link: string): string | null {
   const rest =
     /^(?:(?:[a-z][a-z0-9+.-]*:)?[\\/]{2,}|(?:https?|wss?|ftps?):[\\/]*)(.*)$/s.exec(link)?.[1] ??
     (/^(?:mailto|tel|sms|data|javascript|file):|^[a-z]+:(?!\d|[^/@]*@)/.test(link) ? null : link);

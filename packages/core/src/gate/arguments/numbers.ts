@@ -17,7 +17,7 @@ type Reviver = (key: string, value: unknown, context: { readonly source?: string
 const parseWith = JSON.parse as (text: string, reviver: Reviver) => unknown; // the third argument is newer than the library's types
 
 /** JSON pointers to the numbers of `args` that are not what the text says. What a schema changed on purpose is taken as it is. */
-export function inexactNumbers(text: string, args: Json): readonly string[] {
+export function findInexactNumbers(text: string, args: Json): readonly string[] {
   if (!isSuspect(text)) return [];
   const found: string[] = [];
   const walk = (written: unknown, value: Json | undefined, pointer: string): void => {
@@ -44,12 +44,12 @@ const isRecord = (value: Json | undefined): value is { readonly [key: string]: J
 export const escapePointer = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
 function sameNumber(a: string, b: string): boolean {
-  const [x, y] = [decimalOf(a), decimalOf(b)];
+  const [x, y] = [parseDecimal(a), parseDecimal(b)];
   return x !== null && y !== null && x.negative === y.negative && x.digits === y.digits && x.places === y.places;
 }
 
 /** `digits` × 10^-places, without zeros at either end; null for what is no decimal number. */
-export function decimalOf(text: string): { readonly negative: boolean; readonly digits: string; readonly places: number } | null {
+export function parseDecimal(text: string): { readonly negative: boolean; readonly digits: string; readonly places: number } | null {
   const m = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/.exec(text);
   if (m === null) return null;
   const [, sign, whole = "", fraction = "", exponent = "0"] = m;
@@ -61,7 +61,7 @@ export function decimalOf(text: string): { readonly negative: boolean; readonly 
 
 /** As Cedar writes a decimal: at most four places; null when it would have to be rounded. */
 export function toDecimal(value: number): string | null {
-  const d = decimalOf(String(value));
+  const d = parseDecimal(String(value));
   if (d === null || d.places > 4) return null;
   const scaled = BigInt(d.digits) * 10n ** BigInt(Math.max(0, -d.places));
   const places = Math.max(0, d.places);

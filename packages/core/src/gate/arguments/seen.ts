@@ -13,7 +13,7 @@ export type SeenValues = Readonly<{
 const MOST_TOKENS = 100_000;
 const MAX_TOKEN = 120;
 
-export function seenIndex(most = MOST_TOKENS): SeenValues {
+export function createSeenIndex(most = MOST_TOKENS): SeenValues {
   const bits = new Map<string, number>();
   const tokens = new Map<string, number>();
   let beyond = 0;

@@ -4,21 +4,21 @@
  */
 import {
   type Digest,
-  digestOf,
+  digestJson,
   type Hash,
   type Json,
   type JsonObject,
   type Target,
   type Targets,
   type Tool,
-  touchedKind,
+  targetCounterKind,
 } from "../../vocab/index.ts";
 
 const MOST_VALUES = 200;
 const MAX_VALUE = 2_000;
 
 /** Everything that stands in an argument, texts and numbers, wherever in it. Null: more than can be looked at, so nothing can be said for it. */
-export function valuesIn(value: Json | undefined): readonly string[] | null {
+export function collectValues(value: Json | undefined): readonly string[] | null {
   const found = new Set<string>();
   const walk = (at: Json | undefined): void => {
     if (found.size > MOST_VALUES || at === null || at === undefined) return;
@@ -31,7 +31,7 @@ export function valuesIn(value: Json | undefined): readonly string[] | null {
 }
 
 /** Facts about such an argument are always there; about any other only when it is given, and holds something. */
-export function mustBeGiven(inputSchema: JsonObject, arg: string): boolean {
+export function isRequired(inputSchema: JsonObject, arg: string): boolean {
   const required = inputSchema["required"];
   return Array.isArray(required) && required.includes(arg);
 }
@@ -48,12 +48,12 @@ export function plainValue(value: string): string | null {
   const trimmed = value.trim();
   return trimmed === "" || UNSEEN.test(trimmed) || trimmed.normalize("NFKC") !== trimmed ? null : trimmed;
 }
-export const isCased = ({ kind }: Pick<Target, "kind">): boolean => kind === "path" || kind === "account" || kind === "id";
+export const isCaseSensitive = ({ kind }: Pick<Target, "kind">): boolean => kind === "path" || kind === "account" || kind === "id";
 
 /** The name under which a value is counted and known: nothing of the value itself is kept. */
 export function valueDigest(kind: Target["kind"], value: string, hash: Hash): Digest {
   const plain = plainValue(value) ?? value;
-  return digestOf(isCased({ kind }) ? plain : plain.toLowerCase(), hash);
+  return digestJson(isCaseSensitive({ kind }) ? plain : plain.toLowerCase(), hash);
 }
 
 /** Of every target, by argument; and by `kind:KIND`, each value once. */
@@ -62,22 +62,22 @@ export function targetDigests(tool: Pick<Tool, "targets"> | null, args: JsonObje
   if (tool === null || args === null) return out;
   for (const arg in tool.targets) {
     const { kind } = tool.targets[arg] as Target;
-    const values = Object.hasOwn(args, arg) ? valuesIn(args[arg]) : [];
+    const values = Object.hasOwn(args, arg) ? collectValues(args[arg]) : [];
     out[arg] = [...new Set((values ?? [TOO_MUCH]).map((v) => valueDigest(kind, v, hash)))].sort();
   }
   for (const [arg, target] of Object.entries(tool.targets)) {
-    const together = `kind:${touchedKind(target)}`;
+    const together = `kind:${targetCounterKind(target)}`;
     const all = [...new Set([...(out[together] ?? []), ...(out[arg] ?? [])])].sort();
     if (all.length > 0) out[together] = all;
   }
   return out;
 }
 /** As they are shown to a person. Null: more than can be. */
-export function shownTargets(tool: Pick<Tool, "targets"> | null, args: JsonObject | null): Targets | null {
+export function listTargets(tool: Pick<Tool, "targets"> | null, args: JsonObject | null): Targets | null {
   if (tool === null || args === null) return null;
   const shown: Record<string, readonly string[]> = {};
   for (const arg in tool.targets) {
-    const values = Object.hasOwn(args, arg) ? valuesIn(args[arg]) : [];
+    const values = Object.hasOwn(args, arg) ? collectValues(args[arg]) : [];
     if (values === null) return null;
     shown[arg] = values.toSorted();
   }

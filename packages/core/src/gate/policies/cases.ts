@@ -2,31 +2,31 @@
 import * as z from "zod";
 import {
   type Action,
-  type Aims,
-  type Checked,
+  type ArgumentFacts,
+  type CheckedArgs,
   type Counts,
   callId,
   type Decision,
   type Facts,
   type Hash,
   type Label,
-  type Lately,
   MICROS_PER_CENT,
   millis,
-  nearest,
   type Origin,
   type OutgoingFacts,
+  type RecentCounts,
   SCOPES,
   SURFACES,
+  suggestNearest,
   type TargetFacts,
   type Tool,
   type Verdict,
   ZERO,
 } from "../../vocab/index.ts";
-import { inexactNumbers } from "../arguments/numbers.ts";
+import { findInexactNumbers } from "../arguments/numbers.ts";
 import type { CedarGate } from "../cedar.ts";
-import { userActOf } from "./user-acts.ts";
-import type { Cast } from "./vocabulary.ts";
+import { readUserAct } from "./user-acts.ts";
+import type { PolicyWorld } from "./vocabulary.ts";
 
 /** Who acts in a case that names nobody. */
 const SOMEBODY = "somebody";
@@ -98,7 +98,7 @@ export function runCase(c: Case, gate: CedarGate, tools: readonly Tool[], _hash:
 function wrongIn(c: Case): string | null {
   if (c.by !== undefined && c.verdict !== "deny") return `\`by\` is for \`deny\`, and ${c.verdict} is expected`;
   if (c.user !== undefined) {
-    const act = userActOf(c);
+    const act = readUserAct(c);
     return typeof act === "string" ? act : null;
   }
   return /^(model|respond|delegate|recall|remember|tool:.+)$/s.test(c.action)
@@ -110,7 +110,7 @@ function wrongIn(c: Case): string | null {
  * G-14 a case about an agent or a tool that is not there, and is nearly one that is, would be decided for nobody: where it expects a denial it would
  * pass whatever the policies say. A tool that stands for any of its kind is called `any…` or `some…`.
  */
-export function strangerIn(c: Case, { agents, tools }: Pick<Cast, "agents" | "tools">): string | null {
+export function findStranger(c: Case, { agents, tools }: Pick<PolicyWorld, "agents" | "tools">): string | null {
   const agent = absentAgent(c, { agents });
   const meant = agent === null ? null : nearlyOf(agent, agents);
   if (meant !== null) return `there is no agent \`${agent}\`; ${meant}`;
@@ -120,7 +120,7 @@ export function strangerIn(c: Case, { agents, tools }: Pick<Cast, "agents" | "to
 }
 
 /** Whom a case is about who is not there: an agent that was removed, or never came; a person who is nearly one of a group. */
-export function doubtIn(c: Case, cast: Pick<Cast, "agents" | "users">): string | null {
+export function findDoubt(c: Case, cast: Pick<PolicyWorld, "agents" | "users">): string | null {
   const agent = absentAgent(c, cast);
   if (agent !== null) return `there is no agent \`${agent}\`, so it proves nothing about one`;
   const near = c.user === undefined ? null : nearlyOf(c.user, cast.users);
@@ -128,21 +128,24 @@ export function doubtIn(c: Case, cast: Pick<Cast, "agents" | "users">): string |
 }
 
 /** Whom it delegates to is free: a table speaks of agents to come. */
-const absentAgent = ({ agent }: Case, { agents }: Pick<Cast, "agents">): string | null =>
+const absentAgent = ({ agent }: Case, { agents }: Pick<PolicyWorld, "agents">): string | null =>
   agent === undefined || agent === SOMEBODY || agents.some(({ name }) => name === agent) ? null : agent;
 
 /** G-19 why it cannot be asked, before any policy is: no such agent or tool, arguments that do not fit. Null when it can. */
-export function unaskable(c: Case, { agents, tools }: Pick<Cast, "agents" | "tools">): Readonly<{ detail: string; hint: string }> | null {
+export function refuseCase(
+  c: Case,
+  { agents, tools }: Pick<PolicyWorld, "agents" | "tools">,
+): Readonly<{ detail: string; hint: string }> | null {
   if (c.user !== undefined) return null;
   const agent = absentAgent(c, { agents });
   const names = agents.map(({ name }) => name);
-  if (agent !== null) return { detail: `there is no agent \`${agent}\``, hint: nearest(agent, names) };
-  const { refused } = actionOf(c, tools);
+  if (agent !== null) return { detail: `there is no agent \`${agent}\``, hint: suggestNearest(agent, names) };
+  const { refused } = toCaseAction(c, tools);
   if (refused === null) return null;
   const tool = c.action.replace(/^tool:/, "");
   if (hasNoTool(refused)) {
     const known = tools.map(({ name }) => name);
-    return { detail: `there is no tool \`${tool}\``, hint: `${nearest(tool, known)} For one that is to come, give its \`effects\`` };
+    return { detail: `there is no tool \`${tool}\``, hint: `${suggestNearest(tool, known)} For one that is to come, give its \`effects\`` };
   }
   const detail = refused.kind === "deny" ? refused.reason : "";
   return { detail: `\`${tool}\`: ${detail}`, hint: `\`orgate tools show ${tool}\` tells what it takes` };
@@ -150,7 +153,7 @@ export function unaskable(c: Case, { agents, tools }: Pick<Cast, "agents" | "too
 
 /** Null when it is one of them, or near none. */
 function nearlyOf(name: string, known: readonly Readonly<{ name: string }>[]): string | null {
-  const found = nearest(
+  const found = suggestNearest(
     name,
     known.map((one) => one.name),
   );
@@ -175,24 +178,24 @@ const hasNoTool = (got: Verdict): boolean => got.kind === "deny" && got.reason =
 const contractDeny = (reason: string): Verdict => ({ kind: "deny", by: "contract", because: [], faults: [], reason });
 
 function decideAsUser(c: Case, user: string, gate: CedarGate): Verdict {
-  const act = userActOf(c);
+  const act = readUserAct(c);
   return typeof act === "string" ? contractDeny(act) : gate.decideFor(user, act).verdict;
 }
 
 function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdict {
-  return actionOf(c, tools).refused ?? decideCase(c, gate, tools).verdict;
+  return toCaseAction(c, tools).refused ?? decideCase(c, gate, tools).verdict;
 }
 
 /** What an agent does. A tool that is not there is supposed to be, by its `effects`. */
 export function decideCase(c: Case, gate: CedarGate, tools: readonly Tool[]): Decision {
-  const { action } = actionOf(c, tools);
+  const { action } = toCaseAction(c, tools);
   const there = action.kind !== "call" || tools.some((t) => t.name === action.tool);
-  const facts = factsOf(c, tools);
+  const facts = toCaseFacts(c, tools);
   return there ? gate.decide(action, facts) : gate.suppose(action, facts);
 }
 
 /** What the gate is told in this case; `policy eval` and `explain` use it too. */
-export const factsOf = (c: Case, tools: readonly Tool[] = []): Facts => ({
+export const toCaseFacts = (c: Case, tools: readonly Tool[] = []): Facts => ({
   agent: c.agent ?? SOMEBODY,
   onBehalfOf: { kind: "user", id: c.onBehalfOf },
   surface: c.surface,
@@ -215,7 +218,7 @@ type Target = Omit<z.infer<typeof sumSchema>, "count"> &
   Readonly<{ calls?: z.infer<typeof counts>; touched?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;
 
 /** What is not said of an argument that is a target and is given is as it is of a stranger. */
-function aimsOf(c: Case, tools: readonly Tool[]): Aims {
+function aimsOf(c: Case, tools: readonly Tool[]): ArgumentFacts {
   const tool = tools.find((t) => `tool:${t.name}` === c.action);
   const given = Object.keys(c.args ?? {});
   const named = Object.entries(c.facts ?? {});
@@ -223,7 +226,7 @@ function aimsOf(c: Case, tools: readonly Tool[]): Aims {
   const silent = (tool?.outgoing ?? []).filter((arg) => given.includes(arg) && c.facts?.[arg] === undefined);
   const targets = named.flatMap(([arg, one]) => ("inRequest" in one ? [[arg, targetFacts(one)] as const] : []));
   const outgoing = named.flatMap(([arg, one]) => ("inRequest" in one ? [] : [[arg, leaving(one)] as const]));
-  const aims: Aims = {
+  const aims: ArgumentFacts = {
     targets: Object.fromEntries([...targets, ...strangers.map((arg) => [arg, targetFacts(STRANGER)] as const)]),
     outgoing: Object.fromEntries([...outgoing, ...silent.map((arg) => [arg, leaving(SILENT)] as const)]),
   };
@@ -257,13 +260,13 @@ function leaving({ links, addresses, seenUnder, vouched }: z.infer<typeof leavin
   return { links, addresses, seenUnder, vouched: vouched ?? links.length + addresses.length === 0 };
 }
 
-function latelyOf(c: Case, name: string, value: string): Lately {
+function latelyOf(c: Case, name: string, value: string): RecentCounts {
   if (name === "tokens") return c.spent;
   if (name === "micros") return { hour: (c.cents?.hour ?? 0) * MICROS_PER_CENT, day: (c.cents?.day ?? 0) * MICROS_PER_CENT };
   return value === "" ? (c.calls[name.replace(/^calls:/, "")] ?? NO_COUNTS) : NO_COUNTS;
 }
 
-export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Action; readonly refused: Verdict | null } {
+export function toCaseAction(c: Case, tools: readonly Tool[]): { readonly action: Action; readonly refused: Verdict | null } {
   if (c.action === "model") return { action: { kind: "model", model: c.resource?.id ?? "offline/echo" }, refused: null };
   if (c.action === "respond") {
     const kind = c.resource?.type === "Agent" ? "agent" : "user";
@@ -286,7 +289,7 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
   const checked = tool?.check(given) ?? { kind: "valid", args: given };
   const args = checked.kind === "valid" ? checked.args : null;
   const resource = c.resource ?? (tool !== undefined && args !== null ? tool.resource(args) : { type: "Tool", id: name });
-  const inexact = args === null ? [] : inexactNumbers(JSON.stringify(given), args);
+  const inexact = args === null ? [] : findInexactNumbers(JSON.stringify(given), args);
   const action: Action = {
     kind: "call",
     call: callId("0.0"),
@@ -302,7 +305,7 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
   return { action, refused: reason === null ? null : contractDeny(reason) };
 }
 
-function refusalOf(checked: Checked): string | null {
+function refusalOf(checked: CheckedArgs): string | null {
   if (checked.kind === "refused") return checked.reason;
   return checked.kind === "invalid" ? `the arguments do not fit: ${checked.issues.join("; ")}` : null;
 }

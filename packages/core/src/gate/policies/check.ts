@@ -4,14 +4,14 @@
  * G-6 a test for presence that is true of no request the policy covers is refused, with its place and what may have been meant.
  * G-6 a policy that can never apply is refused, unless only a tool is missing that could still come (it is written ahead of its tools).
  */
-import { type Effect, type JsonObject, nearest } from "../../vocab/index.ts";
-import { type Parsed, type PolicyFile, type PolicyProblem, problemAt, problemText } from "../problem.ts";
+import { type Effect, type JsonObject, suggestNearest } from "../../vocab/index.ts";
+import { type Parsed, type PolicyFile, type PolicyProblem, problemText, toProblem } from "../problem.ts";
 import type { CedarError, Engine, PolicyJson } from "./engine.ts";
-import { hasAt, readAt } from "./policy-text.ts";
-import { type HasTest, type Tested, testsIn } from "./presence.ts";
-import { attributesAt, isOpaque, isUnder, nameChain, namesUnder } from "./reach.ts";
+import { findHasTest, findRead } from "./policy-text.ts";
+import { findPresenceTests, type HasTest, type PresenceTests } from "./presence.ts";
+import { isOpaque, isUnder, listAttributes, listNamesUnder, nameChain } from "./reach.ts";
 import type { Chain } from "./slice.ts";
-import { type Cast, EFFECTS, type ToldTool, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
+import { buildVocabulary, EFFECTS, type PolicyWorld, type Vocabulary, type VocabularyTool } from "./vocabulary.ts";
 
 type Checked = Readonly<{ problems: readonly PolicyProblem[]; warnings: readonly PolicyProblem[] }>;
 type Validated = Extract<ReturnType<Engine["validate"]>, { type: "success" }>;
@@ -23,9 +23,9 @@ export function checkPolicies(
   parsed: readonly Parsed[],
   files: readonly PolicyFile[],
   engine: Engine,
-  { vocabulary, cast }: Readonly<{ vocabulary: Vocabulary; cast: Cast }>,
+  { vocabulary, cast }: Readonly<{ vocabulary: Vocabulary; cast: PolicyWorld }>,
 ): Checked {
-  const byId = new Map(parsed.map((p) => [p.policy.id, { parsed: p, tested: testsIn(p.policy.json) }]));
+  const byId = new Map(parsed.map((p) => [p.policy.id, { parsed: p, tested: findPresenceTests(p.policy.json) }]));
   const all = [...byId.values()];
   const probes = probesOf(all, (test) => test.holds);
   const texts = all.map(({ parsed: { policy } }) => [policy.id, policy.text] as const);
@@ -63,7 +63,7 @@ export function checkPolicies(
 }
 
 /** Whether what its check would find holds, whatever could not be read: it names its actions, and each is a tool that is known or none at all. */
-export function isCertain({ policy: { json, text } }: Parsed, { tools, unknown }: Cast): boolean {
+export function isCertain({ policy: { json, text } }: Parsed, { tools, unknown }: PolicyWorld): boolean {
   if (unknown === undefined || (!unknown.more && unknown.named.length === 0)) return true;
   const actions = [...JSON.stringify(json.action).matchAll(/"id":"([^"]*)"/g)].map(([, id = ""]) => id);
   const isKnown = (id: string): boolean => {
@@ -78,7 +78,7 @@ const impossibleIn = ({ validationWarnings }: Validated): ReadonlySet<string> =>
   new Set(validationWarnings.flatMap(({ policyId, error }) => (isImpossible(error) ? [policyId] : [])));
 
 type Probe = Readonly<{ of: Parsed; test: HasTest; json: PolicyJson }>;
-type WithTests = Readonly<{ parsed: Parsed; tested: Tested }>;
+type WithTests = Readonly<{ parsed: Parsed; tested: PresenceTests }>;
 
 /** By ids that no policy has. */
 const probesOf = (all: readonly WithTests[], json: (test: HasTest) => PolicyJson): ReadonlyMap<string, Probe> =>
@@ -97,12 +97,12 @@ function reachedAmong(probes: readonly Probe[], engine: Engine, { schema }: Voca
 }
 
 /** The policies that would apply to a tool that is not there: with other effects, and the arguments they ask for. Nothing is wrong with them. */
-function aheadOf(policies: readonly WithTests[], { tools }: Cast, engine: Engine): ReadonlySet<string> {
+function aheadOf(policies: readonly WithTests[], { tools }: PolicyWorld, engine: Engine): ReadonlySet<string> {
   const written = JSON.stringify(policies.map(({ parsed: { policy } }) => [policy.json.action, policy.json.conditions]));
   const effects = EFFECTS.filter((effect) => written.includes(`"id":"${effect}"`));
   if (effects.length === 0) return new Set();
   const asked = policies.flatMap(({ tested }) => tested.tests);
-  const { schema } = vocabularyOf({ tools: [...tools, ...subsetsOf(effects).map((some) => imagined(some, asked))] });
+  const { schema } = buildVocabulary({ tools: [...tools, ...subsetsOf(effects).map((some) => imagined(some, asked))] });
   const texts = policies.map(({ parsed: { policy } }) => [policy.id, policy.text] as const);
   const answer = engine.validate(schema, Object.fromEntries(texts));
   const never = answer.type === "failure" ? null : impossibleIn(answer);
@@ -114,7 +114,7 @@ const subsetsOf = (effects: readonly Effect[]): readonly (readonly Effect[])[] =
   Array.from({ length: 2 ** effects.length }, (_, bits) => effects.filter((_effect, i) => (bits >> i) % 2 === 1));
 
 /** No tool of a project can have such a name. */
-function imagined(effects: readonly Effect[], asked: readonly HasTest[]): ToldTool {
+function imagined(effects: readonly Effect[], asked: readonly HasTest[]): VocabularyTool {
   const under = (root: string) =>
     asked.flatMap(({ base, attrs }) => (base?.variable === "context" && base.path[0] === root ? [[...base.path.slice(1), ...attrs]] : []));
   return {
@@ -150,7 +150,7 @@ function neverApplies(parsed: Parsed | undefined): readonly PolicyProblem[] {
   if (parsed === undefined) return [];
   const what = parsed.policy.json.effect === "permit" ? "permits nothing" : "forbids nothing";
   return [
-    problemAt(parsed, 0, `it ${what}: no request that there can be makes it true`, "mend its scope or its conditions, or take it out"),
+    toProblem(parsed, 0, `it ${what}: no request that there can be makes it true`, "mend its scope or its conditions, or take it out"),
   ];
 }
 
@@ -158,14 +158,14 @@ function fromEngine(
   found: WithTests | undefined,
   error: CedarError,
   { untyped, schema, ...vocabulary }: Vocabulary,
-  cast: Cast,
+  cast: PolicyWorld,
 ): PolicyProblem {
   if (found === undefined) return { file: "", line: 1, column: 1, detail: error.message, hint: error.help ?? "" };
   const { parsed, tested } = found;
   const problem = problemText(parsed, error);
   const action = /^unrecognized action `Action::"(.*)"`/.exec(problem.detail)?.[1];
   // the engine's own suggestion is often a word of another kind
-  if (action !== undefined) return { ...problem, hint: nearest(action, actionNames(schema)) };
+  if (action !== undefined) return { ...problem, hint: suggestNearest(action, actionNames(schema)) };
   if (problem.detail.includes("OrgateOpaque")) {
     const [read] = opaqueIn(parsed, tested.reads, { untyped, schema, ...vocabulary }, cast);
     if (read !== undefined) return opaqueRead(parsed, read);
@@ -179,7 +179,12 @@ const actionNames = (schema: Vocabulary["schema"]): readonly string[] => Object.
 type OpaqueRead = Readonly<{ chain: Chain; tools: readonly string[]; why: string }>;
 
 /** Reads of what can only be tested for, with the tools that have it so. */
-function opaqueIn({ policy }: Parsed, reads: readonly Chain[], { args, untyped }: Vocabulary, { tools }: Cast): readonly OpaqueRead[] {
+function opaqueIn(
+  { policy }: Parsed,
+  reads: readonly Chain[],
+  { args, untyped }: Vocabulary,
+  { tools }: PolicyWorld,
+): readonly OpaqueRead[] {
   return reads.flatMap((chain) => {
     const [root, ...path] = chain.path;
     if (chain.variable !== "context" || root !== "args") return [];
@@ -190,13 +195,13 @@ function opaqueIn({ policy }: Parsed, reads: readonly Chain[], { args, untyped }
 }
 
 /** Where Cedar itself finds nothing wrong with it: two opaque values are of one type, and nobody can say whether they are equal. */
-function opaqueReads(parsed: Parsed, { reads }: Tested, vocabulary: Vocabulary, cast: Cast): readonly PolicyProblem[] {
+function opaqueReads(parsed: Parsed, { reads }: PresenceTests, vocabulary: Vocabulary, cast: PolicyWorld): readonly PolicyProblem[] {
   const covered = cast.tools.filter((t) => isUnder(parsed.policy.json, t));
   const isEverywhere = ({ chain, tools }: OpaqueRead): boolean =>
     covered.every(
       (t) =>
         tools.includes(t.name) ||
-        attributesAt(vocabulary.schema, [`tool:${t.name}`], { ...chain, path: chain.path.slice(0, -1) }).indexOf(
+        listAttributes(vocabulary.schema, [`tool:${t.name}`], { ...chain, path: chain.path.slice(0, -1) }).indexOf(
           chain.path.at(-1) ?? "",
         ) === -1,
     );
@@ -208,17 +213,22 @@ function opaqueReads(parsed: Parsed, { reads }: Tested, vocabulary: Vocabulary, 
 function opaqueRead(parsed: Parsed, { chain, tools, why }: OpaqueRead): PolicyProblem {
   const test = nameChain(chain).replace(/\.([^.]+)$/, " has $1");
   const detail = `\`${nameChain(chain)}\` of ${tools.join(", ")} cannot be read: ${why}`;
-  return problemAt(parsed, readAt(parsed.piece.text, chain.path.at(-1) ?? ""), detail, `a policy can ask whether it is given: \`${test}\``);
+  return toProblem(
+    parsed,
+    findRead(parsed.piece.text, chain.path.at(-1) ?? ""),
+    detail,
+    `a policy can ask whether it is given: \`${test}\``,
+  );
 }
 
-function neverTrue(parsed: Parsed, { base, attrs, nth }: HasTest, vocabulary: Vocabulary, cast: Cast): PolicyProblem {
-  const at = hasAt(parsed.piece.text, attrs, nth);
+function neverTrue(parsed: Parsed, { base, attrs, nth }: HasTest, vocabulary: Vocabulary, cast: PolicyWorld): PolicyProblem {
+  const at = findHasTest(parsed.piece.text, attrs, nth);
   const asked = `${base === null ? "…" : nameChain(base)} has ${attrs.join(".")}`;
   const { why, hint } =
     base === null
       ? { why: "there is no such attribute", hint: "look at what stands before `has`" }
       : missing(parsed, base, attrs, vocabulary, cast);
-  return problemAt(parsed, at, `\`${asked}\` is never true: ${why}`, hint);
+  return toProblem(parsed, at, `\`${asked}\` is never true: ${why}`, hint);
 }
 
 /** The first step that leads nowhere, and what there is instead. */
@@ -227,14 +237,14 @@ function missing(
   base: Chain,
   attrs: readonly string[],
   { schema, args }: Vocabulary,
-  cast: Cast,
+  cast: PolicyWorld,
 ): { readonly why: string; readonly hint: string } {
-  const actions = namesUnder(schema, policy.json);
-  const namesAt = (steps: number) => attributesAt(schema, actions, { ...base, path: [...base.path, ...attrs.slice(0, steps)] });
+  const actions = listNamesUnder(schema, policy.json);
+  const namesAt = (steps: number) => listAttributes(schema, actions, { ...base, path: [...base.path, ...attrs.slice(0, steps)] });
   const step = attrs.findIndex((name, i) => !namesAt(i).includes(name));
   const known = namesAt(Math.max(0, step));
   const name = attrs[Math.max(0, step)] ?? "";
-  const hint = known.length === 0 ? "there is nothing to ask for" : nearest(name, known);
+  const hint = known.length === 0 ? "there is nothing to ask for" : suggestNearest(name, known);
   const [root, ...deeper] = base.variable === "context" ? [...base.path, ...attrs.slice(0, Math.max(0, step))] : [];
   const covered = cast.tools.filter((t) => isUnder(policy.json, t));
   if (root === "args" && deeper.length === 0) return { why: `no tool under this policy takes an argument \`${name}\``, hint };

@@ -57,7 +57,7 @@ export type EngineQuestion = Readonly<{
 }>;
 
 /** A set that the engine holds. Worth nothing to another engine; forgotten with its last reference. */
-export type Kept = Readonly<{ policies: Readonly<Record<string, PolicyJson>> }>;
+export type PreparedPolicies = Readonly<{ policies: Readonly<Record<string, PolicyJson>> }>;
 
 export type Engine = Readonly<{
   /** How many policies a whole file holds, as the engine itself sees it; null when it does not parse. */
@@ -74,6 +74,8 @@ export type Engine = Readonly<{
         validationWarnings: readonly Readonly<{ policyId: string; error: CedarError }>[];
       }
   >;
-  keep(policies: Kept["policies"]): Readonly<{ type: "success"; kept: Kept } | { type: "failure"; errors: readonly CedarError[] }>;
-  decide(kept: Kept, question: EngineQuestion): EngineAnswer;
+  keep(
+    policies: PreparedPolicies["policies"],
+  ): Readonly<{ type: "success"; kept: PreparedPolicies } | { type: "failure"; errors: readonly CedarError[] }>;
+  decide(kept: PreparedPolicies, question: EngineQuestion): EngineAnswer;
 }>;

@@ -7,7 +7,7 @@ import type { Engine, EngineQuestion, PolicyJson } from "./engine.ts";
 import type { LoadedPolicy } from "./loaded-policy.ts";
 
 /** Of one policy, for one question: whether its scope and conditions hold; null when it errs. */
-export type PolicyHeld = Readonly<{ policy: string; holds: boolean | null }>;
+export type PolicyMatch = Readonly<{ policy: string; holds: boolean | null }>;
 
 export type PolicyPart = Readonly<{
   /** `overridden`: it matched, and something else decided. `not asked`: no policy was evaluated. */
@@ -24,10 +24,10 @@ export function holdsAlone(json: PolicyJson, question: EngineQuestion, engine: P
   return answer.response.decision === "allow";
 }
 
-export function partOf(
+export function toPolicyPart(
   policy: LoadedPolicy,
   verdict: Verdict,
-  held: readonly PolicyHeld[],
+  held: readonly PolicyMatch[],
   considered: readonly LoadedPolicy[],
 ): PolicyPart {
   const own = held.filter((one) => one.policy === policy.id);

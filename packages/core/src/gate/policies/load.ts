@@ -2,18 +2,18 @@
  * From policy files to a set that can decide: all of them, or none (one bad file fails the whole set, and what ran before goes on).
  * Rule: G-9.
  */
-import { count, PLAIN_TERMS, type UserGroups, unanswered } from "../../vocab/index.ts";
+import { countNoun, DEFAULT_TERMS, findUnanswerable, type UserGroups } from "../../vocab/index.ts";
 import type { CedarType } from "../arguments/arg-types.ts";
 import type { PolicySet } from "../cedar.ts";
 import { type Parsed, type PolicyFile, type PolicyProblem, problemText } from "../problem.ts";
-import { strangeWords, whoThereIs } from "../strange-words.ts";
+import { findUnknownNames, suggestMember } from "../strange-words.ts";
 import { checkPolicies, isCertain } from "./check.ts";
 import type { Engine } from "./engine.ts";
-import { tooDeep } from "./nesting.ts";
-import { annotationAt, dutiesOf, type PolicyPiece, pieces, placeAt, utf8Length } from "./policy-text.ts";
+import { refuseTooDeep } from "./nesting.ts";
+import { findAnnotation, type PolicyPiece, readDuties, splitPolicies, toPlace, utf8Length } from "./policy-text.ts";
 import { isUnder } from "./reach.ts";
-import { readsOf, Unfollowed } from "./slice.ts";
-import { type Cast, vocabularyOf } from "./vocabulary.ts";
+import { collectReads, UntraceablePolicy } from "./slice.ts";
+import { buildVocabulary, type PolicyWorld } from "./vocabulary.ts";
 
 export type { PolicyFile, PolicyProblem } from "../problem.ts";
 
@@ -22,13 +22,13 @@ export type LoadedSet = Readonly<
   | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]] }
 >;
 
-export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: Engine): LoadedSet {
-  const vocabulary = vocabularyOf(cast);
+export function loadPolicies(files: readonly PolicyFile[], cast: PolicyWorld, engine: Engine): LoadedSet {
+  const vocabulary = buildVocabulary(cast);
   const problems: PolicyProblem[] = [];
   const warnings: PolicyProblem[] = [];
   const parsed = files.flatMap((file) => {
     if (file.idle !== undefined) return [];
-    const found = pieces(file.text);
+    const found = splitPolicies(file.text);
     const seen = engine.count(file.text);
     if (seen !== null && seen !== found.length) problems.push(miscounted(file, found.length, seen));
     return found.flatMap((piece) => parse(file, piece, engine, problems));
@@ -41,9 +41,9 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   const people = groupsIn(cast);
   for (const p of parsed) {
     if (certain.includes(p)) problems.push(...redactions(p, cast, vocabulary.args));
-    warnings.push(...strangers(p, cast), ...strangeWords(p, cast, (type) => existing(type, cast)));
-    for (const { of, isRefused, detail, hint } of unanswered(p.policy.duties.ask?.terms ?? PLAIN_TERMS, people))
-      (isRefused ? problems : warnings).push({ file: p.file.path, ...placeAt(p.file.text, annotated(p, of)), detail, hint });
+    warnings.push(...strangers(p, cast), ...findUnknownNames(p, cast, (type) => existing(type, cast)));
+    for (const { of, isRefused, detail, hint } of findUnanswerable(p.policy.duties.ask?.terms ?? DEFAULT_TERMS, people))
+      (isRefused ? problems : warnings).push({ file: p.file.path, ...toPlace(p.file.text, annotated(p, of)), detail, hint });
   }
   const [first, ...rest] = problems.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column));
   if (first !== undefined) return { kind: "refused", problems: [first, ...rest] };
@@ -51,7 +51,7 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   return { kind: "set", set: { policies, vocabulary, cast, ...idleIn(files, parsed) }, warnings };
 }
 
-const groupsIn = ({ users }: Cast): UserGroups =>
+const groupsIn = ({ users }: PolicyWorld): UserGroups =>
   Object.fromEntries(
     [...new Set(users.flatMap(({ groups }) => groups))].map((group) => [
       group,
@@ -73,13 +73,13 @@ function idleIn(files: readonly PolicyFile[], parsed: readonly Parsed[]): Pick<P
 function understood(text: string, engine: Engine): ReturnType<Engine["parse"]> {
   try {
     const answer = engine.parse(text);
-    if (answer.type === "success") readsOf([answer.json]);
-    const deep = answer.type === "success" ? tooDeep(answer.json, engine) : null;
+    if (answer.type === "success") collectReads([answer.json]);
+    const deep = answer.type === "success" ? refuseTooDeep(answer.json, engine) : null;
     return deep === null ? answer : { type: "failure", errors: [deep] };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    const help = error instanceof Unfollowed ? error.hint : "write it in a simpler form";
-    const big = error instanceof Unfollowed ? text.search(/\d{16,}/) : -1;
+    const help = error instanceof UntraceablePolicy ? error.hint : "write it in a simpler form";
+    const big = error instanceof UntraceablePolicy ? text.search(/\d{16,}/) : -1;
     const start = utf8Length(text.slice(0, Math.max(0, big)));
     return { type: "failure", errors: [{ message, help, sourceLocations: [{ start, end: start }] }] };
   }
@@ -90,7 +90,7 @@ const miscounted = (file: PolicyFile, ours: number, theirs: number): PolicyProbl
   file: file.path,
   line: 1,
   column: 1,
-  detail: `${count(ours, "policy is", "policies are")} found in it, but Cedar finds ${theirs}`,
+  detail: `${countNoun(ours, "policy is", "policies are")} found in it, but Cedar finds ${theirs}`,
   hint: "look for odd characters near comments and strings",
 });
 
@@ -101,12 +101,12 @@ function parse(file: PolicyFile, piece: PolicyPiece, engine: Engine, problems: P
     return [];
   }
   const { json } = answer;
-  const here = placeAt(file.text, piece.offset);
+  const here = toPlace(file.text, piece.offset);
   const own = json.annotations?.["id"] ?? null;
   const id = `${file.name}/${own ?? here.line}`;
-  const read = dutiesOf(id, json.effect, json.annotations ?? {});
+  const read = readDuties(id, json.effect, json.annotations ?? {});
   if (read.kind === "wrong") {
-    problems.push({ file: file.path, ...placeAt(file.text, annotated({ piece }, read.annotation)), detail: read.detail, hint: read.hint });
+    problems.push({ file: file.path, ...toPlace(file.text, annotated({ piece }, read.annotation)), detail: read.detail, hint: read.hint });
     return [];
   }
   return [
@@ -121,7 +121,7 @@ function uniqueIds(parsed: readonly Parsed[], problems: PolicyProblem[]): void {
     if (other !== undefined)
       problems.push({
         file: p.file.path,
-        ...placeAt(p.file.text, p.piece.offset),
+        ...toPlace(p.file.text, p.piece.offset),
         detail: `two policies are named \`${p.policy.id}\``,
         hint: `the other stands in line ${other.policy.line}: give each an @id of its own`,
       });
@@ -129,17 +129,17 @@ function uniqueIds(parsed: readonly Parsed[], problems: PolicyProblem[]): void {
   }
 }
 
-const annotated = ({ piece }: Pick<Parsed, "piece">, name: string): number => piece.offset + annotationAt(piece.text, name);
+const annotated = ({ piece }: Pick<Parsed, "piece">, name: string): number => piece.offset + findAnnotation(piece.text, name);
 
 /** What is redacted must be a text that some tool under this policy takes. */
-function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyMap<string, CedarType>): readonly PolicyProblem[] {
+function redactions({ file, piece, policy }: Parsed, cast: PolicyWorld, args: ReadonlyMap<string, CedarType>): readonly PolicyProblem[] {
   const covered = cast.tools.filter((t) => isUnder(policy.json, t));
   return policy.duties.edits.flatMap(({ path }) => {
     if (covered.some((t) => typeAt(args.get(t.name), path)?.kind === "string")) return [];
     return [
       {
         file: file.path,
-        ...placeAt(file.text, annotated({ piece }, "redact")),
+        ...toPlace(file.text, annotated({ piece }, "redact")),
         detail: `no tool under this policy takes a text \`args.${path.join(".")}\``,
         hint: "redact a text argument of a tool that the policy permits",
       },
@@ -152,17 +152,20 @@ function typeAt(type: CedarType | undefined, path: readonly string[]): CedarType
 }
 
 /** Cedar does not know who exists; we know agents and groups. People need be in none, so nobody has a list of them. A policy about nobody is most often a typing error. */
-function strangers({ file, piece, policy }: Parsed, cast: Cast): readonly PolicyProblem[] {
+function strangers({ file, piece, policy }: Parsed, cast: PolicyWorld): readonly PolicyProblem[] {
   const { entity, in: within } = policy.json.principal;
   const uid = (entity ?? (within as { entity?: unknown } | undefined)?.entity) as { type?: string; id?: string } | undefined;
   const there = uid?.type === undefined ? undefined : existing(uid.type, cast);
   if (uid?.id === undefined || there === undefined || there.names.includes(uid.id)) return [];
-  const place = placeAt(file.text, piece.offset);
-  return [{ file: file.path, ...place, detail: `there is no ${there.called} \`${uid.id}\``, hint: whoThereIs(uid.id, there.names) }];
+  const place = toPlace(file.text, piece.offset);
+  return [{ file: file.path, ...place, detail: `there is no ${there.called} \`${uid.id}\``, hint: suggestMember(uid.id, there.names) }];
 }
 
-function existing(type: string, { agents, users }: Cast): { readonly called: string; readonly names: readonly string[] } | undefined {
-  const groups = (of: Cast["agents"]) => [...new Set(of.flatMap((one) => one.groups))];
+function existing(
+  type: string,
+  { agents, users }: PolicyWorld,
+): { readonly called: string; readonly names: readonly string[] } | undefined {
+  const groups = (of: PolicyWorld["agents"]) => [...new Set(of.flatMap((one) => one.groups))];
   if (agents.length === 0) return undefined; // a set that is looked at by itself
   if (type === "Agent") return { called: "agent", names: agents.map((a) => a.name) };
   if (type === "AgentGroup") return { called: "group of agents", names: groups(agents) };

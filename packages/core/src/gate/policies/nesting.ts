@@ -8,7 +8,7 @@ import type { CedarError, Engine, PolicyJson } from "./engine.ts";
 const DEEP = 90;
 
 /** Null: the engine decides by it. */
-export function tooDeep(json: PolicyJson, engine: Pick<Engine, "keep">): CedarError | null {
+export function refuseTooDeep(json: PolicyJson, engine: Pick<Engine, "keep">): CedarError | null {
   if (depthOf(json) <= DEEP || isTakenBack(json, engine)) return null;
   return {
     message: "it is nested deeper than Cedar can decide by: nothing that it has a part in would be permitted",

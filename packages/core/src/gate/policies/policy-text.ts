@@ -1,13 +1,13 @@
 /**
  * Policy files as text: where each policy stands, what its annotations say. The engine parses; this only finds the pieces and their places.
  */
-import { type Ask, duration, type Edit, nearest, type PolicyId, policyId, type Terms } from "../../vocab/index.ts";
+import { type ApprovalTerms, type Ask, durationWords, type Edit, type PolicyId, policyId, suggestNearest } from "../../vocab/index.ts";
 import { readGrant } from "../approvals.ts";
 
 export type PolicyPiece = Readonly<{ text: string /** Of its first character in the file. */; offset: number }>;
 
 /** One piece per policy. A policy ends at a `;` that stands in no string and no comment; what is left at the end is a piece too. */
-export function pieces(text: string): readonly PolicyPiece[] {
+export function splitPolicies(text: string): readonly PolicyPiece[] {
   const found: PolicyPiece[] = [];
   let start = 0;
   for (let i = 0; i < text.length; i += 1) {
@@ -45,12 +45,12 @@ function stringEnd(text: string, from: number): number {
 }
 
 /** The engine counts bytes, people count characters. */
-export function placeAt(text: string, character: number): { readonly line: number; readonly column: number } {
+export function toPlace(text: string, character: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, character);
   return { line: before.split("\n").length, column: character - before.lastIndexOf("\n") };
 }
 
-export function characterAt(text: string, byte: number): number {
+export function toCharacterOffset(text: string, byte: number): number {
   let [at, bytes] = [0, 0];
   for (const character of text) {
     if (bytes >= byte) return at;
@@ -92,7 +92,7 @@ const ID = /^[\p{L}\p{N}][\p{L}\p{N}._:/-]{0,99}$/u;
 const printable = (text: string): string => text.replace(/\p{C}/gu, "?").slice(0, 100);
 
 /** Where an annotation stands: before the policy's head, outside of what other annotations say. */
-export function annotationAt(text: string, name: string): number {
+export function findAnnotation(text: string, name: string): number {
   for (let i = 0; i < text.length; i += 1) {
     if (text.startsWith("//", i)) i = lineEnd(text, i);
     else if (text[i] === '"') i = stringEnd(text, i);
@@ -102,7 +102,7 @@ export function annotationAt(text: string, name: string): number {
 }
 
 /** Where the nth test for these attributes stands (`has a.b`); the policy itself where it is not found. */
-export function hasAt(text: string, attrs: readonly string[], nth: number): number {
+export function findHasTest(text: string, attrs: readonly string[], nth: number): number {
   let left = nth;
   for (const at of codeAt(text)) {
     const [, quoted, plain] = HAS.exec(text.slice(at, at + 1_000)) ?? [];
@@ -116,7 +116,7 @@ export function hasAt(text: string, attrs: readonly string[], nth: number): numb
 const HAS = /^has\b\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*))/;
 
 /** Where an attribute of this name is first read; the policy itself where it is not found. */
-export function readAt(text: string, attr: string): number {
+export function findRead(text: string, attr: string): number {
   for (const at of codeAt(text)) {
     const [, plain, quoted] = /^(?:\.\s*([A-Za-z_]\w*)|\[\s*"((?:[^"\\]|\\.)*)"\s*\])/.exec(text.slice(at, at + 1_000)) ?? [];
     if (plain === attr || (quoted !== undefined && unquoted(quoted) === attr)) return at;
@@ -125,7 +125,7 @@ export function readAt(text: string, attr: string): number {
 }
 
 /** Where this word is first written out as a text of the policy's conditions; the policy itself where it is not found. */
-export function wordAt(text: string, word: string): number {
+export function findWord(text: string, word: string): number {
   for (let i = 0; i < text.length; i += 1) {
     if (text.startsWith("//", i)) i = lineEnd(text, i);
     else if (text[i] === '"') {
@@ -154,10 +154,10 @@ function unquoted(text: string): string {
   }
 }
 
-export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonly<Record<string, string | null>>): ReadDuties {
+export function readDuties(id: string, effect: "permit" | "forbid", given: Readonly<Record<string, string | null>>): ReadDuties {
   const wrong = (annotation: string, detail: string, hint: string): ReadDuties => ({ kind: "wrong", annotation, detail, hint });
   for (const name of Object.keys(given)) {
-    if (!KNOWN.includes(name)) return wrong(name, `there is no annotation @${name}`, nearest(name, KNOWN));
+    if (!KNOWN.includes(name)) return wrong(name, `there is no annotation @${name}`, suggestNearest(name, KNOWN));
     if (effect === "forbid" && OF_PERMITS.includes(name))
       return wrong(name, `@${name} stands on a forbid, which cannot be answered`, "put it on the permit that it is to bind");
     if (OF_ASKS.includes(name) && given["ask"] === undefined)
@@ -188,7 +188,7 @@ export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonl
   if (odd !== undefined) return wrong("grantSurvives", `\`${printable(odd)}\` is no label`, 'write @grantSurvives("untrusted")');
   const times = { expires: given["expires"], defer: given["defer"] };
   for (const [name, text] of Object.entries(times))
-    if (text !== undefined && duration(text ?? "") === null)
+    if (text !== undefined && durationWords(text ?? "") === null)
       return wrong(name, `@${name}("${text}") is no time`, "write 30s, 15m, 8h or 60d");
   const paths = (given["redact"] ?? "")
     .split(",")
@@ -197,10 +197,10 @@ export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonl
   if (given["redact"] !== undefined && (paths.length === 0 || paths.some((p) => !/^args(\.[A-Za-z0-9_-]+)+$/.test(p))))
     return wrong("redact", `@redact("${given["redact"]}")`, 'write @redact("args.token")');
   const policy = policyId(id);
-  const terms: Terms = {
+  const terms: ApprovalTerms = {
     approvers: list(given["approvers"]),
     quorum: Number(quorum),
-    expiresMs: duration(given["expires"] ?? ""),
+    expiresMs: durationWords(given["expires"] ?? ""),
     grant,
     onExpiry,
     ...(survives.length === 0 ? {} : { grantSurvives: survives }),
@@ -209,7 +209,7 @@ export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonl
     kind: "duties",
     duties: {
       ask: given["ask"] === undefined ? null : { policy, question: given["ask"] || "allow this?", terms },
-      defer: given["defer"] === undefined ? null : { policy, ms: duration(given["defer"] ?? "") ?? 0 },
+      defer: given["defer"] === undefined ? null : { policy, ms: durationWords(given["defer"] ?? "") ?? 0 },
       edits: paths.map((p) => ({ path: p.split(".").slice(1), value: "[redacted]" })),
       reason: given["reason"] ?? null,
     },
@@ -223,9 +223,9 @@ const list = (text: string | null | undefined): readonly string[] =>
     .filter((t) => t !== "");
 
 /** One policy of a file as it is written there, by the last part of its id: its `@id`, or the line it begins in. Null when there is none. */
-export function ruleIn(text: string, name: string): Readonly<{ text: string; line: number }> | null {
-  for (const { text: rule, offset } of pieces(text)) {
-    const { line } = placeAt(text, offset);
+export function readRule(text: string, name: string): Readonly<{ text: string; line: number }> | null {
+  for (const { text: rule, offset } of splitPolicies(text)) {
+    const { line } = toPlace(text, offset);
     const own = /@id\("([^"]*)"\)/.exec(rule)?.[1];
     if ((own ?? String(line)) === name) return { text: rule, line };
   }

@@ -3,7 +3,7 @@
  * attachmnts }` would load and never hold. Each test becomes a policy that can apply only if the test can be true; the official validator is asked about it.
  */
 import type { PolicyJson } from "./engine.ts";
-import { type Chain, chainOf } from "./slice.ts";
+import { type Chain, toChain } from "./slice.ts";
 
 export type HasTest = Readonly<{
   /** Null where the left side is no plain attribute chain. */
@@ -18,12 +18,12 @@ export type HasTest = Readonly<{
 }>;
 
 /** Chains that are read, not only tested for. */
-export type Tested = Readonly<{ tests: readonly HasTest[]; reads: readonly Chain[] }>;
+export type PresenceTests = Readonly<{ tests: readonly HasTest[]; reads: readonly Chain[] }>;
 
 const not = (arg: unknown): unknown => ({ "!": { arg } });
 const OPERANDS = ["left", "right", "arg", "in"] as const;
 
-export function testsIn(policy: PolicyJson): Tested {
+export function findPresenceTests(policy: PolicyJson): PresenceTests {
   const tests: HasTest[] = [];
   const reads: Chain[] = [];
   const seen = new Map<string, number>();
@@ -41,12 +41,12 @@ export function testsIn(policy: PolicyJson): Tested {
     const key = JSON.stringify(attrs);
     const nth = seen.get(key) ?? 0;
     seen.set(key, nth + 1);
-    tests.push({ base: chainOf(left), attrs, nth, holds: only([...before, expr]), reached: only(before) });
+    tests.push({ base: toChain(left), attrs, nth, holds: only([...before, expr]), reached: only(before) });
   }
 
   /** `before`: what is true when evaluation comes here. In the order of the text. */
   function visit(expr: unknown, before: readonly unknown[]): void {
-    const chain = chainOf(expr);
+    const chain = toChain(expr);
     if (chain !== null) {
       reads.push(chain);
       return;
@@ -55,7 +55,7 @@ export function testsIn(policy: PolicyJson): Tested {
     if (op === "Value" || typeof body !== "object" || body === null) return;
     const { left, right, if: test, then, else: otherwise } = body as Record<string, unknown>;
     if (op === "has") {
-      if (chainOf(left) === null) visit(left, before);
+      if (toChain(left) === null) visit(left, before);
       found(expr, body as { left: unknown; attr: string | readonly string[] }, before);
     } else if (op === "&&" || op === "||") {
       visit(left, before);

@@ -1,28 +1,28 @@
 /** Facts about arguments as values for the engine: only those that a slice can read. */
-import type { Action, Aims, Counts, Facts, Lately, OutgoingFacts, TargetFacts } from "../../vocab/index.ts";
+import type { Action, ArgumentFacts, Counts, Facts, OutgoingFacts, RecentCounts, TargetFacts } from "../../vocab/index.ts";
 import type { Need } from "../arguments/arg-types.ts";
 import type { CedarRecord, CedarValue } from "./engine.ts";
 
 /** Where they stand in the context: by argument, and of all targets and all outgoing texts together. */
-export const AIMED = ["facts", "targets", "outgoing"] as const;
+export const TARGET_FIELDS = ["facts", "targets", "outgoing"] as const;
 type Call = Extract<Action, { kind: "call" }>;
 
 const ALL: Need = { whole: true, fields: new Map() };
 const inside = (need: Need, name: string): Need | null => (need.whole ? ALL : (need.fields.get(name) ?? null));
 
-export function aimsContext(facts: Facts, need: Need, _: Call | null): CedarRecord {
-  const [byArgument, targets, outgoing] = AIMED.map((name) => inside(need, name));
+export function projectTargets(facts: Facts, need: Need, _: Call | null): CedarRecord {
+  const [byArgument, targets, outgoing] = TARGET_FIELDS.map((name) => inside(need, name));
   if (byArgument == null && targets == null && outgoing == null) return NOTHING;
   const aims = facts.aims();
   return {
     ...(byArgument == null ? {} : { facts: ofArguments(aims, byArgument) }),
-    ...(targets == null ? {} : { targets: picked(allTargets(aims), targets) }),
-    ...(outgoing == null ? {} : { outgoing: picked(allOutgoing(aims), outgoing) }),
+    ...(targets == null ? {} : { targets: picked(mergeTargets(aims), targets) }),
+    ...(outgoing == null ? {} : { outgoing: picked(mergeOutgoing(aims), outgoing) }),
   };
 }
 const NOTHING: CedarRecord = Object.freeze({});
 
-function ofArguments(aims: Aims, need: Need): CedarRecord {
+function ofArguments(aims: ArgumentFacts, need: Need): CedarRecord {
   const out: Record<string, CedarValue> = {};
   for (const [arg, one] of Object.entries(aims.targets)) {
     const wanted = inside(need, arg);
@@ -38,7 +38,7 @@ function ofArguments(aims: Aims, need: Need): CedarRecord {
 /** Hours and days are looked up only where they are read. */
 function target(one: TargetFacts, need: Need): CedarRecord {
   const { calls, lately, touched, touchedLately, name, ...plain } = one;
-  const counted = (of: "calls" | "touched", counts: Counts, late: () => Lately): CedarRecord => {
+  const counted = (of: "calls" | "touched", counts: Counts, late: () => RecentCounts): CedarRecord => {
     const wanted = inside(need, of);
     const isLate = wanted !== null && (wanted.whole || wanted.fields.has("hour") || wanted.fields.has("day"));
     return wanted === null ? {} : { [of]: isLate ? { ...counts, ...late() } : { ...counts } };
@@ -59,7 +59,7 @@ function picked(from: Readonly<Record<string, CedarValue>>, need: Need): CedarRe
 type TargetsSum = Readonly<Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder"> & { count: number }>;
 
 /** What holds for each of them holds; for none of them nothing does. */
-export function allTargets(aims: Aims): TargetsSum {
+export function mergeTargets(aims: ArgumentFacts): TargetsSum {
   if (aims.sums !== undefined) return aims.sums.targets;
   const all = Object.values(aims.targets);
   const each = (of: (one: TargetFacts) => boolean): boolean => all.length > 0 && all.every(of);
@@ -72,7 +72,7 @@ export function allTargets(aims: Aims): TargetsSum {
   };
 }
 
-export function allOutgoing(aims: Aims): OutgoingFacts {
+export function mergeOutgoing(aims: ArgumentFacts): OutgoingFacts {
   if (aims.sums !== undefined) return aims.sums.outgoing;
   const all = Object.values(aims.outgoing);
   return {

@@ -2,19 +2,27 @@
  * What a slice can read, and nothing else: as values for the engine, and as a text that stands for exactly these values.
  * Two askings with the same text are the same question to the engine, so that its answer can be remembered.
  */
-import { type Counts, type Facts, type Json, type JsonObject, type Lately, MICROS_PER_CENT, type Principal } from "../../vocab/index.ts";
-import { isPlain, type Need, type RecordType, toCedar, Unrepresentable } from "../arguments/arg-types.ts";
-import { type Asked, entityOf, type Known, type Told } from "../ask.ts";
+import {
+  type Counts,
+  type Facts,
+  type Json,
+  type JsonObject,
+  MICROS_PER_CENT,
+  type Principal,
+  type RecentCounts,
+} from "../../vocab/index.ts";
+import { isPlainType, type Need, type RecordType, toCedar, Unrepresentable } from "../arguments/arg-types.ts";
+import { type Directory, type GateRequest, type RequestFacts, toEntity } from "../ask.ts";
 import type { CedarEntity, CedarRecord, CedarValue, Uid } from "./engine.ts";
-import { AIMED, aimsContext } from "./project-targets.ts";
-import { equal, type Reads } from "./slice.ts";
+import { projectTargets, TARGET_FIELDS } from "./project-targets.ts";
+import { isSameUid, type Reads } from "./slice.ts";
 
-export type Projected = Readonly<
+export type Projection = Readonly<
   { kind: "projected"; context: CedarRecord; entities: readonly CedarEntity[] } | { kind: "unrepresentable"; detail: string }
 >;
 
 /** A tool's arguments are typed by its schema; what is not in the vocabulary is not there (the schema has refused a policy that reads it). */
-export function project(asked: Asked, reads: Reads, known: Known, tools: ReadonlyMap<string, RecordType>): Projected {
+export function projectRequest(asked: GateRequest, reads: Reads, known: Directory, tools: ReadonlyMap<string, RecordType>): Projection {
   try {
     const context = asked.told === null ? {} : contextOf(asked.told, reads.context, known, tools);
     return { kind: "projected", context, entities: entitiesOf(asked, reads, known) };
@@ -24,7 +32,7 @@ export function project(asked: Asked, reads: Reads, known: Known, tools: Readonl
   }
 }
 
-function contextOf({ facts, call }: Told, need: Need, known: Known, tools: ReadonlyMap<string, RecordType>): CedarRecord {
+function contextOf({ facts, call }: RequestFacts, need: Need, known: Directory, tools: ReadonlyMap<string, RecordType>): CedarRecord {
   const out: Record<string, CedarValue> = {};
   const wanted = (name: string): Need | null => (need.whole ? ALL : (need.fields.get(name) ?? null));
   const about = wanted("args");
@@ -32,7 +40,7 @@ function contextOf({ facts, call }: Told, need: Need, known: Known, tools: Reado
   if (about !== null && call !== null && call.args !== null && type !== undefined)
     out["args"] = toCedar(call.args, type, about, call.inexact) ?? {};
   if (call !== null && wanted("tool") !== null) out["tool"] = known.care(call.tool); // the same for every call of a slice, so it needs no part in its key
-  const aims = aimsContext(facts, call === null ? NONE : need, call);
+  const aims = projectTargets(facts, call === null ? NONE : need, call);
   for (const name in aims) out[name] = aims[name] ?? {};
   if (wanted("labels") !== null) out["labels"] = [...facts.labels].sort();
   if (wanted("media") !== null) out["media"] = [...facts.media].sort();
@@ -68,7 +76,7 @@ export const readsLately = (need: Need): boolean => need.whole || need.fields.ha
 function counts({ turn, session }: Counts, need: Need, facts: Facts, name: string): CedarRecord {
   return readsLately(need) ? { turn, session, ...lately(facts, name) } : { turn, session };
 }
-function lately(facts: Facts, name: string): Lately {
+function lately(facts: Facts, name: string): RecentCounts {
   const { hour, day } = facts.lately({ name, value: "" });
   return name === "micros" ? { hour: inCents(hour), day: inCents(day) } : { hour, day };
 }
@@ -76,24 +84,24 @@ const inCents = (micros: number): number => Math.ceil(micros / MICROS_PER_CENT);
 
 /** A bare `context.calls` means the counters of every tool. */
 const namesIn = (need: Need, tools: ReadonlyMap<string, RecordType>): readonly string[] =>
-  (need.whole ? [...tools.keys()] : [...need.fields.keys()].filter((name) => tools.has(name))).filter(isPlain);
+  (need.whole ? [...tools.keys()] : [...need.fields.keys()].filter((name) => tools.has(name))).filter(isPlainType);
 
 /** A person whose id reads like an agent's or the runtime's would pass for it. */
-function actingFor(principal: Principal, known: Known): Uid {
+function actingFor(principal: Principal, known: Directory): Uid {
   if (principal.kind === "user" && /^(agent|system):/.test(principal.id))
     throw new Unrepresentable(`the id of the user ${JSON.stringify(principal.id)} reads like no user's`);
   return known.acting(principal).uid;
 }
 
-function entitiesOf(asked: Asked, reads: Reads, known: Known): readonly CedarEntity[] {
+function entitiesOf(asked: GateRequest, reads: Reads, known: Directory): readonly CedarEntity[] {
   const entities: CedarEntity[] = [];
   const add = (entity: CedarEntity | null): void => {
-    if (entity !== null && !entities.some((e) => equal(e.uid, entity.uid))) entities.push(entity);
+    if (entity !== null && !entities.some((e) => isSameUid(e.uid, entity.uid))) entities.push(entity);
   };
-  if (reads.principal) add(entityOf(asked.principal));
-  if (reads.action) add(entityOf(asked.action));
+  if (reads.principal) add(toEntity(asked.principal));
+  if (reads.action) add(toEntity(asked.action));
   if (asked.told !== null && (reads.context.whole || reads.context.fields.has("onBehalfOf")))
-    add(entityOf(known.acting(asked.told.facts.onBehalfOf)));
+    add(toEntity(known.acting(asked.told.facts.onBehalfOf)));
   for (const uid of reads.literals) add(known.named(uid));
   if (reads.resource) add(asked.resource);
   return entities;
@@ -102,12 +110,12 @@ function entitiesOf(asked: Asked, reads: Reads, known: Known): readonly CedarEnt
 // ── the text that stands for it ──
 
 /** Null: not to be remembered. */
-export type Key = (asked: Asked) => string | null;
+export type SliceKey = (asked: GateRequest) => string | null;
 
-type Part = (told: Told) => string | null;
+type Part = (told: RequestFacts) => string | null;
 
 /** Worked out once per slice. It may say more than the slice reads, never less. */
-export function sliceKey(prefix: string, reads: Reads, tools: ReadonlyMap<string, RecordType>): Key {
+export function createSliceKey(prefix: string, reads: Reads, tools: ReadonlyMap<string, RecordType>): SliceKey {
   const parts = partsOf(reads.context, tools);
   return ({ principal, resource, told }) => {
     let key = prefix;
@@ -140,8 +148,8 @@ function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly P
   const args = wanted("args");
   if (args !== null) for (const path of pathsOf(args)) parts.push(({ call }) => argsKey(call, path));
   if (wanted("labels") !== null) parts.push(({ facts }) => `${facts.labels.length}[${facts.labels.map(sized).join("")}`);
-  if (AIMED.some((name) => wanted(name) !== null))
-    parts.push(({ facts, call }) => (call === null ? "_" : sized(JSON.stringify(aimsContext(facts, need, call)))));
+  if (TARGET_FIELDS.some((name) => wanted(name) !== null))
+    parts.push(({ facts, call }) => (call === null ? "_" : sized(JSON.stringify(projectTargets(facts, need, call)))));
   if (wanted("media") !== null) parts.push(({ facts }) => `${facts.media.length}[${facts.media.map(sized).join("")}`);
   const calls = wanted("calls");
   if (calls !== null)
@@ -166,7 +174,7 @@ function pathsOf(need: Need): readonly (readonly string[])[] {
   return [...need.fields].flatMap(([name, inner]) => pathsOf(inner).map((rest) => [name, ...rest]));
 }
 
-function argsKey(call: Told["call"], path: readonly string[]): string | null {
+function argsKey(call: RequestFacts["call"], path: readonly string[]): string | null {
   if (call === null || call.args === null) return "_";
   if (call.inexact.length > 0) return null;
   let at: Json = call.args;

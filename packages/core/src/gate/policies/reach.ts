@@ -2,7 +2,7 @@
 import type { Json, Tool } from "../../vocab/index.ts";
 import type { CedarType } from "../arguments/arg-types.ts";
 import type { PolicyJson, Uid } from "./engine.ts";
-import { type Chain, holds } from "./slice.ts";
+import { type Chain, scopeHolds } from "./slice.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 type Schema = Vocabulary["schema"];
@@ -13,21 +13,21 @@ const node = (value: Json | undefined): Node =>
 const action = (id: string): Uid => ({ type: "Action", id });
 
 export const isUnder = ({ action: scope }: PolicyJson, { name, effects }: Pick<Tool, "name" | "effects">): boolean =>
-  holds(scope, { uid: action(`tool:${name}`), parents: effects.map(action) });
+  scopeHolds(scope, { uid: action(`tool:${name}`), parents: effects.map(action) });
 
 /** The actions under a policy's scope. */
-export function namesUnder(schema: Schema, { action: scope }: PolicyJson): readonly string[] {
+export function listNamesUnder(schema: Schema, { action: scope }: PolicyJson): readonly string[] {
   return Object.entries(node(node(schema[""])["actions"])).flatMap(([id, one]) => {
     const groups = node(one)["memberOf"];
     const parents = (Array.isArray(groups) ? groups : []).map((g) => action(String(node(g as Json)["id"])));
-    return holds(scope, { uid: action(id), parents }) ? [id] : [];
+    return scopeHolds(scope, { uid: action(id), parents }) ? [id] : [];
   });
 }
 
 export const nameChain = ({ variable, path }: Chain): string => [variable, ...path].join(".");
 
 /** Attributes of what a chain leads to, under any of these actions. */
-export function attributesAt(schema: Schema, actions: readonly string[], { variable, path }: Chain): readonly string[] {
+export function listAttributes(schema: Schema, actions: readonly string[], { variable, path }: Chain): readonly string[] {
   const all = node(schema[""]);
   const found = actions.flatMap((id) => rootsOf(all, node(node(node(all["actions"])[id])["appliesTo"]), variable));
   const there = found.flatMap((root) => Object.keys(path.reduce<Node>((at, name) => fieldsOf(all, node(at[name])), fieldsOf(all, root))));

@@ -1,16 +1,16 @@
 /** Facts as a decision has journalled them: what others had counted by then, and what was said of arguments. To explain a decision, and to make it again. */
 import {
-  type Aims,
+  type ArgumentFacts,
   type Facts,
   type Json,
   type JsonObject,
-  type Lately,
   MICROS_PER_CENT,
   type OutgoingFacts,
+  type RecentCounts,
   type TargetFacts,
 } from "../../vocab/index.ts";
 
-export function factsRead(read: JsonObject): Pick<Facts, "lately" | "aims"> {
+export function restoreFacts(read: JsonObject): Pick<Facts, "lately" | "aims"> {
   return { lately: ({ name, value }) => latelyIn(read, name, value), aims: () => aimsIn(read) };
 }
 
@@ -21,7 +21,7 @@ const at = (from: Json | undefined, ...path: readonly string[]): Json | undefine
   );
 const number = (value: Json | undefined): number => (typeof value === "number" ? value : 0);
 
-function latelyIn(read: JsonObject, name: string, value: string): Lately {
+function latelyIn(read: JsonObject, name: string, value: string): RecentCounts {
   if (value !== "") return { hour: 0, day: 0 }; // per value it stands with the argument
   const [counts, unit] =
     name === "tokens"
@@ -33,7 +33,7 @@ function latelyIn(read: JsonObject, name: string, value: string): Lately {
 }
 
 /** Only what was read is there; what was not is as of a stranger. */
-function aimsIn(read: JsonObject): Aims {
+function aimsIn(read: JsonObject): ArgumentFacts {
   const fields = at(read, "facts");
   const all = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? Object.entries(fields as JsonObject) : [];
   const isOutgoing = (one: Json): boolean => at(one, "links") !== undefined || at(one, "addresses") !== undefined;

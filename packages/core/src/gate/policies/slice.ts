@@ -20,13 +20,13 @@ export type Reads = Readonly<{
 }>;
 
 /** Does this scope hold for somebody whose groups are all known? Scopes cannot err. */
-export function holds(scope: EngineScope, member: Member): boolean {
-  const isIn = (uid: Uid): boolean => equal(uid, member.uid) || member.parents.some((p) => equal(p, uid));
+export function scopeHolds(scope: EngineScope, member: Member): boolean {
+  const isIn = (uid: Uid): boolean => isSameUid(uid, member.uid) || member.parents.some((p) => isSameUid(p, uid));
   switch (scope.op) {
     case "All":
       return true;
     case "==":
-      return equal(uidOf(scope.entity), member.uid);
+      return isSameUid(uidOf(scope.entity), member.uid);
     case "in":
       return (scope.entities ?? [scope.entity]).some((e) => isIn(uidOf(e)));
     case "is": {
@@ -39,7 +39,7 @@ export function holds(scope: EngineScope, member: Member): boolean {
   }
 }
 
-export const equal = (a: Uid, b: Uid): boolean => a.type === b.type && a.id === b.id;
+export const isSameUid = (a: Uid, b: Uid): boolean => a.type === b.type && a.id === b.id;
 
 function uidOf(given: unknown): Uid {
   const outer = given as { __entity?: Uid; type?: string; id?: string } | null | undefined;
@@ -51,14 +51,14 @@ function uidOf(given: unknown): Uid {
 const ANY: EngineScope = { op: "All" };
 
 /** The policy without the scopes that are proven; null when they are proven false. */
-export function reduced(policy: PolicyJson, principal: Member, action: Member): PolicyJson | null {
-  if (!holds(policy.principal, principal) || !holds(policy.action, action)) return null;
+export function reducePolicy(policy: PolicyJson, principal: Member, action: Member): PolicyJson | null {
+  if (!scopeHolds(policy.principal, principal) || !scopeHolds(policy.action, action)) return null;
   return { ...policy, principal: ANY, action: ANY };
 }
 
 export const newNeed = (whole = false): Need => ({ whole, fields: new Map() });
 
-export function readsOf(policies: Iterable<PolicyJson>): Reads {
+export function collectReads(policies: Iterable<PolicyJson>): Reads {
   const found: Found = { context: newNeed(), principal: false, action: false, resource: false, literals: [] };
   for (const policy of policies) {
     if (policy.resource.op !== "All") found.resource = true;
@@ -76,7 +76,7 @@ type Found = { readonly context: Need; principal: boolean; action: boolean; reso
 type Variable = "context" | "principal" | "action" | "resource";
 
 /** A policy that cannot be followed exactly; it does not load. */
-export class Unfollowed extends Error {
+export class UntraceablePolicy extends Error {
   override readonly name = "Unfollowed";
   readonly hint: string;
   constructor(message: string, hint: string) {
@@ -91,7 +91,7 @@ const COMPARES = new Set(["==", "!=", "contains", "containsAll", "containsAny"])
 
 /** Everything an expression can look at. An attribute chain that starts at a variable is one read; anything else is looked through. */
 function walk(expr: unknown, found: Found): void {
-  const chain = chainOf(expr);
+  const chain = toChain(expr);
   if (chain === null) for (const inner of insideOf(expr, found)) walk(inner, found);
   else mark(chain.variable, chain.path, found);
 }
@@ -119,7 +119,7 @@ const isCompared = (op: string, operand: string): boolean =>
 
 function insideOfValue(body: unknown, found: Found): readonly unknown[] {
   if (typeof body === "number" && !Number.isSafeInteger(body))
-    throw new Unfollowed("a whole number of this size cannot be compared exactly", `stay within ±${Number.MAX_SAFE_INTEGER}`);
+    throw new UntraceablePolicy("a whole number of this size cannot be compared exactly", `stay within ±${Number.MAX_SAFE_INTEGER}`);
   const literal = literalOf({ Value: body });
   if (literal !== null) found.literals.push(literal);
   else if (typeof body === "object") throw new Error("a literal of an unknown form");
@@ -135,7 +135,7 @@ function insideOfHas(
   { left, attr }: { readonly left: unknown; readonly attr: string | readonly string[] },
   found: Found,
 ): readonly unknown[] {
-  const base = chainOf(left);
+  const base = toChain(left);
   if (base === null) return [left];
   mark(base.variable, [...base.path, ...(typeof attr === "string" ? [attr] : attr)], found);
   return [];
@@ -143,7 +143,7 @@ function insideOfHas(
 
 /** An attribute chain that starts at a variable: `context.args.path`. Null for any other expression. */
 export type Chain = Readonly<{ variable: Variable; path: readonly string[] }>;
-export function chainOf(expr: unknown): Chain | null {
+export function toChain(expr: unknown): Chain | null {
   const path: string[] = [];
   for (let at = expr; ; ) {
     if (typeof at !== "object" || at === null) return null;

@@ -1,5 +1,5 @@
 /** What people do for themselves: on what, as a policy sees it, and as the tables beside policies write it. */
-import { breakerSubject, type Decision, type Looked, SCOPES, type UserAct } from "../../vocab/index.ts";
+import { breakerSubject, type Decision, SCOPES, type UserAct, type Viewed } from "../../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
 import type { Member } from "./slice.ts";
 
@@ -36,7 +36,7 @@ export const USER_ACTIONS: Readonly<Record<UserAct["kind"], readonly [string, ..
 const PROJECT: Uid = { type: "Project", id: "this" };
 
 /** `agent` finds an agent with its groups: what belongs to an agent is `in` it, and in its groups. */
-export function resourceOf(act: UserAct, agent: (name: string) => Member, user: (name: string) => Member): CedarEntity {
+export function toResource(act: UserAct, agent: (name: string) => Member, user: (name: string) => Member): CedarEntity {
   const of = (type: string, id: string, attrs: CedarRecord & Readonly<{ agent: string }>): CedarEntity => {
     const { uid, parents } = agent(attrs.agent);
     return { uid: { type, id }, parents: [uid, ...parents], attrs: { id, ...attrs } };
@@ -85,7 +85,7 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
       return thing(PROJECT.type, PROJECT.id);
   }
 
-  function looked(what: Looked): CedarEntity {
+  function looked(what: Viewed): CedarEntity {
     switch (what.kind) {
       case "agent":
         return member(agent(what.agent));
@@ -130,7 +130,7 @@ export type UserCase = Readonly<{
 const isUserAction = (action: string): action is UserAct["kind"] => Object.hasOwn(USER_ACTIONS, action);
 
 /** What a line of a table means; a text where it means nothing. */
-export function userActOf(c: UserCase): UserAct | string {
+export function readUserAct(c: UserCase): UserAct | string {
   const { action } = c;
   if (!isUserAction(action)) return `\`${action}\` is nothing that a person does: ${Object.keys(USER_ACTIONS).join(", ")} are`;
   const types = USER_ACTIONS[action];
@@ -187,7 +187,7 @@ export function userActOf(c: UserCase): UserAct | string {
   }
 }
 
-function lookedOf(type: string, id: string, about: Readonly<{ agent: string; tool: string }>, requester: string): Looked {
+function lookedOf(type: string, id: string, about: Readonly<{ agent: string; tool: string }>, requester: string): Viewed {
   switch (type) {
     case "Session":
       return { kind: "session", session: id, agent: about.agent, requester };
@@ -214,7 +214,7 @@ function lookedOf(type: string, id: string, about: Readonly<{ agent: string; too
  * Q-21 Whoever may approve may deny, unless a policy forbids just that: policies from before there was `deny` know no other word for it.
  * An error of the policies denies, and is not asked about again.
  */
-export function orAsApprover(act: UserAct, decide: (act: UserAct) => Decision): Decision {
+export function decideAlsoAsApprover(act: UserAct, decide: (act: UserAct) => Decision): Decision {
   const decision = decide(act);
   const { verdict } = decision;
   const isOpen = verdict.kind === "deny" && verdict.because.length === 0 && verdict.faults.length === 0;

@@ -3,14 +3,14 @@
  * Rule: G-6.
  */
 import { type Effect, isKnowledgeTool, type Json, type Tool } from "../../vocab/index.ts";
-import { argTypes, isPlain, OPAQUE_TYPE, RESERVED, type RecordType, toSchemaType, type Untyped } from "../arguments/arg-types.ts";
-import { mustBeGiven } from "../arguments/targets.ts";
+import { isPlainType, OPAQUE_TYPE, RESERVED, type RecordType, toArgTypes, toSchemaType, type Untyped } from "../arguments/arg-types.ts";
+import { isRequired } from "../arguments/targets.ts";
 import { USER_ACTIONS } from "./user-acts.ts";
 
 export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 
 /** Who and what there is to write policies about. */
-export type Cast = Readonly<{
+export type PolicyWorld = Readonly<{
   agents: readonly Readonly<{ name: string; groups: readonly string[] }>[];
   users: readonly Readonly<{ name: string; groups: readonly string[] }>[];
   tools: readonly Tool[];
@@ -49,10 +49,10 @@ const OWN_TYPES = new Set([
 ]);
 
 /** Of a tool, what the vocabulary is made from. */
-export type ToldTool = Pick<Tool, "name" | "inputSchema" | "effects" | "resourceTypes" | "targets" | "outgoing">;
+export type VocabularyTool = Pick<Tool, "name" | "inputSchema" | "effects" | "resourceTypes" | "targets" | "outgoing">;
 
-export function vocabularyOf({ tools }: Readonly<{ tools: readonly ToldTool[] }>): Vocabulary {
-  const typed = new Map(tools.map((tool) => [tool.name, argTypes(tool.inputSchema)]));
+export function buildVocabulary({ tools }: Readonly<{ tools: readonly VocabularyTool[] }>): Vocabulary {
+  const typed = new Map(tools.map((tool) => [tool.name, toArgTypes(tool.inputSchema)]));
   const declared = tools.flatMap((t) => t.resourceTypes).filter((t) => !OWN_TYPES.has(t));
   const resourceTypes = [...new Set([...RESOURCES, ...declared])].sort();
   const shared = sharedContext();
@@ -121,7 +121,7 @@ export function vocabularyOf({ tools }: Readonly<{ tools: readonly ToldTool[] }>
     else spaces[type.slice(0, at)] = { ...spaces[type.slice(0, at)], [type.slice(at + 2)]: entity(id) };
   }
   const untyped = [...typed].flatMap(([tool, { untyped: list }]) => list.map((u) => ({ ...u, tool })));
-  for (const { name } of tools.filter((t) => !isPlain(t.name))) untyped.push({ tool: name, path: `calls.${name}`, why: RESERVED });
+  for (const { name } of tools.filter((t) => !isPlainType(t.name))) untyped.push({ tool: name, path: `calls.${name}`, why: RESERVED });
   const schema: Record<string, Json> = { "": { commonTypes: commonTypes(tools), entityTypes, actions } };
   for (const [space, types] of Object.entries(spaces)) schema[space] = { entityTypes: types, actions: {} };
   return { schema, args: new Map([...typed].map(([name, { type }]) => [name, type])), untyped };
@@ -135,8 +135,8 @@ const COUNTS = record({ turn: LONG, session: LONG, hour: LONG, day: LONG });
 const named = (name: string, required = true) => ({ type: "EntityOrCommon", name, required });
 
 /** An argument that need not be given has facts only when it is: a policy tests for them with `has`. */
-function factsType({ targets, outgoing, inputSchema }: ToldTool): Shape {
-  const required = (arg: string): boolean => mustBeGiven(inputSchema, arg);
+function factsType({ targets, outgoing, inputSchema }: VocabularyTool): Shape {
+  const required = (arg: string): boolean => isRequired(inputSchema, arg);
   return {
     ...record({
       ...Object.fromEntries(Object.keys(targets).map((arg) => [arg, named("OrgateTarget", required(arg))])),
@@ -150,7 +150,7 @@ const TEXTS = { type: "Set", element: { type: "String" }, required: true };
 const FLAG = { type: "Boolean", required: true };
 const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS };
 
-const commonTypes = (tools: readonly ToldTool[]): Shape => ({
+const commonTypes = (tools: readonly VocabularyTool[]): Shape => ({
   OrgateCounts: COUNTS,
   OrgateTarget: record({
     ...ABOUT,
@@ -166,7 +166,7 @@ const commonTypes = (tools: readonly ToldTool[]): Shape => ({
     humanApproval: { type: "Boolean", required: true },
     sandbox: { type: "String", required: true },
   }),
-  OrgateCalls: record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, named("OrgateCounts")]))),
+  OrgateCalls: record(Object.fromEntries(tools.filter((t) => isPlainType(t.name)).map((t) => [t.name, named("OrgateCounts")]))),
 });
 
 function sharedContext(): Shape {

@@ -45,7 +45,7 @@ export type EntryChain = Readonly<{
 }>;
 
 /** One stream, entry by entry: place, chain, header, and the payload's hash where there is a payload. */
-export function entryChain(stream: StreamId, hash: Hash): EntryChain {
+export function createEntryChain(stream: StreamId, hash: Hash): EntryChain {
   const hashes: Digest[] = [];
   // an entry whose own hash is wrong is named once: the next may be chained to what is stored or to what is right
   let previous: readonly Digest[] = [ZERO];
@@ -89,11 +89,11 @@ export type CommitChain = Readonly<{
 }>;
 
 /** One writer, commit by commit: number, chain, hash, seal. */
-export function commitChain(writer: WriterId, keys: KeyBook, ports: ProofPorts): CommitChain {
+export function createCommitChain(writer: WriterId, keys: KeyBook, ports: ProofPorts): CommitChain {
   let due = 0;
   let last: WriterHead | null = null;
   let previous: readonly Digest[] = [ZERO];
-  const seal = sealCheck(writer, keys, ports);
+  const seal = createSealCheck(writer, keys, ports);
   return {
     place: () => due,
     head: () => last,
@@ -110,11 +110,11 @@ export function commitChain(writer: WriterId, keys: KeyBook, ports: ProofPorts):
 }
 
 /** Why a commit's own hash and seal are not good, wherever it stands. A writer that has gone on to another key never returns to an old one. */
-export function sealCheck(writer: WriterId, keys: KeyBook, ports: ProofPorts) {
+export function createSealCheck(writer: WriterId, keys: KeyBook, ports: ProofPorts) {
   const used = new Set<KeyId>();
   let present: KeyId | null = null;
   return (c: StoredCommit, right: Digest = commitHash(c, ports.hash)): string | null => {
-    const why = c.writer === writer ? whyBadSeal(c, keys, ports, right) : "it is malformed";
+    const why = c.writer === writer ? refuseSeal(c, keys, ports, right) : "it is malformed";
     if (why !== null || c.key === present) return why;
     if (used.has(c.key)) return `key \`${c.key}\` was replaced before`;
     used.add(c.key);
@@ -124,7 +124,7 @@ export function sealCheck(writer: WriterId, keys: KeyBook, ports: ProofPorts) {
 }
 
 /** Why one commit's hash, key or signature is not good; null when they are. Its place among its writer's other commits is not checked. */
-export function whyBadSeal(c: StoredCommit, keys: KeyBook, ports: ProofPorts, right: Digest = commitHash(c, ports.hash)): string | null {
+export function refuseSeal(c: StoredCommit, keys: KeyBook, ports: ProofPorts, right: Digest = commitHash(c, ports.hash)): string | null {
   if (!isWriterName(c.writer) || !Number.isSafeInteger(c.at)) return "it is malformed";
   if (c.hash !== right) return "its hash does not match what it says";
   if (parseRanges(c.ranges) === null) return "it does not say which entries it is about";
@@ -139,7 +139,7 @@ export function whyBadSeal(c: StoredCommit, keys: KeyBook, ports: ProofPorts, ri
 export type KeyBook = Readonly<{ ring(): Keyring; find(key: KeyId): CertifiedKey | undefined; trusted(): boolean }>;
 
 /** The certificates prove themselves, so they are read before the commits that cover them are checked; again for a key not met so far. */
-export function keyBook(records: Records, root: string, checks: KeyChecks, given: Keyring | null): KeyBook {
+export function createKeyBook(records: Records, root: string, checks: KeyChecks, given: Keyring | null): KeyBook {
   let ring = given ?? readKeys(records, checks);
   const unknown = new Set<KeyId>();
   const pinned = checks.nameKey(root);
@@ -156,21 +156,21 @@ export function keyBook(records: Records, root: string, checks: KeyChecks, given
   };
 }
 
-export function whyNotErased(e: StoredEntry, covered: boolean): string | null {
+export function refuseErasure(e: StoredEntry, covered: boolean): string | null {
   if (e.payload !== null || e.salt !== null) return "its payload and its salt are not erased together";
   if (e.stream === KEYS || e.stream === ERASURES || isPolicyStream(e.stream)) return "entries of this stream cannot be erased";
   return covered ? null : "its payload is gone, and no erasure is on record";
 }
 
 /** An entry that stands by itself, proved by its path and chained to nothing. */
-export function whyBadAlone(e: StoredEntry, hash: Hash): string | null {
+export function refuseEntry(e: StoredEntry, hash: Hash): string | null {
   if (e.payload === null || e.salt === null) return "entries of this stream cannot be erased";
   if (entryHash(e, hash) !== e.entryHash) return "its hash does not match its header";
   if (payloadHash(e.salt, e.payload, hash) !== e.payloadHash) return "its hash does not match its payload";
   return null;
 }
 
-export function whyBadPayload(kind: string, payload: string, whyBadBlob: (ref: BlobRef) => string | null): string | null {
+export function refusePayload(kind: string, payload: string, whyBadBlob: (ref: BlobRef) => string | null): string | null {
   const checked = checkPayload(kind, payload);
   if (checked.kind === "bad") return checked.detail;
   for (const ref of checked.blobs) {
@@ -180,7 +180,7 @@ export function whyBadPayload(kind: string, payload: string, whyBadBlob: (ref: B
   return null;
 }
 
-export function blobCheck(records: Pick<Records, "blob">, hash: Hash, partial: boolean) {
+export function createBlobCheck(records: Pick<Records, "blob">, hash: Hash, partial: boolean) {
   const met = new Map<string, string | null>(); // a blob that many entries share is hashed once
   return {
     count: () => met.size,
@@ -213,7 +213,7 @@ export const readKeys = (records: Records, checks: KeyChecks): Keyring => foldKe
 type Erasure = Extract<JournalEvent, { kind: "content.erased" }>;
 
 /** The erasures on record; read again for a place that is not among them, since one may have been recorded meanwhile. */
-export function erasureBook(records: Records) {
+export function createErasureBook(records: Records) {
   const MOST_READINGS = 100; // a journal with that many erasures in one reading is not being erased from, it is bad
   let readings = 0;
   let erasures = new Map<StreamId, Erasure[]>();

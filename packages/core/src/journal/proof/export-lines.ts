@@ -1,6 +1,6 @@
 /** The lines of an export, and what writing and reading them share. `docs/journal-format.md` has the table. */
 import * as z from "zod";
-import { canonical, KEYS, type KeyId, type SystemEvent, type WriterId } from "../../vocab/index.ts";
+import { KEYS, type KeyId, type SystemEvent, toCanonicalJson, type WriterId } from "../../vocab/index.ts";
 import { checkPayload, decodePayload, FORMAT, type PathStep, type StoredCommit, type StoredEntry } from "../codec.ts";
 import type { Records } from "../port.ts";
 import { isHolder } from "./keys.ts";
@@ -53,15 +53,15 @@ const EndLine = z.strictObject({ kind: z.literal("end"), commits: Count, entries
 export const ExportLine = z.discriminatedUnion("kind", [Header, CommitLine, EntryLine, BlobLine, EndLine]);
 export type ExportLine = z.infer<typeof ExportLine>;
 
-export const exportLine = (line: Readonly<Record<string, unknown>>): string => `${canonical(line)}\n`;
+export const exportLine = (line: Readonly<Record<string, unknown>>): string => `${toCanonicalJson(line)}\n`;
 
 export const commitLine = ({ seen, ...c }: StoredCommit): string => exportLine({ kind: "commit", ...c, ...(seen === "" ? {} : { seen }) });
 
 export type InclusionProof = Readonly<{ writer: WriterId; commit: number; path: readonly PathStep[] }>;
 
-export const usedKeys = (commits: readonly StoredCommit[]): ReadonlySet<KeyId> => new Set(commits.map((c) => c.key));
+export const listUsedKeys = (commits: readonly StoredCommit[]): ReadonlySet<KeyId> => new Set(commits.map((c) => c.key));
 
-export const headOf = (commits: readonly StoredCommit[]): Head =>
+export const toHead = (commits: readonly StoredCommit[]): Head =>
   new Map(commits.map((c) => [c.writer, { number: c.number, hash: c.hash }]));
 
 /** Events of system streams hold no long texts, so they decode without blobs. */
@@ -86,7 +86,7 @@ export function* keyEntries(records: Records, wanted: ReadonlySet<KeyId>): Gener
   }
 }
 
-export function blobsMet() {
+export function createBlobCounter() {
   const addresses = new Set<string>();
   return {
     count: () => addresses.size,

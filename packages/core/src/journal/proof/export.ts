@@ -9,18 +9,18 @@ import { FORMAT, merklePaths, parseRanges, type Range, type StoredCommit, type S
 import type { Records } from "../port.ts";
 import { type ProofPorts, readKeys } from "./checks.ts";
 import {
-  blobsMet,
   commitLine,
+  createBlobCounter,
   exportLine,
-  headOf,
   type InclusionProof,
   type KeyEntry,
   keyEntries,
+  listUsedKeys,
   systemEvent,
-  usedKeys,
+  toHead,
 } from "./export-lines.ts";
 import type { KeyChecks, Keyring } from "./keys.ts";
-import { policyEntries, setNamed } from "./policy-texts.ts";
+import { findPolicySet, policyEntries } from "./policy-texts.ts";
 import { type Head, headText } from "./seal.ts";
 import { parseSeen } from "./seen.ts";
 
@@ -28,9 +28,9 @@ import { parseSeen } from "./seen.ts";
 export function* exportJournal(live: Records, checks: KeyChecks): Generator<string> {
   const records = asOfNow(live, live.streams());
   const commits = [...records.writers()].sort().flatMap((w) => [...records.commits(w)]);
-  yield header("journal", null, readKeys(records, checks), headOf(commits), [...keyEntries(records, usedKeys(commits))]);
+  yield header("journal", null, readKeys(records, checks), toHead(commits), [...keyEntries(records, listUsedKeys(commits))]);
   for (const c of commits) yield commitLine(c);
-  const blobs = blobsMet();
+  const blobs = createBlobCounter();
   let entries = 0;
   for (const stream of [...records.streams()].sort()) {
     for (const e of records.entries(stream)) {
@@ -51,7 +51,7 @@ export function* exportSession(live: Records, session: StreamId, ports: ProofPor
   const records = asOfNow(live, [session, ERASURES]);
   const erasures = [...records.entries(ERASURES)].filter((e) => erases(e, session));
   const own = [...records.entries(session)];
-  const sets = new Set(own.flatMap((e) => setNamed(e) ?? []));
+  const sets = new Set(own.flatMap((e) => findPolicySet(e) ?? []));
   const entries = [...erasures, ...policyEntries(records, sets), ...own];
   const wanted = new Map<StreamId, ReadonlySet<Seq>>(
     [...Map.groupBy(entries, (e) => e.stream)].map(([stream, of]) => [stream, new Set(of.map((e) => e.seq))]),
@@ -75,9 +75,9 @@ export function* exportSession(live: Records, session: StreamId, ports: ProofPor
     }
   }
 
-  yield header("session", session, readKeys(records, ports), null, [...keyEntries(records, usedKeys(commits))]);
+  yield header("session", session, readKeys(records, ports), null, [...keyEntries(records, listUsedKeys(commits))]);
   for (const c of commits) yield commitLine(c);
-  const blobs = blobsMet();
+  const blobs = createBlobCounter();
   for (const e of entries) {
     blobs.meet(e);
     yield entryLine(e, proofs.get(`${e.stream}:${e.seq}`) ?? null);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   type Intent,
+  type IntentBody,
   intentId,
   intentText,
   type JournalEvent,
@@ -9,13 +10,13 @@ import {
   type Principal,
   seq,
   sessionId,
-  type Wish,
   writerId,
 } from "../../vocab/index.ts";
 import { proofPorts, seeded } from "../fixtures/sealed.ts";
 import {
   certificateText,
   certify,
+  checkIntentSigner,
   foldKeys,
   isPersonName,
   type Keyring,
@@ -23,7 +24,6 @@ import {
   rotate,
   rotationText,
   type SigningKey,
-  whoseIntent,
 } from "../index.ts";
 
 const root = seeded("root");
@@ -135,13 +135,13 @@ test("J-15 names of people are safe as file names and in print", () => {
 // intents
 
 const ring = fold(rootOwn, certify(person("ana"), ana, root), certify(person("bob"), seeded("bob"), root), certify(writer, w1, root));
-const cancel: Wish = { kind: "cancel", reason: "enough" };
+const cancel: IntentBody = { kind: "cancel", reason: "enough" };
 function signed(key: SigningKey, change: Partial<Intent> = {}): Intent {
   const open = { id: intentId("i_1"), session: sessionId("s_12345678"), at: millis(5), by, key: key.id, wish: cancel, ...change };
   return { ...open, signature: key.sign(intentText(open)) };
 }
 const judged = (intent: Intent, at: Keyring = ring): string => {
-  const found = whoseIntent(at, intent, proofPorts.checkSignature);
+  const found = checkIntentSigner(at, intent, proofPorts.checkSignature);
   return found.kind === "genuine" ? "genuine" : found.reason;
 };
 
@@ -169,8 +169,8 @@ test("J-16 another's key, a writer's, a withdrawn or an unknown one is refused, 
 
 test("J-16 the runtime signs with its writer's key and answers no question; agents send nothing", () => {
   const system = (change: Partial<Intent> = {}, key = w1) => signed(key, { by: { kind: "system", id: "w1" }, ...change });
-  const late = { kind: "late", call: "1.1", outcome: { kind: "failed", error: "" } } as unknown as Wish;
-  const answer = { kind: "answer", approval: "a_1", digest: "d", answer: { kind: "approve" } } as unknown as Wish;
+  const late = { kind: "late", call: "1.1", outcome: { kind: "failed", error: "" } } as unknown as IntentBody;
+  const answer = { kind: "answer", approval: "a_1", digest: "d", answer: { kind: "approve" } } as unknown as IntentBody;
   expect(judged(system())).toBe("genuine");
   expect(judged(system({ wish: late }))).toBe("genuine");
   expect(judged({ ...system({ wish: late }), key: null, signature: null })).toBe("it is not signed");

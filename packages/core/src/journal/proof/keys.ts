@@ -6,7 +6,6 @@
  * Rule: J-15.
  */
 import {
-  canonical,
   type Entry,
   type Intent,
   intentText,
@@ -18,6 +17,7 @@ import {
   type Sign,
   type SystemEvent,
   seq,
+  toCanonicalJson,
 } from "../../vocab/index.ts";
 import { isWriterName } from "../codec.ts";
 import type { CheckSignature, NameKey } from "../port.ts";
@@ -26,22 +26,22 @@ import type { CheckSignature, NameKey } from "../port.ts";
 export type SigningKey = Readonly<{ id: KeyId; publicKey: string; sign: Sign }>;
 export type KeyChecks = Readonly<{ checkSignature: CheckSignature; nameKey: NameKey }>;
 
-export type Certified = Extract<SystemEvent, { kind: "key.certified" }>;
-export type Rotated = Extract<SystemEvent, { kind: "key.rotated" }>;
+export type KeyCertified = Extract<SystemEvent, { kind: "key.certified" }>;
+export type KeyRotated = Extract<SystemEvent, { kind: "key.rotated" }>;
 
 /** What the root key signs when it certifies. */
-export const certificateText = ({ key, of, publicKey, by }: Omit<Certified, "kind" | "signature">): string =>
-  `orgate-certificate-1\n${canonical({ key, of, publicKey, by })}`;
+export const certificateText = ({ key, of, publicKey, by }: Omit<KeyCertified, "kind" | "signature">): string =>
+  `orgate-certificate-1\n${toCanonicalJson({ key, of, publicKey, by })}`;
 /** What both root keys sign when one takes over from the other. */
-export const rotationText = ({ from, to, publicKey }: Omit<Rotated, "kind" | "byOld" | "byNew">): string =>
-  `orgate-rotation-1\n${canonical({ from, to, publicKey })}`;
+export const rotationText = ({ from, to, publicKey }: Omit<KeyRotated, "kind" | "byOld" | "byNew">): string =>
+  `orgate-rotation-1\n${toCanonicalJson({ from, to, publicKey })}`;
 
-export function certify(of: KeyHolder, subject: Pick<SigningKey, "id" | "publicKey">, root: SigningKey): Certified {
+export function certify(of: KeyHolder, subject: Pick<SigningKey, "id" | "publicKey">, root: SigningKey): KeyCertified {
   const body = { key: subject.id, of, publicKey: subject.publicKey, by: root.id };
   return { kind: "key.certified", ...body, signature: root.sign(certificateText(body)) };
 }
 
-export function rotate(from: SigningKey, to: SigningKey): Rotated {
+export function rotate(from: SigningKey, to: SigningKey): KeyRotated {
   const body = { from: from.id, to: to.id, publicKey: to.publicKey };
   const text = rotationText(body);
   return { kind: "key.rotated", ...body, byOld: from.sign(text), byNew: to.sign(text) };
@@ -66,7 +66,7 @@ export function foldKeys(before: Keyring, entries: Iterable<Pick<Entry, "seq" | 
   let through = before.through;
   for (const { seq: place, at, event } of entries) {
     through = place;
-    const reason = whyNot({ roots, keys }, event, checks);
+    const reason = refuseKeyEvent({ roots, keys }, event, checks);
     if (reason !== null) bad.push({ seq: place, reason });
     else if (event.kind === "key.certified") {
       keys.set(event.key, { key: event.key, of: event.of, publicKey: event.publicKey, since: at, withdrawn: null });
@@ -83,7 +83,7 @@ export function foldKeys(before: Keyring, entries: Iterable<Pick<Entry, "seq" | 
 }
 
 /** Why an entry of the `keys` stream does not count; null when it does. */
-export function whyNot(ring: Pick<Keyring, "roots" | "keys">, event: Entry["event"], checks: KeyChecks): string | null {
+export function refuseKeyEvent(ring: Pick<Keyring, "roots" | "keys">, event: Entry["event"], checks: KeyChecks): string | null {
   switch (event.kind) {
     case "key.certified":
       return whyNotCertified(ring, event, checks);
@@ -100,7 +100,7 @@ export function whyNot(ring: Pick<Keyring, "roots" | "keys">, event: Entry["even
   }
 }
 
-function whyNotCertified({ roots, keys }: Pick<Keyring, "roots" | "keys">, e: Certified, checks: KeyChecks): string | null {
+function whyNotCertified({ roots, keys }: Pick<Keyring, "roots" | "keys">, e: KeyCertified, checks: KeyChecks): string | null {
   if (!areTexts(e.key, e.publicKey, e.by, e.signature) || !isHolder(e.of)) return "the certificate is malformed";
   if (checks.nameKey(e.publicKey) !== e.key) return "the key's name does not belong to its public key";
   if (keys.has(e.key)) return "the key was certified before";
@@ -114,7 +114,7 @@ function whyNotCertified({ roots, keys }: Pick<Keyring, "roots" | "keys">, e: Ce
   return null;
 }
 
-function whyNotRotated({ roots, keys }: Pick<Keyring, "roots" | "keys">, e: Rotated, checks: KeyChecks): string | null {
+function whyNotRotated({ roots, keys }: Pick<Keyring, "roots" | "keys">, e: KeyRotated, checks: KeyChecks): string | null {
   if (!areTexts(e.from, e.to, e.publicKey, e.byOld, e.byNew)) return "the rotation is malformed";
   const old = e.from === roots.at(-1) ? keys.get(e.from) : undefined;
   if (old === undefined) return "the rotation is not from the root key of its time";
@@ -140,7 +140,7 @@ export function isHolder(of: unknown): of is KeyHolder {
 export const isPersonName = (text: string): boolean => /^[a-z][a-z0-9_-]{0,31}$/.test(text);
 
 /** Says whether an intent comes from whom it names (J-16). */
-export function whoseIntent(
+export function checkIntentSigner(
   ring: Keyring,
   intent: Intent,
   checkSignature: CheckSignature,

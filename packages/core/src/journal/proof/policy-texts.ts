@@ -3,7 +3,6 @@
  * J-27 a set that a session names and whose texts were never stored (an older journal, a gate in a program's own code) is listed, never passed over.
  */
 import {
-  canonical,
   type Digest,
   type FileDigest,
   type Hash,
@@ -13,18 +12,19 @@ import {
   type Seq,
   type StreamId,
   textStream,
+  toCanonicalJson,
 } from "../../vocab/index.ts";
 import { decodePayload, type StoredEntry } from "../codec.ts";
 import type { Records } from "../port.ts";
 
 /** A set without texts, and the first entry that names it. */
-export type Textless = Readonly<{ digest: Digest; stream: StreamId; seq: Seq }>;
+export type PolicySetWithoutTexts = Readonly<{ digest: Digest; stream: StreamId; seq: Seq }>;
 type Stored = Pick<Records, "entries" | "blob">;
 
 export const isPolicyStream = (stream: StreamId): boolean => stream === POLICY || isTextStream(stream);
 
 /** The digest of the set that a session runs under from this entry on; null for every other entry. */
-export function setNamed({ kind, payload }: Pick<StoredEntry, "kind" | "payload">): Digest | null {
+export function findPolicySet({ kind, payload }: Pick<StoredEntry, "kind" | "payload">): Digest | null {
   if (payload === null || !/^(?:session\.opened|agent\.changed)(?:@|$)/.test(kind)) return null;
   try {
     const { agent } = JSON.parse(payload) as { readonly agent?: { readonly policies?: unknown } };
@@ -37,7 +37,7 @@ export function setNamed({ kind, payload }: Pick<StoredEntry, "kind" | "payload"
 /** `partial`: a torn export, where what is absent is not held against what is there. */
 export function policyProof(records: Stored, hash: Hash, partial: boolean) {
   const known = new Map<Digest, string | null>(); // a text that many sets share is hashed once
-  const named = new Map<Digest, Textless>();
+  const named = new Map<Digest, PolicySetWithoutTexts>();
   const stored = new Set<Digest>();
 
   const readText = (of: Digest): string | null => {
@@ -66,7 +66,7 @@ export function policyProof(records: Stored, hash: Hash, partial: boolean) {
     const why = whyBadText(of);
     if (why !== null) return `the list of files of set \`${of.slice(0, 12)}\` ${why}`;
     const text = readText(of);
-    return text === null ? null : whyBadFiles(filesIn(text) ?? []);
+    return text === null ? null : whyBadFiles(listPolicyFiles(text) ?? []);
   };
   const whyBadEvent = (e: StoredEntry, event: JournalEvent | null): string | null => {
     if (event === null) return null; // its blob is missing, which was named, or torn off
@@ -84,11 +84,11 @@ export function policyProof(records: Stored, hash: Hash, partial: boolean) {
   return {
     /** Why an entry whose hashes are good is bad all the same; null when it is not. */
     check(e: StoredEntry): string | null {
-      const set = setNamed(e);
+      const set = findPolicySet(e);
       if (set !== null && !named.has(set)) named.set(set, { digest: set, stream: e.stream, seq: e.seq });
       return isPolicyStream(e.stream) ? whyBadEvent(e, eventOf(e, records)) : null;
     },
-    textless: (): readonly Textless[] => [...named.values()].filter(({ digest }) => !stored.has(digest)),
+    textless: (): readonly PolicySetWithoutTexts[] => [...named.values()].filter(({ digest }) => !stored.has(digest)),
   };
 }
 
@@ -99,7 +99,7 @@ export function policyEntries(records: Stored, sets: ReadonlySet<Digest>): reado
   for (const e of sets.size === 0 ? [] : records.entries(POLICY)) {
     const event = eventOf(e, records);
     if (event?.kind !== "policy.loaded" || !event.texts || !sets.has(event.digest)) continue;
-    const set = canonical([event.digest, event.files]);
+    const set = toCanonicalJson([event.digest, event.files]);
     if (!found.has(set)) found.set(set, e);
     for (const { digest } of event.files) texts.add(digest);
   }
@@ -114,9 +114,9 @@ function eventOf(e: StoredEntry, { blob }: Pick<Records, "blob">): JournalEvent 
 }
 
 /** The text that the files of a set are listed in: its digest is the set's. */
-export const policyFileList = (files: readonly FileDigest[]): string => canonical(files);
+export const policyFileList = (files: readonly FileDigest[]): string => toCanonicalJson(files);
 
-export function filesIn(text: string): readonly FileDigest[] | null {
+export function listPolicyFiles(text: string): readonly FileDigest[] | null {
   try {
     const list: unknown = JSON.parse(text);
     return Array.isArray(list) && list.every(isFile) ? list : null;

@@ -1,7 +1,6 @@
 /** An export read back and checked, with the file and the root's public key alone (J-13). */
 import type * as z from "zod";
 import {
-  canonical,
   type Digest,
   ERASURES,
   type Hash,
@@ -12,24 +11,34 @@ import {
   type StreamId,
   type SystemEvent,
   seq,
+  toCanonicalJson,
   type WriterId,
 } from "../../vocab/index.ts";
 import { type BlobRef, checkPayload, parseRanges, type Range, rootFromPath, type StoredCommit, type StoredEntry } from "../codec.ts";
 import type { Records } from "../port.ts";
-import { blobCheck, entryChain, keyBook, type ProofPorts, sealCheck, whyBadAlone, whyBadPayload, whyNotErased } from "./checks.ts";
 import {
-  blobsMet,
+  createBlobCheck,
+  createEntryChain,
+  createKeyBook,
+  createSealCheck,
+  type ProofPorts,
+  refuseEntry,
+  refuseErasure,
+  refusePayload,
+} from "./checks.ts";
+import {
+  createBlobCounter,
   ExportLine,
   type Header,
-  headOf,
   type InclusionProof,
   type KeyEntry,
   keyEntries,
+  listUsedKeys,
   systemEvent,
-  usedKeys,
+  toHead,
 } from "./export-lines.ts";
 import { foldKeys, type Keyring, NO_KEYS } from "./keys.ts";
-import { isPolicyStream, policyProof, type Textless } from "./policy-texts.ts";
+import { isPolicyStream, type PolicySetWithoutTexts, policyProof } from "./policy-texts.ts";
 import { headText } from "./seal.ts";
 import { type VerifyProblem, verify } from "./verify.ts";
 
@@ -46,7 +55,7 @@ export type ExportRead = Readonly<{
   firstBad: LineProblem | null;
   problems: readonly LineProblem[];
   /** Sets that its sessions name and whose texts did not come along. */
-  textless: readonly Textless[];
+  textless: readonly PolicySetWithoutTexts[];
   /** What the file holds, to look into or to export again. */
   records: Records;
 }>;
@@ -109,7 +118,7 @@ function* linesOf(pieces: Iterable<string>): Generator<{ text: string; whole: bo
 function readLine(text: string): ExportLine | string {
   const json = readJson(text);
   if (json.kind === "not-json") return json.detail;
-  if (canonical(json.value) !== text) return "the line is not canonical JSON";
+  if (toCanonicalJson(json.value) !== text) return "the line is not canonical JSON";
   const line = ExportLine.safeParse(json.value);
   return line.success ? line.data : `the line is malformed: ${line.error.issues[0]?.path.join(".") || "kind"}`;
 }
@@ -167,15 +176,15 @@ function recordsOf(file: File): Records {
   };
 }
 
-type Checked = Readonly<{ problems: readonly LineProblem[]; erased: number; textless: readonly Textless[] }>;
+type Checked = Readonly<{ problems: readonly LineProblem[]; erased: number; textless: readonly PolicySetWithoutTexts[] }>;
 
 function checkJournal(file: File, records: Records, root: string, ports: ProofPorts): Checked {
   const problems: LineProblem[] = unusedBlobs(file);
   const ring = headerRing(file, ports, problems);
   const commits = file.commits.map((c) => c.commit);
-  if (!file.torn && file.header?.head !== headText(headOf(commits)))
+  if (!file.torn && file.header?.head !== headText(toHead(commits)))
     problems.push({ line: 1, reason: "the head is not that of the commits below" });
-  if (!file.torn && canonical(file.header?.keys ?? []) !== canonical([...keyEntries(records, usedKeys(commits))]))
+  if (!file.torn && toCanonicalJson(file.header?.keys ?? []) !== toCanonicalJson([...keyEntries(records, listUsedKeys(commits))]))
     problems.push({ line: 1, reason: "the keys are not those that the commits need" });
 
   const result = verify({ records, root, ports, head: null, progress: () => {}, torn: file.torn ? ring : null });
@@ -211,7 +220,7 @@ function whyBadRoot(root: string, ring: Keyring): LineProblem[] {
 /** A text that no entry refers to is proved by nothing. */
 function unusedBlobs(file: File): LineProblem[] {
   if (file.blobs.size === 0) return [];
-  const used = blobsMet();
+  const used = createBlobCounter();
   for (const { entry } of file.entries) used.meet(entry);
   const problems: LineProblem[] = [];
   for (const [address, { line }] of file.blobs)
@@ -225,13 +234,13 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   const bad = (line: number, reason: string) => problems.push({ line, reason });
   const ring = headerRing(file, ports, problems);
   const records = recordsOf(file);
-  const keys = keyBook(records, root, ports, ring);
+  const keys = createKeyBook(records, root, ports, ring);
   const policies = policyProof(records, ports.hash, file.torn);
   const commits = new Map<string, { root: Digest; ranges: readonly Range[] }>();
-  const seals = new Map<WriterId, ReturnType<typeof sealCheck>>();
+  const seals = new Map<WriterId, ReturnType<typeof createSealCheck>>();
   let claimed = 0; // the last entry of the session that a commit names
   for (const { line, commit: c } of file.commits) {
-    const seal = seals.get(c.writer) ?? sealCheck(c.writer, keys, ports);
+    const seal = seals.get(c.writer) ?? createSealCheck(c.writer, keys, ports);
     seals.set(c.writer, seal);
     const why = commits.has(`${c.writer}@${c.number}`) ? "it stands in the file twice" : seal(c);
     if (why !== null) bad(line, `commit ${c.number} of \`${c.writer}\`: ${why}`);
@@ -248,8 +257,8 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
     return rootFromPath(e.entryHash, proof.path, ports.hash) === commit.root ? null : "its path does not lead to its commit's root";
   };
   const erased = erasedPlaces(session);
-  const chain = entryChain(session, ports.hash);
-  const blobs = blobCheck({ blob: (address) => file.blobs.get(address)?.text ?? null }, ports.hash, file.torn);
+  const chain = createEntryChain(session, ports.hash);
+  const blobs = createBlobCheck({ blob: (address) => file.blobs.get(address)?.text ?? null }, ports.hash, file.torn);
   let gone = 0;
   for (const read of file.entries) {
     const { entry: e, line } = read;
@@ -260,14 +269,14 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   }
   function looseEntry(e: StoredEntry): string | null {
     if (e.stream === ERASURES) return erased.add(e, ports.hash);
-    return whyBadAlone(e, ports.hash) ?? whyBadPayload(e.kind, e.payload ?? "", (ref: BlobRef) => blobs.check(ref));
+    return refuseEntry(e, ports.hash) ?? refusePayload(e.kind, e.payload ?? "", (ref: BlobRef) => blobs.check(ref));
   }
   function ownEntry(e: StoredEntry): string | null {
     const why = chain.check(e);
     if (why !== null) return why;
-    if (e.payload !== null && e.salt !== null) return whyBadPayload(e.kind, e.payload, (ref: BlobRef) => blobs.check(ref));
+    if (e.payload !== null && e.salt !== null) return refusePayload(e.kind, e.payload, (ref: BlobRef) => blobs.check(ref));
     gone += 1;
-    return whyNotErased(e, erased.has(e.seq));
+    return refuseErasure(e, erased.has(e.seq));
   }
   if (!file.torn && !chain.broken() && claimed > chain.hashes.length)
     bad(file.lines, `entry ${chain.hashes.length + 1} of \`${session}\`: it is missing, though a commit names it`);
@@ -293,7 +302,7 @@ function erasedPlaces(session: StreamId) {
   return {
     has: (at: Seq) => ranges.some((r) => r.first <= at && at <= r.last),
     add(e: StoredEntry, hash: Hash): string | null {
-      const why = whyBadAlone(e, hash) ?? whyBadPayload(e.kind, e.payload ?? "", () => null);
+      const why = refuseEntry(e, hash) ?? refusePayload(e.kind, e.payload ?? "", () => null);
       if (why !== null) return why;
       const event = systemEvent(e.kind, e.payload ?? "");
       if (event?.kind !== "content.erased" || event.stream !== session) return "it is not about this session";

@@ -8,9 +8,9 @@ import {
   millis,
   type Seq,
   type Sign,
-  type Stamped,
   type StreamId,
   seq,
+  type TimedEvent,
   type WriterId,
   ZERO,
 } from "../../vocab/index.ts";
@@ -45,7 +45,7 @@ export type SealPorts = Readonly<{ writer: WriterId; key: KeyId; hash: Hash; sig
 export function sealEntries(
   stream: StreamId,
   head: StreamHead,
-  events: readonly Stamped[],
+  events: readonly TimedEvent[],
   ports: SealPorts,
   putBlob: PutBlob,
 ): readonly StoredEntry[] {

@@ -13,10 +13,10 @@ import {
   GRANTS,
   HALT,
   KEYS,
-  KNOWN,
   POLICY,
   type StreamId,
   TRUST,
+  TRUSTED_VALUES,
   type WriterId,
 } from "../../vocab/index.ts";
 
@@ -39,7 +39,7 @@ export type SummedTable = "unknowns" | "questions" | "counts";
 export const FULL_EVERY = 32;
 
 /** Streams whose end decides what people and programs may do. */
-export const BOUND_STREAMS: readonly StreamId[] = Object.freeze([ACCESS, ERASURES, GRANTS, HALT, KEYS, KNOWN, POLICY, TRUST]);
+export const BOUND_STREAMS: readonly StreamId[] = Object.freeze([ACCESS, ERASURES, GRANTS, HALT, KEYS, TRUSTED_VALUES, POLICY, TRUST]);
 
 const MARK = { writer: "@", stream: "#", sum: "=" } as const;
 export const seenName = ({ kind, name }: Pick<Seen, "kind" | "name">): string => `${name}${MARK[kind]}`;
@@ -69,6 +69,6 @@ export function parseSeen(text: string): readonly Seen[] | null {
 }
 
 /** What is to be said now: everything at times, otherwise what is not as it was said last. */
-export function toSay(now: readonly SeenPlace[], said: ReadonlyMap<string, Digest>, number: number): readonly SeenPlace[] {
+export function listNewlySeen(now: readonly SeenPlace[], said: ReadonlyMap<string, Digest>, number: number): readonly SeenPlace[] {
   return number % FULL_EVERY === 0 ? now : now.filter((one) => said.get(seenName(one)) !== one.hash);
 }

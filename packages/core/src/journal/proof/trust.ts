@@ -2,7 +2,7 @@
 
 import { merkleRoot, parseRanges, type StoredCommit, type StoredEntry } from "../codec.ts";
 import type { Records } from "../port.ts";
-import { keyBook, type ProofPorts, whyBadSeal } from "./checks.ts";
+import { createKeyBook, type ProofPorts, refuseSeal } from "./checks.ts";
 
 export type Trust = Readonly<{
   /** Why this commit does not count; null when a writer certified by the project's root key sealed it. */
@@ -15,15 +15,15 @@ export type Trust = Readonly<{
  * The root's public key comes from outside the journal: whoever can write the database can write any `keys` stream into it, but cannot sign
  * a certificate. Certificates are read again when a key is met that is not among them.
  */
-export function trustIn(root: string, ports: ProofPorts): (records: Records) => Trust {
+export function createTrust(root: string, ports: ProofPorts): (records: Records) => Trust {
   return (records) => {
-    const keys = keyBook(records, root, ports, null);
-    return { whyBadSeal: (commit) => whyBadSeal(commit, keys, ports), isRooted: () => keys.ring().roots.length === 0 || keys.trusted() };
+    const keys = createKeyBook(records, root, ports, null);
+    return { whyBadSeal: (commit) => refuseSeal(commit, keys, ports), isRooted: () => keys.ring().roots.length === 0 || keys.trusted() };
   };
 }
 
 /** Why an entry is not proved by its commit: not named by it, not among the leaves of its tree, or not sealed. `leaves` are the hashes it names. */
-export function whyNotProved(
+export function findProofGap(
   entry: Pick<StoredEntry, "stream" | "seq" | "entryHash">,
   commit: StoredCommit | null,
   leaves: (commit: StoredCommit) => readonly StoredEntry["entryHash"][],

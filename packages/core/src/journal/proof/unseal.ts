@@ -1,5 +1,5 @@
 /** From stored entries back to events, the chain checked on the way: the one reading path of every journal adapter (J-2). */
-import { type Digest, type Entry, FaultError, type Hash, isFault, type Stamped, type StreamId, seq } from "../../vocab/index.ts";
+import { type Digest, type Entry, FaultError, type Hash, isFault, type StreamId, seq, type TimedEvent } from "../../vocab/index.ts";
 import { decodePayload, entryHash, type GetBlob, payloadHash, type StoredEntry } from "../codec.ts";
 import { type SessionSummary, summariseSession } from "../summary.ts";
 import type { StreamHead } from "./seal.ts";
@@ -59,7 +59,7 @@ export function checkEnd(stream: StreamId, last: Pick<StreamHead, "seq" | "hash"
 export function summariseSealed(
   before: SessionSummary | null,
   sealed: readonly StoredEntry[],
-  events: readonly Stamped[],
+  events: readonly TimedEvent[],
 ): SessionSummary | null {
   return events.reduce((summary, { event }, i) => {
     const e = sealed[i];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonical, ERASURES, KEYS, millis, type StreamId, seq, type WriterId, writerId, ZERO } from "../../vocab/index.ts";
+import { ERASURES, KEYS, millis, type StreamId, seq, toCanonicalJson, type WriterId, writerId, ZERO } from "../../vocab/index.ts";
 import { OTHER_SESSION, SAMPLES, SESSION } from "../fixtures/samples.ts";
 import {
   growing,
@@ -21,7 +21,6 @@ import {
   certify,
   entryHash,
   type Head,
-  type Problem,
   parseRanges,
   payloadHash,
   type StoredCommit,
@@ -29,12 +28,13 @@ import {
   sealCommit,
   sealEntries,
   type Verification,
+  type VerifyProblem,
   verify,
 } from "../index.ts";
 
 const check = ({ records, root }: Sealed, head: Head | null = null): Verification =>
   verify({ records, root, ports: proofPorts, head, progress: () => {}, torn: null });
-const named = (p: Problem | null): string | null =>
+const named = (p: VerifyProblem | null): string | null =>
   p === null ? null : p.kind === "entry" ? `${p.stream} ${p.seq}: ${p.reason}` : `${p.writer}@${p.commit}: ${p.reason}`;
 const firstBad = (j: Sealed, head: Head | null = null): string | null => named(check(j, head).firstBad);
 
@@ -294,7 +294,7 @@ test("J-9 an erasure that was recorded and cut short is told, not bad", async ()
   const salts = sealPorts(W2, W2_KEY).salt;
   salts();
   const { kind: _, ...payload } = event;
-  edit(entriesOf(j, OTHER_SESSION), 1, { salt: salts(), payload: canonical(payload) });
+  edit(entriesOf(j, OTHER_SESSION), 1, { salt: salts(), payload: toCanonicalJson(payload) });
   const result = check(j);
   expect(result.firstBad).toBeNull();
   expect(result.stillThere).toBe(1);

@@ -10,20 +10,20 @@ import { type Digest, KEYS, type Seq, type StreamId, seq, type WriterId } from "
 import { merkleRoot, parseRanges, type Range, type StoredCommit } from "../codec.ts";
 import type { Records } from "../port.ts";
 import {
-  blobCheck,
   type CommitChain,
-  commitChain,
+  createBlobCheck,
+  createCommitChain,
+  createEntryChain,
+  createErasureBook,
+  createKeyBook,
   type EntryChain,
-  entryChain,
-  erasureBook,
   type KeyBook,
-  keyBook,
   type ProofPorts,
-  whyBadPayload,
-  whyNotErased,
+  refuseErasure,
+  refusePayload,
 } from "./checks.ts";
 import type { Keyring } from "./keys.ts";
-import { policyProof, type Textless } from "./policy-texts.ts";
+import { type PolicySetWithoutTexts, policyProof } from "./policy-texts.ts";
 import type { Head, WriterHead } from "./seal.ts";
 import { parseSeen, type SeenPlace, seenName } from "./seen.ts";
 
@@ -39,7 +39,7 @@ export type Verification = Readonly<{
   /** In order, entries before commits; at most MOST_PROBLEMS of each. */
   problems: readonly VerifyProblem[];
   /** Sets that sessions name and whose texts were never stored: an older journal, or a gate in a program's own code. */
-  textless: readonly Textless[];
+  textless: readonly PolicySetWithoutTexts[];
   /** Entries whose erasure is on record while their payload is still stored: an erasure that was cut short. */
   stillThere: number;
 }>;
@@ -57,7 +57,7 @@ export type Verify = Readonly<{
   torn: Keyring | null;
 }>;
 
-export const MOST_PROBLEMS = 1_000;
+export const MAX_VERIFY_PROBLEMS = 1_000;
 const PROGRESS_EVERY = 5_000;
 
 /** `late`: of a commit that was read after the entries were, and may name some that came later still. */
@@ -67,10 +67,10 @@ type Walked = Readonly<{ stream: StreamId; found: { seq: Seq; reason: string }[]
 
 export function verify({ records, root, ports, head, progress, torn }: Verify): Verification {
   const partial = torn !== null;
-  const commits = readCommits(records, keyBook(records, root, ports, torn), ports, head);
+  const commits = readCommits(records, createKeyBook(records, root, ports, torn), ports, head);
   commits.read(false); // before the entries, so that whatever these commits name is there by then
-  const erasures = erasureBook(records);
-  const blobs = blobCheck(records, ports.hash, partial);
+  const erasures = createErasureBook(records);
+  const blobs = createBlobCheck(records, ports.hash, partial);
   const policies = policyProof(records, ports.hash, partial);
   const present = new Set(records.streams());
   const walked: Walked[] = [];
@@ -79,7 +79,7 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
   let stillThere = 0;
   for (const stream of [...new Set([...present, ...commits.claims.keys()])].sort()) {
     const found: { seq: Seq; reason: string }[] = [];
-    const chain = entryChain(stream, ports.hash);
+    const chain = createEntryChain(stream, ports.hash);
     for (const e of records.entries(stream)) {
       entries += 1;
       if (entries % PROGRESS_EVERY === 0) progress(entries);
@@ -90,10 +90,10 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
       let why: string | null = null;
       if (e.payload === null || e.salt === null) {
         erased += 1;
-        why = whyNotErased(e, erasures.cover(stream, at));
+        why = refuseErasure(e, erasures.cover(stream, at));
       } else if (reason === null) {
         if (erasures.known(stream, at)) stillThere += 1;
-        why = whyBadPayload(e.kind, e.payload, (ref) => {
+        why = refusePayload(e.kind, e.payload, (ref) => {
           const bad = blobs.check(ref);
           // a blob may go together with its payload, right after that was read
           return bad === null || (records.blob(ref.address) === null && erasures.cover(stream, at)) ? null : bad;
@@ -119,7 +119,7 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
     if (stream === KEYS) found.push(...badKeys);
     if (!chain.broken()) found.push(...coverage(commits.claims.get(stream) ?? [], chain.hashes.length, partial));
     found.sort((a, b) => a.seq - b.seq);
-    for (const f of found) if (entryProblems.length < MOST_PROBLEMS) entryProblems.push({ kind: "entry", stream, ...f });
+    for (const f of found) if (entryProblems.length < MAX_VERIFY_PROBLEMS) entryProblems.push({ kind: "entry", stream, ...f });
     leaves.set(stream, chain.hashes);
   }
   for (const c of commits.sealed) {
@@ -151,7 +151,7 @@ function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: H
   const sealed: Sealed[] = [];
   const problems: VerifyProblem[] = [];
   const bad = (writer: WriterId, commit: number, reason: string): void => {
-    if (problems.length < MOST_PROBLEMS) problems.push({ kind: "commit", writer, commit, reason });
+    if (problems.length < MAX_VERIFY_PROBLEMS) problems.push({ kind: "commit", writer, commit, reason });
   };
   function take(writer: WriterId, c: StoredCommit, chain: CommitChain, late: boolean): void {
     const reason = chain.check(c);
@@ -195,7 +195,7 @@ function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: H
     },
     read(late: boolean): void {
       for (const writer of [...records.writers()].sort()) {
-        const known = chains.get(writer) ?? { chain: commitChain(writer, keys, ports), taken: 0 };
+        const known = chains.get(writer) ?? { chain: createCommitChain(writer, keys, ports), taken: 0 };
         chains.set(writer, known);
         let place = 0;
         for (const c of records.commits(writer)) {

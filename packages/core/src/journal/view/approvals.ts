@@ -1,19 +1,28 @@
 /** What waits for people, as an inbox shows it. */
 import { type ApprovalId, escapeHidden, type Millis } from "../../vocab/index.ts";
 import type { StandingHalt } from "../orders.ts";
-import type { WaitingQuestion } from "../questions.ts";
+import type { PendingApproval } from "../questions.ts";
 import { haltText, liftText } from "../view-halts.ts";
-import { type AskView, askView, type CallItem, missingOf, type QuestionItem, type Quorum, quorumOf, type SessionView } from "./items.ts";
+import {
+  type AskView,
+  askView,
+  type CallItem,
+  countMissing,
+  findQuorum,
+  type QuestionItem,
+  type Quorum,
+  type SessionView,
+} from "./items.ts";
 import { resourceText } from "./lines.ts";
-import { age, count } from "./text-width.ts";
+import { ageText, countNoun } from "./text-width.ts";
 
 export type ApprovalRow = Readonly<{
-  approval: WaitingQuestion["approval"];
-  session: WaitingQuestion["session"];
+  approval: PendingApproval["approval"];
+  session: PendingApproval["session"];
   agent: string;
   tool: string;
   touches: string | null;
-  digest: WaitingQuestion["digest"];
+  digest: PendingApproval["digest"];
   asks: readonly AskView[];
   /** Who may answer, in words. */
   approvers: string;
@@ -26,10 +35,10 @@ export type ApprovalRow = Readonly<{
   expiresAt: Millis | null;
 }>;
 
-export function approvalRow(q: WaitingQuestion): ApprovalRow {
+export function toApprovalRow(q: PendingApproval): ApprovalRow {
   const asks = q.asks.map(askView);
   const groups = [...new Set(asks.flatMap(({ approvers }) => approvers))];
-  const quorum = quorumOf(q.asks, q.votes);
+  const quorum = findQuorum(q.asks, q.votes);
   return {
     approval: q.approval,
     session: q.session,
@@ -40,7 +49,7 @@ export function approvalRow(q: WaitingQuestion): ApprovalRow {
     asks,
     approvers: groups.length === 0 ? "anybody whom the policies let approve" : groups.join(" or "),
     quorum,
-    missing: missingOf(quorum),
+    missing: countMissing(quorum),
     votes: q.votes.map(({ by }) => escapeHidden(by)),
     again: q.again === null ? null : escapeHidden(q.again),
     askedAt: q.askedAt,
@@ -51,21 +60,21 @@ export function approvalRow(q: WaitingQuestion): ApprovalRow {
 /** What is left of it, in words; null: it does not expire. */
 export function timeLeft(expiresAt: Millis | null, now: number): string | null {
   if (expiresAt === null) return null;
-  return expiresAt <= now ? "its time is up" : `${age(expiresAt - now)} left`;
+  return expiresAt <= now ? "its time is up" : `${ageText(expiresAt - now)} left`;
 }
 
-export const missingText = (missing: number): string => (missing <= 1 ? "one yes" : count(missing, "yes", "yeses"));
+export const missingText = (missing: number): string => (missing <= 1 ? "one yes" : countNoun(missing, "yes", "yeses"));
 
 /** What became of an approval request that is not open any more: who answered it and how, and what the call came to. */
-export type Settled = Readonly<{ says: string; at: Millis | null }>;
+export type SettledApproval = Readonly<{ says: string; at: Millis | null }>;
 
 /** Q-23 Q-17 `halt`: the one that its session waits with. `me`: whoever looks, as principals are written; null where that is not known. Null while it is open, or not in this session. */
-export function settledApproval(
+export function findSettledApproval(
   view: Pick<SessionView, "items">,
   approval: ApprovalId,
   me: string | null,
   halt: StandingHalt | null,
-): Settled | null {
+): SettledApproval | null {
   const item = view.items.find((one): one is QuestionItem => one.kind === "question" && one.approval === approval);
   if (item === undefined || item.state === "open") return null;
   const call = view.items.find((one): one is CallItem => one.kind === "call" && one.call === item.call);

@@ -3,7 +3,7 @@
  * V-6 a call's summary is one line of at most 80 characters with an ellipsis where it was cut: its `command`, else its `path`, `file_path`, `filename` or
  *     `artifact_path`, else its first three fields as `name=value` with strings cut at 30, else what the model wrote.
  */
-import { type Attachment, canonical, escapeHidden, type Json } from "../../vocab/index.ts";
+import { type Attachment, escapeHidden, type Json, toCanonicalJson } from "../../vocab/index.ts";
 
 const MOST = 80;
 const MOST_STRING = 30;
@@ -19,7 +19,7 @@ export function callSummary(args: Json | null, text: string): string {
   }
   const fields = Object.entries(args)
     .slice(0, 3)
-    .map(([name, value]) => `${name}=${typeof value === "string" ? cutAt(value, MOST_STRING) : canonical(value)}`);
+    .map(([name, value]) => `${name}=${typeof value === "string" ? cutAt(value, MOST_STRING) : toCanonicalJson(value)}`);
   return oneLine(fields.join(" "), MOST);
 }
 

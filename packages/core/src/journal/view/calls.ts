@@ -1,10 +1,7 @@
 /** Calls as cards: paired by call id, one card from proposal to outcome. */
 import {
   type CallId,
-  canonical,
-  doingOf,
   ENDINGS,
-  editOf,
   escapeHidden,
   type JournalEvent,
   type Json,
@@ -12,14 +9,17 @@ import {
   type Outcome,
   outputText,
   type Part,
+  toCallSubject,
+  toCanonicalJson,
+  toFileEdit,
   unknownText,
   type Verdict,
 } from "../../vocab/index.ts";
 import { callSummary } from "./call-summary.ts";
 import { type DiffLine, diffLines, withContext } from "./diff.ts";
-import { type CallItem, type CallStatus, type EditView, MOST_LIVE, shownText, verdictView } from "./items.ts";
+import { type CallItem, type CallStatus, type EditView, MAX_LIVE, shownText, verdictView } from "./items.ts";
 import { recoveryText, resourceText } from "./lines.ts";
-import { callItem, closeCall, type Ground, placed, push, setCall, withOne, without } from "./shared.ts";
+import { callItem, closeCall, push, setCall, toPlacement, type ViewBuilder, withOne, without } from "./shared.ts";
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
 export type CallEvent = Of<
@@ -35,7 +35,7 @@ export type CallEvent = Of<
   | "middleware.applied"
 >;
 
-export function foldCall(ground: Ground, e: CallEvent): void {
+export function foldCall(ground: ViewBuilder, e: CallEvent): void {
   const { view, entry } = ground;
   switch (e.kind) {
     case "gate.decided":
@@ -112,11 +112,11 @@ export function foldCall(ground: Ground, e: CallEvent): void {
 }
 
 /** A card for each call of a reply. */
-export function propose(ground: Ground, part: Extract<Part, { kind: "call" }>, turn: number): void {
+export function foldProposal(ground: ViewBuilder, part: Extract<Part, { kind: "call" }>, turn: number): void {
   ground.open.add(part.id);
   push(
     ground,
-    cardOf(
+    toCallItem(
       ground,
       { key: `call:${part.id}`, call: part.id, tool: part.tool, turn },
       part.args.kind === "json" ? part.args.value : null,
@@ -126,11 +126,11 @@ export function propose(ground: Ground, part: Extract<Part, { kind: "call" }>, t
 }
 
 type Named = Readonly<{ key: string; call: CallId; tool: string; turn: number }>;
-export function cardOf(ground: Ground, { key, call, tool, turn }: Named, args: Json | null, text: string): CallItem {
+export function toCallItem(ground: ViewBuilder, { key, call, tool, turn }: Named, args: Json | null, text: string): CallItem {
   const edit = isRecord(args) ? editView(tool, args, null) : null;
   return {
     kind: "call",
-    ...placed(ground, key),
+    ...toPlacement(ground, key),
     turn,
     call,
     tool: escapeHidden(tool),
@@ -167,8 +167,8 @@ const BY_VERDICT: Readonly<Record<Verdict["kind"], CallStatus>> = {
   modify: "proposed",
 };
 
-function decided(ground: Ground, { id, action, verdict }: Of<"gate.decided">): void {
-  const doing = doingOf(action);
+function decided(ground: ViewBuilder, { id, action, verdict }: Of<"gate.decided">): void {
+  const doing = toCallSubject(action);
   if (doing === null) return;
   ground.touched.set(id, doing.resource);
   const verdictShown = verdictView(verdict, ground.entry.seq);
@@ -178,7 +178,7 @@ function decided(ground: Ground, { id, action, verdict }: Of<"gate.decided">): v
   if (verdict.kind === "deny") closeCall(ground, id, "denied", { result: verdictShown.reason });
 }
 
-function settle(ground: Ground, call: CallId, outcome: Outcome): void {
+function settle(ground: ViewBuilder, call: CallId, outcome: Outcome): void {
   const shown = shownText(
     outcome.kind === "done" ? outputText(outcome.output) : outcome.kind === "failed" ? outcome.error : unknownText(outcome),
   );
@@ -186,22 +186,22 @@ function settle(ground: Ground, call: CallId, outcome: Outcome): void {
 }
 
 /** Its turn ended first. */
-export function dropCall(ground: Ground): void {
+export function dropCall(ground: ViewBuilder): void {
   for (const call of ground.open) closeCall(ground, call, "dropped", {});
 }
 
-function noted(ground: Ground, { call, name, value }: Of<"note">): void {
+function noted(ground: ViewBuilder, { call, name, value }: Of<"note">): void {
   if (call === null) return;
   const item = callItem(ground, call);
   if (item === null || (item.status !== "running" && item.status !== "recovering")) return;
-  const piece = name === "output" && typeof value === "string" ? value : `${name}: ${canonical(value)}\n`;
-  setCall(ground, call, { live: (item.live + shownText(piece, MOST_LIVE).text).slice(-MOST_LIVE) });
+  const piece = name === "output" && typeof value === "string" ? value : `${name}: ${toCanonicalJson(value)}\n`;
+  setCall(ground, call, { live: (item.live + shownText(piece, MAX_LIVE).text).slice(-MAX_LIVE) });
 }
 
 const AROUND = 3;
 const MOST_LINES = 400;
 
-function editShown(ground: Ground, call: CallId, proof: JsonObject | null): Partial<Pick<CallItem, "edit">> {
+function editShown(ground: ViewBuilder, call: CallId, proof: JsonObject | null): Partial<Pick<CallItem, "edit">> {
   const item = callItem(ground, call);
   const edit = item === null || proof === null ? null : editView(item.tool, null, proof);
   return edit === null ? {} : { edit: { ...edit, newly: item?.edit?.newly ?? [] } };
@@ -209,7 +209,7 @@ function editShown(ground: Ground, call: CallId, proof: JsonObject | null): Part
 
 /** Also before it runs: what its arguments say it would change. */
 export function editView(tool: string, args: JsonObject | null, proof: JsonObject | null): EditView | null {
-  const edit = editOf({ name: tool, edits: false, server: "" }, args, proof);
+  const edit = toFileEdit({ name: tool, edits: false, server: "" }, args, proof);
   if (edit === null) return null;
   const lines = diffLines(edit.before ?? "", edit.after);
   const of = (kind: DiffLine["kind"]): number => lines.filter((one) => one.kind === kind).length;

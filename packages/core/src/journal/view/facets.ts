@@ -9,14 +9,14 @@ export type Facet = (typeof FACETS)[number];
 export type FacetQuery = Readonly<Partial<Record<Facet, string>>>;
 
 export const facetTerm = (facet: Facet, value: string): string => `${facet}:${value}`;
-export const termsOf = (sought: FacetQuery): readonly string[] =>
+export const toFacetTerms = (sought: FacetQuery): readonly string[] =>
   FACETS.flatMap((facet) => {
     const value = sought[facet];
     return value === undefined ? [] : [facetTerm(facet, value)];
   });
 
 /** `agent` as of this entry; null for streams that belong to no session. */
-export function facetsOf({ event: e }: Pick<Entry, "event">, agent: string | null): readonly string[] {
+export function listFacets({ event: e }: Pick<Entry, "event">, agent: string | null): readonly string[] {
   const terms = [facetTerm("kind", e.kind), ...(agent === null ? [] : [facetTerm("agent", agent)]), ...own(e)];
   return [...new Set(terms)];
 }

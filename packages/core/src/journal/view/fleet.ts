@@ -5,7 +5,7 @@
 import { type Entry, isSessionStream, type Millis, type SessionId } from "../../vocab/index.ts";
 import type { SessionSummary } from "../summary.ts";
 import { oneLine } from "./call-summary.ts";
-import { addCounts, hourly, NOTHING_COUNTED, type UsageCounts, type UsageRow, usageIn } from "./usage.ts";
+import { addCounts, listUsage, NO_USAGE_COUNTS, sumByHour, type UsageCounts, type UsageRow } from "./usage.ts";
 
 export type RunningTurn = Readonly<{ session: SessionId; agent: string; turn: number; since: Millis; doing: string; waits: boolean }>;
 type Halts = readonly Readonly<{ scope: string }>[];
@@ -36,7 +36,7 @@ type Known = Pick<SessionSummary, "session" | "agent" | "state" | "turns" | "las
 export const FLEET_HOURS = 24;
 
 /** From what lists say of now, and then entry by entry. */
-export function fleetFold(agents: readonly string[], sessions: readonly Known[], rows: readonly UsageRow[]): FleetFold {
+export function createFleetFold(agents: readonly string[], sessions: readonly Known[], rows: readonly UsageRow[]): FleetFold {
   const agentOf = new Map<SessionId, string>();
   const turns = new Map<SessionId, RunningTurn>();
   const more = new Map<string, UsageRow>();
@@ -63,10 +63,10 @@ export function fleetFold(agents: readonly string[], sessions: readonly Known[],
     if (e.kind === "session.opened" || e.kind === "agent.changed") agentOf.set(session, e.agent.name);
     const agent = agentOf.get(session);
     if (agent === undefined) return; // one that the caller does not know of
-    const used = usageIn({ at, event: e }, () => null);
+    const used = listUsage({ at, event: e }, () => null);
     if (used !== null) {
       const key = JSON.stringify([used.hour, agent, used.model]);
-      const row = more.get(key) ?? { hour: used.hour, agent, model: used.model, ...NOTHING_COUNTED };
+      const row = more.get(key) ?? { hour: used.hour, agent, model: used.model, ...NO_USAGE_COUNTS };
       more.set(key, { ...row, ...addCounts(row, used.counts) });
     }
     switch (e.kind) {
@@ -123,8 +123,8 @@ export function fleetFold(agents: readonly string[], sessions: readonly Known[],
 type Open = Readonly<{ agent: string; turns: readonly RunningTurn[]; isHalted(turn: RunningTurn): boolean }>;
 
 function rowOf({ agent, turns, isHalted }: Open, rows: readonly UsageRow[], first: number): AgentRow {
-  const counts = rows.reduce<UsageCounts>(addCounts, NOTHING_COUNTED);
-  const series = (of: (one: UsageCounts) => number): readonly number[] => hourly(rows, first, FLEET_HOURS, of);
+  const counts = rows.reduce<UsageCounts>(addCounts, NO_USAGE_COUNTS);
+  const series = (of: (one: UsageCounts) => number): readonly number[] => sumByHour(rows, first, FLEET_HOURS, of);
   const [ended, ms] = [series((one) => one.turns), series((one) => one.activeMs)];
   return {
     agent,

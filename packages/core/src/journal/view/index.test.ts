@@ -3,29 +3,29 @@ import { describe, expect, test } from "vitest";
 import { itemLine, spanLine, VIEW_CASES } from "../../testing/view-cases.ts";
 import * as j from "../../testing/view-journals.ts";
 import { approvalId, digest, type Entry, type JournalEvent, millis, POLICY, policyId, seq, sessionId } from "../../vocab/index.ts";
-import { foldQuestions, NOTHING_WAITS } from "../questions.ts";
-import { answeredText, settledApproval } from "./approvals.ts";
+import { foldPendingApprovals, NO_PENDING_APPROVALS } from "../questions.ts";
+import { answeredText, findSettledApproval } from "./approvals.ts";
 import {
-  approvalRow,
+  buildSessionView,
+  buildTimeline,
   callSummary,
   countSet,
-  fleetFold,
-  narrator,
+  createFleetFold,
+  createNarrator,
+  createSessionFold,
+  createTimeScale,
+  listUsage,
   policyRef,
-  scaleOf,
-  sessionFold,
-  sessionViewOf,
   setText,
   sumUsage,
   timeLeft,
-  timelineOf,
-  usageIn,
+  toApprovalRow,
 } from "./index.ts";
-import { type QuestionItem, quorumOf, quorumText } from "./items.ts";
+import { findQuorum, type QuestionItem, quorumText } from "./items.ts";
 
 describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks, labels, shown, hidden }) => {
   test("V-3 the conversation is told as the table says", () => {
-    const view = sessionViewOf(j.VIEWED, entries);
+    const view = buildSessionView(j.VIEWED, entries);
     expect(view.items.map(itemLine)).toEqual(items);
     expect(view.state).toBe(state);
     const text = JSON.stringify(view);
@@ -34,7 +34,7 @@ describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks
   });
 
   test("the timeline is told as the table says", () => {
-    const view = timelineOf(entries);
+    const view = buildTimeline(entries);
     expect(view.spans.map(spanLine)).toEqual(spans);
     expect(view.folds.map(({ why, from, to }) => `${why} ${from - j.START}-${to - j.START}`)).toEqual(folds);
     expect(view.marks.map(({ kind, at, text }) => `${kind} ${at - j.START} ${text}`)).toEqual(marks);
@@ -42,10 +42,10 @@ describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks
   });
 
   test("V-3 the view at an entry is the fold of those up to it, and is plain JSON", () => {
-    const fold = sessionFold(j.VIEWED);
+    const fold = createSessionFold(j.VIEWED);
     for (const [i, entry] of entries.entries()) {
       fold.add(entry);
-      const again = sessionViewOf(j.VIEWED, entries.slice(0, i + 1));
+      const again = buildSessionView(j.VIEWED, entries.slice(0, i + 1));
       expect(JSON.parse(JSON.stringify(fold.view))).toEqual(again);
     }
   });
@@ -63,7 +63,7 @@ test("V-3 what a person denied, or nobody answered, is denied on its card, with 
     [5, j.question("a_1", "1.0", ask)],
   ] as const;
   const cardAfter = (event: JournalEvent) => {
-    const { items, openQuestions } = sessionViewOf(j.VIEWED, j.journalOf(...start, [6, event], [7, j.over(1, "cancelled", null)]));
+    const { items, openQuestions } = buildSessionView(j.VIEWED, j.journalOf(...start, [6, event], [7, j.over(1, "cancelled", null)]));
     const card = items.find(({ kind }) => kind === "call");
     return [openQuestions, card?.kind === "call" ? [card.status, card.result] : null];
   };
@@ -79,14 +79,14 @@ test("V-3 what a person denied, or nobody answered, is denied on its card, with 
 
 test("V-3 every key is there once", () => {
   for (const { entries } of VIEW_CASES) {
-    const keys = sessionViewOf(j.VIEWED, entries).items.map(({ key }) => key);
+    const keys = buildSessionView(j.VIEWED, entries).items.map(({ key }) => key);
     expect(new Set(keys).size).toBe(keys.length);
   }
 });
 
 test("V-3 what does not change stays the same object; what changes is another one in its place", () => {
   const [, second] = VIEW_CASES;
-  const fold = sessionFold(j.VIEWED);
+  const fold = createSessionFold(j.VIEWED);
   const entries = second?.entries ?? [];
   for (const entry of entries.slice(0, 12)) fold.add(entry);
   const before = [...fold.view.items];
@@ -117,7 +117,7 @@ test("V-1 whatever models, tools and people write, no control and no bidirection
         [5, j.ends("1.1", j.done(output))],
         [6, j.over(1, "completed", output)],
       );
-      const texts = textsIn([sessionViewOf(j.VIEWED, entries), timelineOf(entries)]).join("");
+      const texts = textsIn([buildSessionView(j.VIEWED, entries), buildTimeline(entries)]).join("");
       expect(texts).not.toMatch(/(?![\n\t])[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/u);
     }),
     { numRuns: 60 },
@@ -129,7 +129,7 @@ function textsIn(value: unknown): readonly string[] {
 }
 
 test("V-3 words of a reply in progress grow where they belong, and the reply takes their place", () => {
-  const fold = sessionFold(j.VIEWED);
+  const fold = createSessionFold(j.VIEWED);
   for (const entry of VIEW_CASES[0]?.entries.slice(0, 6) ?? []) fold.add(entry);
   const piece = (offset: number, text: string) => fold.preview({ iteration: 1, attempt: 1, preview: { part: "text", offset, text } });
   piece(0, "Go");
@@ -144,7 +144,7 @@ test("V-3 words of a reply in progress grow where they belong, and the reply tak
 });
 
 test("V-3 an entry that is erased, or of a kind from a newer version, is named in its place", () => {
-  const fold = sessionFold(j.VIEWED);
+  const fold = createSessionFold(j.VIEWED);
   fold.add(j.journalOf([0, j.opened()])[0] as Entry);
   fold.miss({ seq: seq(2), at: millis(j.START) }, "erased on request");
   fold.add({ stream: j.VIEWED, seq: seq(3), at: millis(j.START), event: { kind: "cheese.made" } as unknown as Entry["event"] });
@@ -158,7 +158,7 @@ test("V-3 an entry that is erased, or of a kind from a newer version, is named i
 test("V-3 folding costs as much per entry late as early", () => {
   const steps = (n: number): number => {
     let reads = 0;
-    const fold = sessionFold(j.VIEWED);
+    const fold = createSessionFold(j.VIEWED);
     const counting = new Proxy(fold.view.items, {
       get(items, name) {
         if (typeof name === "string" && /^\d+$/.test(name)) reads += 1;
@@ -166,7 +166,7 @@ test("V-3 folding costs as much per entry late as early", () => {
       },
     });
     fold.view.items = counting;
-    const events = Array.from({ length: n }, (_, i): j.Happened[] => [
+    const events = Array.from({ length: n }, (_, i): j.TimedFact[] => [
       [i, j.replies(i, j.wants(`${i}.1`, "look_up", { path: "x" }))],
       [i, j.starts(`${i}.1`, "look_up")],
       [i, j.ends(`${i}.1`, j.done("x"))],
@@ -220,7 +220,7 @@ test("folds are taken out of time, and what is left is to scale", () => {
     { from: millis(1_000), to: millis(11_000), why: "waiting", seq: seq(1) },
     { from: millis(12_000), to: millis(112_000), why: "idle", seq: seq(2) },
   ] as const;
-  const { place, whole } = scaleOf({ from: millis(0), to: millis(113_000), folds: [...folds] }, 100);
+  const { place, whole } = createTimeScale({ from: millis(0), to: millis(113_000), folds: [...folds] }, 100);
   expect([0, 500, 1_000, 6_000, 11_000, 11_500, 12_000, 112_000, 113_000].map(place)).toEqual([
     0, 500, 1_000, 1_050, 1_100, 1_600, 2_100, 2_200, 3_200,
   ]);
@@ -231,7 +231,7 @@ test("V-5 what was used is counted in its own hour, a lost reply at what was set
   const all = VIEW_CASES.flatMap(({ entries }) => entries);
   const rows = all.flatMap((entry) => {
     const asked = () => j.asks(1) as Extract<Entry["event"], { kind: "model.asked" }>;
-    const used = usageIn(entry, asked);
+    const used = listUsage(entry, asked);
     return used === null ? [] : [{ ...zero, ...used.counts, hour: used.hour, model: used.model, agent: "clerk" }];
   });
   const [sum] = sumUsage(rows, () => "all");
@@ -268,7 +268,7 @@ const zero = {
 
 test("the fleet shows turns while they run, with what they do, and rates of what was counted", () => {
   const entries = [...(VIEW_CASES[1]?.entries ?? [])];
-  const fold = fleetFold(["clerk", "idler"], [], []);
+  const fold = createFleetFold(["clerk", "idler"], [], []);
   const now = millis(j.START + 61_000);
   const at = (n: number) => {
     for (const entry of entries.splice(0, n)) fold.add(entry);
@@ -288,7 +288,7 @@ test("the fleet shows turns while they run, with what they do, and rates of what
 
 test("Q-17 a turn under a halt is not at work: it is counted as halted, and as running again once the halt is lifted", () => {
   const one = { turns: 1, lastAt: millis(j.START), openQuestions: 0, state: "running" } as const;
-  const fold = fleetFold(
+  const fold = createFleetFold(
     ["clerk", "other"],
     [
       { ...one, session: sessionId("s_00000001"), agent: "clerk" },
@@ -334,22 +334,22 @@ test("Q-17 a turn under a halt is not at work: it is counted as halted, and as r
 });
 
 test("Q-8 votes are counted by policy and person, and told in words where one yes is not enough", () => {
-  const ask = (id: string, quorum: number) => ({ policy: policyId(id), terms: { quorum } }) as Parameters<typeof quorumOf>[0][number];
+  const ask = (id: string, quorum: number) => ({ policy: policyId(id), terms: { quorum } }) as Parameters<typeof findQuorum>[0][number];
   const vote = (by: string, ...counts: readonly string[]) => ({ by, counts: counts.map(policyId), grant: null });
-  const told = (...votes: readonly ReturnType<typeof vote>[]) => quorumText(quorumOf([ask("a", 1), ask("b", 3)], votes));
+  const told = (...votes: readonly ReturnType<typeof vote>[]) => quorumText(findQuorum([ask("a", 1), ask("b", 3)], votes));
   expect(told()).toBe("0 of 3 have said yes; 3 more are needed");
   expect(told(vote("user:ana", "a", "b"), vote("user:ana", "b"))).toBe("1 of 3 have said yes (user:ana); 2 more are needed");
   expect(told(vote("user:ana", "b"), vote("user:bo", "b"), vote("user:cy", "a"))).toBe(
     "2 of 3 have said yes (user:ana, user:bo); one more is needed",
   );
-  expect(quorumText(quorumOf([ask("a", 1)], []))).toBeNull();
+  expect(quorumText(findQuorum([ask("a", 1)], []))).toBeNull();
 });
 
 test("V-3 what waits is told with who may answer, and how many more have to", () => {
   const [, , third] = VIEW_CASES;
-  const [waiting] = foldQuestions(NOTHING_WAITS, j.VIEWED, "clerk", third?.entries ?? []).values();
+  const [waiting] = foldPendingApprovals(NO_PENDING_APPROVALS, j.VIEWED, "clerk", third?.entries ?? []).values();
   if (waiting === undefined) throw new Error("nothing waits");
-  expect(approvalRow(waiting)).toMatchObject({
+  expect(toApprovalRow(waiting)).toMatchObject({
     tool: "write_file",
     touches: 'File::"a.txt"',
     missing: 1,
@@ -366,7 +366,7 @@ test("V-6 a set of policies is counted alike wherever it is told, and what is co
   expect(setText(countSet(["base.cedar"]))).toBe("1 policy file");
   const files = paths.map((path) => ({ path, digest: digest("0".repeat(64)) }));
   const event = { kind: "policy.loaded", digest: digest("b".repeat(64)), files, texts: true, by: { kind: "system", id: "w" } } as const;
-  const [line] = narrator()({ stream: POLICY, seq: seq(1), at: millis(0), event });
+  const [line] = createNarrator()({ stream: POLICY, seq: seq(1), at: millis(0), event });
   expect(line?.text).toBe("policies bbbbbbbbbbbb in force: 2 policy files, 1 decision table, rules of 1 agent");
 });
 
@@ -391,12 +391,17 @@ test("Q-23 what became of an approval request is said: who answered it, you or s
         { kind: "call", call: "1.0", status },
         { ...question, state },
       ],
-    }) as unknown as Parameters<typeof settledApproval>[0];
-  expect(settledApproval(view("done"), approval, null, null)).toEqual({ says: "Bo approved it. The call ran.", at });
-  expect(settledApproval(view("asking"), approval, "user:bo", null)).toEqual({ says: "You approved it. The call has not run yet.", at });
+    }) as unknown as Parameters<typeof findSettledApproval>[0];
+  expect(findSettledApproval(view("done"), approval, null, null)).toEqual({ says: "Bo approved it. The call ran.", at });
+  expect(findSettledApproval(view("asking"), approval, "user:bo", null)).toEqual({
+    says: "You approved it. The call has not run yet.",
+    at,
+  });
   const halt = { scope: "agent:clerk", by: { kind: "user", id: "ana" }, reason: "look first", at } as const;
-  expect(settledApproval(view("asking"), approval, null, halt)?.says).toContain("It waits: agent clerk is halted by user:ana (look first)");
-  expect(settledApproval(view("done"), approval, null, halt)?.says).toBe("Bo approved it. The call ran.");
-  expect(settledApproval(view("failed"), approval, null, null)?.says).toContain("The call ran and failed.");
-  expect(settledApproval(view("asking", "open"), approval, null, null)).toBeNull();
+  expect(findSettledApproval(view("asking"), approval, null, halt)?.says).toContain(
+    "It waits: agent clerk is halted by user:ana (look first)",
+  );
+  expect(findSettledApproval(view("done"), approval, null, halt)?.says).toBe("Bo approved it. The call ran.");
+  expect(findSettledApproval(view("failed"), approval, null, null)?.says).toContain("The call ran and failed.");
+  expect(findSettledApproval(view("asking", "open"), approval, null, null)).toBeNull();
 });

@@ -9,10 +9,17 @@ export * from "./diff.ts";
 export * from "./facets.ts";
 export * from "./fleet.ts";
 export type * from "./items.ts";
-export { missingOf, policyRef, quorumOf, quorumText } from "./items.ts";
-export { filesText, type Line, narrator, resourceText } from "./lines.ts";
+export { countMissing, findQuorum, policyRef, quorumText } from "./items.ts";
+export { createNarrator, filesText, type Line, resourceText } from "./lines.ts";
 export { scheduleLine, timeText, whenText } from "./schedules.ts";
-export { type PreviewOf, type SessionFold, sessionFold, sessionViewOf, tokenCountText, tokensText } from "./session.ts";
+export {
+  buildSessionView,
+  createSessionFold,
+  type PreviewOf,
+  type SessionFold,
+  tokenCountText,
+  tokensText,
+} from "./session.ts";
 export * from "./text-width.ts";
 export * from "./timeline.ts";
 export type { Tone } from "./tone.ts";

@@ -12,7 +12,6 @@ import {
   type Millis,
   type PolicyId,
   type Principal,
-  reasonOf,
   type Seq,
   type SessionId,
   SURFACES,
@@ -20,6 +19,7 @@ import {
   type Usage,
   type Verdict,
   type Vote,
+  verdictReason,
 } from "../../vocab/index.ts";
 import type { DiffLine } from "./diff.ts";
 import type { Tone } from "./tone.ts";
@@ -50,7 +50,7 @@ export type VerdictView = Readonly<{
 export const verdictView = (verdict: Verdict, seq: Seq): VerdictView => ({
   kind: verdict.kind,
   policies: verdict.because.map(policyRef),
-  reason: escapeHidden(reasonOf(verdict)),
+  reason: escapeHidden(verdictReason(verdict)),
   by: verdict.kind === "deny" ? verdict.by : null,
   seq,
 });
@@ -153,21 +153,21 @@ export type QuestionItem = Placed &
 /** Of the policy that still wants the most: how many different people have to say yes, and who has. */
 export type Quorum = Readonly<{ needed: number; given: readonly string[] }>;
 
-export function quorumOf(asks: readonly Pick<Ask, "policy" | "terms">[], votes: readonly Vote[]): Quorum {
+export function findQuorum(asks: readonly Pick<Ask, "policy" | "terms">[], votes: readonly Vote[]): Quorum {
   const all = asks.map(({ policy, terms }): Quorum => {
     const given = [...new Set(votes.filter((v) => v.counts.includes(policy)).map((v) => escapeHidden(v.by)))];
     return { needed: terms.quorum, given };
   });
-  return all.reduce((most, one) => (missingOf(one) > missingOf(most) ? one : most), all[0] ?? { needed: 1, given: [] });
+  return all.reduce((most, one) => (countMissing(one) > countMissing(most) ? one : most), all[0] ?? { needed: 1, given: [] });
 }
-export const missingOf = ({ needed, given }: Quorum): number => Math.max(0, needed - given.length);
+export const countMissing = ({ needed, given }: Quorum): number => Math.max(0, needed - given.length);
 
 /** `1 of 2 have said yes (user:ana); one more is needed`; null where one yes is enough. */
 export function quorumText(quorum: Quorum): string | null {
   const { needed, given } = quorum;
   if (needed <= 1) return null;
   const who = given.length === 0 ? "" : ` (${given.join(", ")})`;
-  const missing = missingOf(quorum);
+  const missing = countMissing(quorum);
   const more = missing === 0 ? "" : `; ${missing === 1 ? "one more is" : `${missing} more are`} needed`;
   return `${given.length} of ${needed} have said yes${who}${more}`;
 }
@@ -256,11 +256,11 @@ export type SessionView = {
 };
 
 /** So much of a text is in a view at the most; the entry has all of it. */
-export const MOST_SHOWN = 20_000;
-export const MOST_SAID = 200_000;
-export const MOST_LIVE = 8_000;
+export const MAX_SHOWN = 20_000;
+export const MAX_SAID = 200_000;
+export const MAX_LIVE = 8_000;
 
-export const shownText = (text: string, most = MOST_SHOWN): Readonly<{ text: string; cut: number }> =>
+export const shownText = (text: string, most = MAX_SHOWN): Readonly<{ text: string; cut: number }> =>
   text.length <= most
     ? { text: escapeHiddenLines(text), cut: 0 }
     : { text: `${escapeHiddenLines(wellCut(text, most))}…`, cut: text.length - most };

@@ -5,13 +5,11 @@
  */
 import {
   type ActionText,
-  type Allotment,
   type Answer,
   type ApprovalId,
   type Attachment,
   type CallId,
   type Change,
-  canonical,
   type Entry,
   escapeHidden,
   escapeHiddenLines,
@@ -23,11 +21,13 @@ import {
   type Outcome,
   type Part,
   principalName,
+  type Reservation,
   type Resource,
+  toCanonicalJson,
   type Verdict,
 } from "../../vocab/index.ts";
 import { scheduleLine } from "./schedules.ts";
-import { count, countSet, durationText, setText, shortened } from "./text-width.ts";
+import { countNoun, countSet, durationText, setText, shorten } from "./text-width.ts";
 import type { Tone } from "./tone.ts";
 
 export type Line = Readonly<{
@@ -44,7 +44,7 @@ export type Line = Readonly<{
 type Called = Readonly<{ tool: string; args: string }>;
 
 /** One per session: it remembers which call is which. */
-export function narrator(): (entry: Entry) => readonly Line[] {
+export function createNarrator(): (entry: Entry) => readonly Line[] {
   const calls = new Map<CallId, Called>();
   const touched = new Map<ActionText, string>();
   /** Questions that nobody has answered, by what they are about. */
@@ -215,7 +215,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "known.learned":
         return [line("·", "dim", `known from here on, in ${escapeHidden(e.set)}: ${e.values.map((v) => escapeHidden(v)).join(", ")}`)];
       case "names.told":
-        return [line("·", "dim", `${nameOf(e.call)} named ${count(e.names.length, escapeHidden(e.of))}`)];
+        return [line("·", "dim", `${nameOf(e.call)} named ${countNoun(e.names.length, escapeHidden(e.of))}`)];
       case "text.cleaned":
         return [line("·", "dim", `what the model sees of ${nameOf(e.call)} is without ${cleanedText(e)}`)];
       case "knowledge.recalled":
@@ -237,7 +237,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           ),
         ];
       case "knowledge.forgotten":
-        return [line("!", "warn", `${count(e.items.length, "item")} forgotten by ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
+        return [line("!", "warn", `${countNoun(e.items.length, "item")} forgotten by ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
       case "access.given":
         return [line("·", "plain", accessText(e))];
       case "access.revoked":
@@ -256,7 +256,11 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         ];
       case "note":
         return [
-          line("·", "dim", `note of ${escapeHidden(e.from)}, ${escapeHidden(e.name)}: ${shortened(escapeHidden(canonical(e.value)), 120)}`),
+          line(
+            "·",
+            "dim",
+            `note of ${escapeHidden(e.from)}, ${escapeHidden(e.name)}: ${shorten(escapeHidden(toCanonicalJson(e.value)), 120)}`,
+          ),
         ];
       case "input.steered":
         return [live("›", "strong", `${principalName(e.by)} steers: ${escapeHidden(e.text)}${filesText(e.files)}`)];
@@ -271,7 +275,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "turn.ended": {
         inTurn = false;
         waiting.clear();
-        const text = `turn ${e.turn} ended: ${e.ending}${e.detail === null ? "" : `, ${escapeHidden(e.detail)}`} (${count(e.iterations, "iteration")}, ${count(e.calls, "call")}, ${durationText(e.activeMs)})`;
+        const text = `turn ${e.turn} ended: ${e.ending}${e.detail === null ? "" : `, ${escapeHidden(e.detail)}`} (${countNoun(e.iterations, "iteration")}, ${countNoun(e.calls, "call")}, ${durationText(e.activeMs)})`;
         return [{ ...line("■", e.ending === "completed" ? "good" : "warn", text), more: textLines(e.output) }];
       }
       case "key.certified":
@@ -295,7 +299,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           ),
         ];
       case "policy.stored":
-        return [line("·", "dim", `text ${e.digest.slice(0, 12)} of a policy stored: ${count(e.text.length, "character")}`)];
+        return [line("·", "dim", `text ${e.digest.slice(0, 12)} of a policy stored: ${countNoun(e.text.length, "character")}`)];
       case "policy.refused":
         return [
           {
@@ -344,7 +348,7 @@ function accessText({ access, means, person, agents, actions, until, by }: Of<"a
 
 const ARGS_SHOWN = 100;
 function argsOf(part: Extract<Part, { kind: "call" }>): string {
-  return shortened(escapeHidden(part.args.kind === "json" ? canonical(part.args.value) : part.text), ARGS_SHOWN);
+  return shorten(escapeHidden(part.args.kind === "json" ? toCanonicalJson(part.args.value) : part.text), ARGS_SHOWN);
 }
 
 const COMPACTED: Readonly<Record<Of<"context.compacted">["how"], (model: string | null) => string>> = {
@@ -362,7 +366,7 @@ function replied({ parts, usage, finish, purpose }: Of<"model.replied">): Line {
   if (purpose === "summary") return line("·", "dim", `the model summed up (${usage.input + usage.output} tokens)`);
   const text = parts.flatMap((part) => (part.kind === "text" ? textLines(part.text) : []));
   const calls = parts.filter((part) => part.kind === "call").length;
-  const what = calls > 0 ? `proposed ${count(calls, "call")}` : finish === "stop" ? "answered" : `ended with \`${finish}\``;
+  const what = calls > 0 ? `proposed ${countNoun(calls, "call")}` : finish === "stop" ? "answered" : `ended with \`${finish}\``;
   return { ...line("·", "dim", `the model ${what} (${usage.input} + ${usage.output} tokens)`), more: text };
 }
 
@@ -376,7 +380,7 @@ function recalledLines({ items, error }: Of<"knowledge.recalled">): readonly Lin
 function decided({ action, verdict, id }: Of<"gate.decided">): Line {
   const what =
     action.kind === "call"
-      ? `${escapeHidden(action.tool)} ${id} ${action.args === null ? "" : shortened(escapeHidden(canonical(action.args)), ARGS_SHOWN)}`.trimEnd()
+      ? `${escapeHidden(action.tool)} ${id} ${action.args === null ? "" : shorten(escapeHidden(toCanonicalJson(action.args)), ARGS_SHOWN)}`.trimEnd()
       : action.kind === "delegate"
         ? `delegate to ${escapeHidden(action.to)} ${id}`
         : action.kind === "model"
@@ -430,7 +434,7 @@ function ended(name: string, outcome: Outcome, ms: number): Line {
 function outcomeText(outcome: Outcome): string {
   switch (outcome.kind) {
     case "done":
-      return `done: ${shortened(escapeHidden(typeof outcome.output === "string" ? outcome.output : canonical(outcome.output)), 100)}`;
+      return `done: ${shorten(escapeHidden(typeof outcome.output === "string" ? outcome.output : toCanonicalJson(outcome.output)), 100)}`;
     case "failed":
       return `failed: ${escapeHidden(outcome.error)}`;
     case "unknown":
@@ -447,7 +451,7 @@ function answerText(answer: Answer): string {
     case "withdraw":
       return `withdrawn, ${escapeHidden(answer.reason)}`;
     case "edit":
-      return `approved with other arguments: ${escapeHidden(canonical(answer.args))}`;
+      return `approved with other arguments: ${escapeHidden(toCanonicalJson(answer.args))}`;
     case "grant":
       return `approved, and remembered for this ${answer.grant.scope} ${typeof answer.grant.until === "number" ? `until ${new Date(answer.grant.until).toISOString()}` : `for the ${answer.grant.until}`}`;
   }
@@ -468,8 +472,8 @@ const CHANGED: Readonly<Record<Change["kind"], string>> = {
   observation: "the result as shown",
 };
 
-const allotmentText = (a: Allotment): string =>
-  `${count(a.iterations, "iteration")}, ${count(a.tokens, "token")}, ${count(a.calls, "call")}${a.micros === null ? "" : `, ${(a.micros / MICROS_PER_CENT).toFixed(2)} cents`}`;
+const allotmentText = (a: Reservation): string =>
+  `${countNoun(a.iterations, "iteration")}, ${countNoun(a.tokens, "token")}, ${countNoun(a.calls, "call")}${a.micros === null ? "" : `, ${(a.micros / MICROS_PER_CENT).toFixed(2)} cents`}`;
 
 export function recoveryText(e: Extract<JournalEvent, { kind: "recovery.applied" }>): string {
   switch (e.strategy) {
@@ -493,6 +497,7 @@ export function recoveryText(e: Extract<JournalEvent, { kind: "recovery.applied"
 }
 
 const cleanedText = ({ invisible, hidden }: Readonly<{ invisible: number; hidden: number }>): string =>
-  [...(invisible > 0 ? [count(invisible, "invisible character")] : []), ...(hidden > 0 ? [count(hidden, "hidden passage")] : [])].join(
-    " and ",
-  );
+  [
+    ...(invisible > 0 ? [countNoun(invisible, "invisible character")] : []),
+    ...(hidden > 0 ? [countNoun(hidden, "hidden passage")] : []),
+  ].join(" and ");

@@ -4,20 +4,20 @@ import {
   type Answer,
   type ApprovalId,
   escapeHidden,
-  isAnswered,
+  hasQuorum,
   isRefusal,
   type JournalEvent,
   principalName,
   type Vote,
 } from "../../vocab/index.ts";
-import { askView, type QuestionState, quorumOf } from "./items.ts";
+import { askView, findQuorum, type QuestionState } from "./items.ts";
 import { resourceText } from "./lines.ts";
-import { callItem, closeCall, type Ground, placed, push, questionItem, replace, setCall, withOne, without } from "./shared.ts";
+import { callItem, closeCall, push, questionItem, replace, setCall, toPlacement, type ViewBuilder, withOne, without } from "./shared.ts";
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
 export type QuestionEvent = Of<"approval.asked" | "approval.answered" | "approval.expired" | "approval.consumed">;
 
-export function foldQuestion(ground: Ground, e: QuestionEvent): void {
+export function foldQuestion(ground: ViewBuilder, e: QuestionEvent): void {
   switch (e.kind) {
     case "approval.asked":
       asked(ground, e);
@@ -35,14 +35,14 @@ export function foldQuestion(ground: Ground, e: QuestionEvent): void {
   }
 }
 
-function asked(ground: Ground, e: Of<"approval.asked">): void {
+function asked(ground: ViewBuilder, e: Of<"approval.asked">): void {
   const { view } = ground;
   const call = callItem(ground, e.action);
   const resource = ground.touched.get(e.action);
   ground.asked.set(e.approval, { asks: e.asks, digest: e.digest, votes: [] });
   push(ground, {
     kind: "question",
-    ...placed(ground, `question:${e.approval}`),
+    ...toPlacement(ground, `question:${e.approval}`),
     turn: view.turn,
     approval: e.approval,
     action: e.action,
@@ -52,7 +52,7 @@ function asked(ground: Ground, e: Of<"approval.asked">): void {
     resource: resource === undefined ? null : resourceText(resource),
     digest: e.digest,
     asks: e.asks.map(askView),
-    quorum: quorumOf(e.asks, []),
+    quorum: findQuorum(e.asks, []),
     again: e.again === null ? null : escapeHidden(e.again),
     expiresAt: e.expiresAt,
     state: "open",
@@ -72,7 +72,7 @@ const STATES: Readonly<Record<Answer["kind"], QuestionState>> = {
   withdraw: "withdrawn",
 };
 
-function answered(ground: Ground, { approval, by, answer, counts, digest, about }: Of<"approval.answered">): void {
+function answered(ground: ViewBuilder, { approval, by, answer, counts, digest, about }: Of<"approval.answered">): void {
   const item = questionItem(ground, approval);
   const before = ground.asked.get(approval);
   if (item === null || before === undefined) return;
@@ -82,32 +82,32 @@ function answered(ground: Ground, { approval, by, answer, counts, digest, about 
   const reason = isRefusal(answer) ? escapeHidden(answer.reason) : null;
   const answers = [...item.answers, { by: escapeHidden(principalName(by)), answer: STATES[answer.kind], reason, at: ground.entry.at }];
   const resource = about === null ? item.resource : resourceText(about);
-  const isOver = isRefusal(answer) || isAnswered(before.asks, before.votes);
-  const quorum = quorumOf(before.asks, before.votes);
+  const isOver = isRefusal(answer) || hasQuorum(before.asks, before.votes);
+  const quorum = findQuorum(before.asks, before.votes);
   replace(ground, { ...item, answers, quorum, digest, resource, state: isOver ? STATES[answer.kind] : "open" });
   if (isRefusal(answer)) refuse(ground, approval, `${principalName(by)}: ${answer.reason}`);
   if (isOver) gone(ground, approval);
 }
 
 /** What was asked about is not done: its card says why, and not that its turn ended. */
-function refuse(ground: Ground, approval: ApprovalId, why: string): void {
+function refuse(ground: ViewBuilder, approval: ApprovalId, why: string): void {
   const item = questionItem(ground, approval);
   if (item !== null && callItem(ground, item.action)?.status === "asking")
     closeCall(ground, item.action, "denied", { result: escapeHidden(why) });
 }
 
-function settle(ground: Ground, approval: ApprovalId, state: QuestionState): void {
+function settle(ground: ViewBuilder, approval: ApprovalId, state: QuestionState): void {
   const item = questionItem(ground, approval);
   if (item?.state === "open") replace(ground, { ...item, state });
   gone(ground, approval);
 }
 
-function gone(ground: Ground, approval: ApprovalId): void {
+function gone(ground: ViewBuilder, approval: ApprovalId): void {
   ground.view.openQuestions = without(ground.view.openQuestions, approval);
 }
 
 /** Nobody is to answer them any more. */
-export function withdraw(ground: Ground, which: (action: ActionText) => boolean): void {
+export function withdraw(ground: ViewBuilder, which: (action: ActionText) => boolean): void {
   for (const approval of ground.view.openQuestions) {
     const item = questionItem(ground, approval);
     if (item !== null && which(item.action)) settle(ground, approval, "withdrawn");

@@ -16,6 +16,7 @@ import {
   escapeHidden,
   escapeHiddenLines,
   fileLine,
+  type HistoryMessage,
   isEventKind,
   type JournalEvent,
   type Label,
@@ -23,16 +24,15 @@ import {
   type Part,
   type Preview,
   principalName,
-  type Said,
   type SessionId,
   seq,
   totalTokens,
 } from "../../vocab/index.ts";
-import { type CallEvent, cardOf, dropCall, foldCall, propose } from "./calls.ts";
-import { MOST_SAID, type SaidItem, type SessionView, shownText, type TurnTotals } from "./items.ts";
-import { type Line, narrator } from "./lines.ts";
+import { type CallEvent, dropCall, foldCall, foldProposal, toCallItem } from "./calls.ts";
+import { MAX_SAID, type SaidItem, type SessionView, shownText, type TurnTotals } from "./items.ts";
+import { createNarrator, type Line } from "./lines.ts";
 import { foldQuestion, type QuestionEvent, withdraw } from "./questions.ts";
-import { callItem, type Ground, NO_TOTALS, newView, placed, push, replace, setCall } from "./shared.ts";
+import { callItem, NO_TOTALS, newView, push, replace, setCall, toPlacement, type ViewBuilder } from "./shared.ts";
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
 export type PreviewOf = Readonly<{ iteration: number; attempt: number; preview: Preview }>;
@@ -46,10 +46,10 @@ export type SessionFold = Readonly<{
   preview(piece: PreviewOf): void;
 }>;
 
-export function sessionFold(session: SessionId): SessionFold {
+export function createSessionFold(session: SessionId): SessionFold {
   const view = newView(session);
-  const narrate = narrator();
-  const ground: Ground = {
+  const narrate = createNarrator();
+  const ground: ViewBuilder = {
     view,
     places: new Map(),
     open: new Set(),
@@ -62,7 +62,7 @@ export function sessionFold(session: SessionId): SessionFold {
     entry: { seq: seq(0), at: millis(0) },
   };
   const notice = ({ mark, tone, text }: Pick<Line, "mark" | "tone" | "text">): void =>
-    push(ground, { kind: "notice", ...placed(ground, `notice:${ground.entry.seq}`), mark, tone, text });
+    push(ground, { kind: "notice", ...toPlacement(ground, `notice:${ground.entry.seq}`), mark, tone, text });
 
   return {
     view,
@@ -94,13 +94,13 @@ export function sessionFold(session: SessionId): SessionFold {
 }
 
 /** The view at an entry: the fold of those up to it. */
-export function sessionViewOf(session: SessionId, entries: Iterable<Entry>): SessionView {
-  const fold = sessionFold(session);
+export function buildSessionView(session: SessionId, entries: Iterable<Entry>): SessionView {
+  const fold = createSessionFold(session);
   for (const entry of entries) fold.add(entry);
   return fold.view;
 }
 
-function stateOf({ view }: Ground, e: JournalEvent): SessionView["state"] {
+function stateOf({ view }: ViewBuilder, e: JournalEvent): SessionView["state"] {
   if (e.kind === "session.closed" || view.state === "closed") return "closed";
   const last = view.turns.at(-1);
   if (last === undefined || last.endedAt !== null) return "idle";
@@ -136,7 +136,7 @@ function isNoticed({ tone }: Line, e: JournalEvent): boolean {
   if (e.kind === "hold.taken") return tone === "accent";
   return e.kind !== "output.checked" || e.result.kind !== "fits";
 }
-function fold(ground: Ground, e: JournalEvent): void {
+function fold(ground: ViewBuilder, e: JournalEvent): void {
   const { view } = ground;
   switch (e.kind) {
     case "session.opened":
@@ -233,7 +233,7 @@ const isOfQuestion = (e: JournalEvent): e is QuestionEvent => OF_QUESTIONS.has(e
 const isOfModel = (action: string): boolean => /^(respond|model|summary):/.test(action);
 const shownLabel = (label: Label): Label => escapeHidden(label) as Label; // still the label, made visible
 
-function opened(ground: Ground, e: Of<"session.opened">): void {
+function opened(ground: ViewBuilder, e: Of<"session.opened">): void {
   const { view, entry } = ground;
   view.agent = escapeHidden(e.agent.name);
   view.model = e.agent.model;
@@ -247,8 +247,8 @@ function opened(ground: Ground, e: Of<"session.opened">): void {
 }
 
 /** What was said before this session: calls and their results are one card here too. */
-function earlier(ground: Ground, one: Said, i: number): void {
-  const place = placed(ground, `earlier:${i}`);
+function earlier(ground: ViewBuilder, one: HistoryMessage, i: number): void {
+  const place = toPlacement(ground, `earlier:${i}`);
   switch (one.role) {
     case "user":
     case "note": {
@@ -262,13 +262,16 @@ function earlier(ground: Ground, one: Said, i: number): void {
           ...place,
           turn: 0,
           iteration: 0,
-          text: shownText(one.text, MOST_SAID).text,
+          text: shownText(one.text, MAX_SAID).text,
           withheld: false,
           model: "",
         });
       for (const call of one.calls ?? []) {
         const id = `earlier:${call.id}` as CallId; // no call of this session has such an id
-        push(ground, { ...cardOf(ground, { key: `call:${id}`, call: id, tool: call.tool, turn: 0 }, null, call.text), status: "dropped" });
+        push(ground, {
+          ...toCallItem(ground, { key: `call:${id}`, call: id, tool: call.tool, turn: 0 }, null, call.text),
+          status: "dropped",
+        });
       }
       return;
     case "tool": {
@@ -280,18 +283,18 @@ function earlier(ground: Ground, one: Said, i: number): void {
 }
 
 type Spoken = Readonly<{ how: SaidItem["how"]; by: string; text: string; files: readonly Attachment[] }>;
-function said(ground: Ground, { how, by, text, files }: Spoken, key = `said:${ground.entry.seq}`): void {
+function said(ground: ViewBuilder, { how, by, text, files }: Spoken, key = `said:${ground.entry.seq}`): void {
   push(ground, {
     kind: "said",
-    ...placed(ground, key),
+    ...toPlacement(ground, key),
     how,
     by: escapeHidden(by),
-    text: shownText(text, MOST_SAID).text,
+    text: shownText(text, MAX_SAID).text,
     files: files.map((file) => escapeHidden(fileLine(file))),
   });
 }
 
-function started(ground: Ground, e: Of<"turn.started">): void {
+function started(ground: ViewBuilder, e: Of<"turn.started">): void {
   const { view, entry } = ground;
   view.turn = e.turn;
   view.iteration = 0;
@@ -301,7 +304,7 @@ function started(ground: Ground, e: Of<"turn.started">): void {
   said(ground, { how: "turn", by: principalName(e.by), text: e.input, files: e.files });
 }
 
-function replied(ground: Ground, e: Of<"model.replied">): void {
+function replied(ground: ViewBuilder, e: Of<"model.replied">): void {
   const { view } = ground;
   view.streaming = null;
   withdraw(ground, isOfModel);
@@ -313,31 +316,31 @@ function replied(ground: Ground, e: Of<"model.replied">): void {
   if (e.purpose !== "reply") return;
   ground.withheld = [];
   words(ground, e.parts, e.iteration, e.model);
-  for (const part of e.parts) if (part.kind === "call") propose(ground, part, view.turn);
+  for (const part of e.parts) if (part.kind === "call") foldProposal(ground, part, view.turn);
 }
 
-function words(ground: Ground, parts: readonly Part[], iteration: number, model: string): void {
+function words(ground: ViewBuilder, parts: readonly Part[], iteration: number, model: string): void {
   const { view, entry } = ground;
   const textOf = (kind: "text" | "thinking"): string => parts.flatMap((part) => (part.kind === kind ? [part.text] : [])).join("");
-  const [thinking, text] = [shownText(textOf("thinking"), MOST_SAID).text, shownText(textOf("text"), MOST_SAID).text];
+  const [thinking, text] = [shownText(textOf("thinking"), MAX_SAID).text, shownText(textOf("text"), MAX_SAID).text];
   const shown = (whole: string): string => (ground.isTold ? whole : "");
   const hide = (key: string, whole: string): void => {
     if (!ground.isTold) ground.withheld = [...ground.withheld, { key, text: whole }];
   };
   if (thinking !== "") {
-    const place = placed(ground, `thinking:${entry.seq}`);
+    const place = toPlacement(ground, `thinking:${entry.seq}`);
     hide(place.key, thinking);
     push(ground, { kind: "thinking", ...place, turn: view.turn, iteration, text: shown(thinking) });
   }
   if (text === "") return;
-  const place = placed(ground, `reply:${entry.seq}`);
+  const place = toPlacement(ground, `reply:${entry.seq}`);
   hide(place.key, text);
   ground.lastReply = place.key;
   push(ground, { kind: "reply", ...place, turn: view.turn, iteration, text: shown(text), withheld: !ground.isTold, model });
 }
 
 /** Only the last reply waits to be told: what was said under a refusal before it stays untold. */
-function responding(ground: Ground, isTold: boolean): void {
+function responding(ground: ViewBuilder, isTold: boolean): void {
   ground.isTold = isTold;
   if (!isTold) return;
   for (const { key, text } of ground.withheld) {
@@ -349,15 +352,15 @@ function responding(ground: Ground, isTold: boolean): void {
 }
 
 /** Middleware has put other words in place of the model's. */
-function rewritten(ground: Ground, parts: readonly Readonly<{ kind: string; text?: string }>[]): void {
-  const text = shownText(parts.flatMap((part) => (part.kind === "text" ? [part.text ?? ""] : [])).join(""), MOST_SAID).text;
+function rewritten(ground: ViewBuilder, parts: readonly Readonly<{ kind: string; text?: string }>[]): void {
+  const text = shownText(parts.flatMap((part) => (part.kind === "text" ? [part.text ?? ""] : [])).join(""), MAX_SAID).text;
   const item = ground.view.items[ground.places.get(ground.lastReply ?? "") ?? -1];
   if (item?.kind !== "reply" || item.turn !== ground.view.turn || item.iteration !== ground.view.iteration) return;
   if (item.withheld) ground.withheld = ground.withheld.map((one) => (one.key === item.key ? { ...one, text } : one));
   else replace(ground, { ...item, text });
 }
 
-function ended(ground: Ground, e: Of<"turn.ended">): void {
+function ended(ground: ViewBuilder, e: Of<"turn.ended">): void {
   const { view, entry } = ground;
   const { ending, usage, lost, micros, iterations, calls, activeMs } = e;
   const totals = { usage, lost, micros, iterations, calls, activeMs };
@@ -371,11 +374,11 @@ function ended(ground: Ground, e: Of<"turn.ended">): void {
     { calls: view.totals.calls + calls, activeMs: view.totals.activeMs + activeMs, lost: addUsage(view.totals.lost, lost) },
     null,
   );
-  const output = e.output === null ? null : shownText(e.output, MOST_SAID).text;
+  const output = e.output === null ? null : shownText(e.output, MAX_SAID).text;
   const answer = view.items.findLast((item) => item.kind === "reply" || item.kind === "said");
   push(ground, {
     kind: "ended",
-    ...placed(ground, `ended:${e.turn}`),
+    ...toPlacement(ground, `ended:${e.turn}`),
     turn: e.turn,
     ending,
     ...ENDINGS[ending],
@@ -419,7 +422,7 @@ export function tokenCountText(
 }
 
 /** `offset` says where a piece belongs: one that was sent again, or a late joiner's text so far, takes the place of what is there. */
-function foldPreview(ground: Ground, { iteration, attempt, preview }: PreviewOf): void {
+function foldPreview(ground: ViewBuilder, { iteration, attempt, preview }: PreviewOf): void {
   const { view, raw } = ground;
   const isNew = view.streaming?.iteration !== iteration || view.streaming.attempt !== attempt;
   if (isNew) [raw.text, raw.thinking] = ["", ""];

@@ -5,7 +5,7 @@ import type { CallItem, CallStatus, QuestionItem, SessionView, TurnTotals, ViewI
 
 export const NO_TOTALS: TurnTotals = { usage: NO_USAGE, lost: NO_USAGE, micros: 0, iterations: 0, calls: 0, activeMs: 0 };
 
-export type Ground = {
+export type ViewBuilder = {
   readonly view: SessionView;
   readonly places: Map<string, number>;
   /** Calls of the turn that have not come to an end. */
@@ -51,37 +51,37 @@ export const newView = (session: SessionId): SessionView => ({
   unread: 0,
 });
 
-export function push(ground: Ground, item: ViewItem): void {
+export function push(ground: ViewBuilder, item: ViewItem): void {
   ground.places.set(item.key, ground.view.items.length);
   ground.view.items.push(item);
 }
 
-export const placed = ({ entry }: Ground, key: string): Readonly<{ key: string; seq: Seq; at: Millis }> => ({
+export const toPlacement = ({ entry }: ViewBuilder, key: string): Readonly<{ key: string; seq: Seq; at: Millis }> => ({
   key,
   seq: entry.seq,
   at: entry.at,
 });
 
-const found = <K extends ViewItem["kind"]>({ view, places }: Ground, kind: K, key: string): Extract<ViewItem, { kind: K }> | null => {
+const found = <K extends ViewItem["kind"]>({ view, places }: ViewBuilder, kind: K, key: string): Extract<ViewItem, { kind: K }> | null => {
   const item = view.items[places.get(key) ?? -1];
   return item?.kind === kind ? (item as Extract<ViewItem, { kind: K }>) : null; // the type does not follow `kind` through a parameter
 };
-export const callItem = (ground: Ground, call: string): CallItem | null => found(ground, "call", `call:${call}`);
-export const questionItem = (ground: Ground, approval: ApprovalId): QuestionItem | null =>
+export const callItem = (ground: ViewBuilder, call: string): CallItem | null => found(ground, "call", `call:${call}`);
+export const questionItem = (ground: ViewBuilder, approval: ApprovalId): QuestionItem | null =>
   found(ground, "question", `question:${approval}`);
 
 /** Another object in the same place. */
-export function replace(ground: Ground, item: ViewItem): void {
+export function replace(ground: ViewBuilder, item: ViewItem): void {
   const at = ground.places.get(item.key);
   if (at !== undefined) ground.view.items[at] = item;
 }
-export function setCall(ground: Ground, call: string, set: Partial<Omit<CallItem, "kind" | "key">>): void {
+export function setCall(ground: ViewBuilder, call: string, set: Partial<Omit<CallItem, "kind" | "key">>): void {
   const item = callItem(ground, call);
   if (item !== null) replace(ground, { ...item, ...set });
 }
 
 /** Nothing more becomes of it. */
-export function closeCall(ground: Ground, call: string, status: CallStatus, set: Partial<Omit<CallItem, "kind" | "key">>): void {
+export function closeCall(ground: ViewBuilder, call: string, status: CallStatus, set: Partial<Omit<CallItem, "kind" | "key">>): void {
   const item = callItem(ground, call);
   if (item === null) return;
   ground.open.delete(item.call);

@@ -1,7 +1,7 @@
 /** How much room a text takes, and how it is made to fit. */
-import { count } from "../../vocab/index.ts";
+import { countNoun } from "../../vocab/index.ts";
 
-export { count };
+export { countNoun };
 
 /** The words that a search is for: each must occur, in any case of letters. */
 export const searchWords = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -11,11 +11,11 @@ export const hasWords = (text: string, words: readonly string[]): boolean => {
 };
 
 /** At most `most` columns, with a mark where something was left out. */
-export function shortened(text: string, most: number): string {
+export function shorten(text: string, most: number): string {
   let kept = "";
   let used = 0;
   for (const c of text) {
-    used += width(c);
+    used += textWidth(c);
     if (used > most) return `${kept}…`;
     if (used < most) kept += c;
   }
@@ -27,14 +27,14 @@ const WIDE =
 const NARROWEST = /\p{Mn}|\p{Me}|\u200d/u;
 
 /** Columns on a terminal. */
-export function width(text: string): number {
+export function textWidth(text: string): number {
   let columns = 0;
   for (const c of text) columns += NARROWEST.test(c) ? 0 : WIDE.test(c) ? 2 : 1;
   return columns;
 }
 
 /** `3 s`, `5 min`, `2 h`, `4 d`: how long ago, or how long. */
-export function age(ms: number): string {
+export function ageText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
@@ -55,7 +55,7 @@ export function countSet(paths: readonly string[]): SetCounts {
 
 export const setText = ({ policies, tables, agents }: SetCounts): string =>
   [
-    count(policies, "policy file"),
-    ...(tables === 0 ? [] : [count(tables, "decision table")]),
-    ...(agents === 0 ? [] : [`rules of ${count(agents, "agent")}`]),
+    countNoun(policies, "policy file"),
+    ...(tables === 0 ? [] : [countNoun(tables, "decision table")]),
+    ...(agents === 0 ? [] : [`rules of ${countNoun(agents, "agent")}`]),
   ].join(", ");

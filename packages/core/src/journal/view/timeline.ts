@@ -25,7 +25,7 @@ export const PHASES = ["observe", "reason", "gate", "act"] as const;
 export type Phase = (typeof PHASES)[number];
 
 /** Which phase an entry is of; null: it is about the session as a whole, or what is said to people. */
-export function phaseOf(kind: string): Phase | null {
+export function toPhase(kind: string): Phase | null {
   const [noun = ""] = kind.split(".");
   if (noun === "model") return "reason";
   if (noun === "gate" || noun === "approval" || noun === "grant") return "gate";
@@ -101,7 +101,7 @@ type Ground = {
   entry: Entry;
 };
 
-export function timelineFold(): TimelineFold {
+export function createTimelineFold(): TimelineFold {
   const view: TimelineView = { from: null, to: null, seq: seq(0), spans: [], folds: [], marks: [], labels: [], lanes: 1 };
   let ground: Ground | null = null;
   return {
@@ -130,8 +130,8 @@ export function timelineFold(): TimelineFold {
   };
 }
 
-export function timelineOf(entries: Iterable<Entry>): TimelineView {
-  const fold = timelineFold();
+export function buildTimeline(entries: Iterable<Entry>): TimelineView {
+  const fold = createTimelineFold();
   for (const entry of entries) fold.add(entry);
   return fold.view;
 }
@@ -324,7 +324,7 @@ function mark({ view, entry }: Ground, kind: Mark["kind"], text: string, at = en
 }
 
 /** Where a moment stands when folds are taken out: milliseconds from the start, each fold as wide as `foldMs`. */
-export function scaleOf(
+export function createTimeScale(
   { from, to, folds }: Pick<TimelineView, "from" | "to" | "folds">,
   foldMs: number,
 ): Readonly<{ whole: number; place(at: number): number }> {

@@ -31,20 +31,20 @@ const COUNTS = {
   asks: 0,
 } as const;
 export type UsageCounts = Readonly<Record<keyof typeof COUNTS, number>>;
-export const COUNTED = Object.freeze(Object.keys(COUNTS) as (keyof UsageCounts)[]);
-export const NOTHING_COUNTED: UsageCounts = Object.freeze({ ...COUNTS });
+export const USAGE_FIELDS = Object.freeze(Object.keys(COUNTS) as (keyof UsageCounts)[]);
+export const NO_USAGE_COUNTS: UsageCounts = Object.freeze({ ...COUNTS });
 /** `model` is empty for what is of no model. */
 export type UsageRow = Readonly<{ hour: number; agent: string; model: string }> & UsageCounts;
 
 export const addCounts = (a: UsageCounts, b: Partial<UsageCounts>): UsageCounts => {
   const sum: Record<keyof UsageCounts, number> = { ...a };
-  for (const name of COUNTED) sum[name] += b[name] ?? 0;
+  for (const name of USAGE_FIELDS) sum[name] += b[name] ?? 0;
   return sum;
 };
 
 type Asked = Extract<JournalEvent, { kind: "model.asked" }>;
 /** `asked`: the request that a reply was lost of; looked for only then. Null: the entry counts nothing. */
-export function usageIn(
+export function listUsage(
   { at, event: e }: Pick<Entry, "at" | "event">,
   asked: () => Asked | null,
 ): Readonly<{ hour: number; model: string; counts: Partial<UsageCounts> }> | null {
@@ -91,7 +91,7 @@ export function sumUsage(rows: Iterable<UsageRow>, nameOf: (row: UsageRow) => st
   const sums = new Map<string, UsageCounts>();
   for (const row of rows) {
     const name = nameOf(row);
-    if (name !== null) sums.set(name, addCounts(sums.get(name) ?? NOTHING_COUNTED, row));
+    if (name !== null) sums.set(name, addCounts(sums.get(name) ?? NO_USAGE_COUNTS, row));
   }
   return [...sums].map(([name, counts]) => ({ name, ...counts })).sort((a, b) => b.micros - a.micros || (a.name < b.name ? -1 : 1));
 }
@@ -103,7 +103,7 @@ export const dayOf = (hour: number, offsetMs: (at: number) => number): string =>
 };
 
 /** One number per hour, from `first` on; hours without a row are nothing. */
-export function hourly(rows: Iterable<UsageRow>, first: number, hours: number, of: (counts: UsageCounts) => number): readonly number[] {
+export function sumByHour(rows: Iterable<UsageRow>, first: number, hours: number, of: (counts: UsageCounts) => number): readonly number[] {
   const series = new Array<number>(hours).fill(0);
   for (const row of rows) {
     const at = row.hour - first;

@@ -7,15 +7,15 @@ import type {
   Answer,
   ApprovalId,
   Ask,
-  Decided,
   Digest,
   Epoch,
+  GateDecided,
   JsonObject,
   Label,
   Millis,
   Outcome,
-  Plan,
   ProposedCall,
+  RecoveryPlan,
   Repeat,
   Resource,
   Seq,
@@ -28,12 +28,12 @@ import type {
 /** Where one action stands with the gate. */
 export type Gated =
   | { readonly kind: "undecided" /** An answered question to decide again with. */; readonly answered: Answered | null }
-  | { readonly kind: "allowed"; readonly decided: Decided }
+  | { readonly kind: "allowed"; readonly decided: GateDecided }
   | { readonly kind: "denied"; readonly verdict: Extract<Verdict, { kind: "deny" }> }
   /** A person must be asked; the question comes next. `again`: why an earlier answer does not count. */
-  | { readonly kind: "to-ask"; readonly decided: Decided; readonly asks: readonly Ask[]; readonly again: string | null }
+  | { readonly kind: "to-ask"; readonly decided: GateDecided; readonly asks: readonly Ask[]; readonly again: string | null }
   /** Decided again when something changed since (`seen`), or at `due`, which then denies it. */
-  | { readonly kind: "deferred"; readonly decided: Decided; readonly due: Millis; readonly seen: number }
+  | { readonly kind: "deferred"; readonly decided: GateDecided; readonly due: Millis; readonly seen: number }
   | { readonly kind: "asked"; readonly approval: ApprovalId };
 
 /** Put to people; `votes` are those who said yes so far, `answer` is set once it is settled. */
@@ -100,7 +100,7 @@ export type Mending = Readonly<{
    */
   stage: "choose" | "next" | "again" | "ask-tool" | "person";
   /** The strategy that was applied and those after it; null before the first. */
-  plan: Plan | null;
+  plan: RecoveryPlan | null;
   step: number;
   tries: number;
   /** When it may run again. */
@@ -116,11 +116,11 @@ export type Mending = Readonly<{
 
 export type RunningCall =
   | { readonly kind: "not-started" }
-  | { readonly kind: "running"; readonly decided: Decided; readonly epoch: Epoch }
+  | { readonly kind: "running"; readonly decided: GateDecided; readonly epoch: Epoch }
   /** Its hold was lost while it ran: run again, ask the tool, or give up, by `repeat`. */
-  | { readonly kind: "lost"; readonly decided: Decided }
+  | { readonly kind: "lost"; readonly decided: GateDecided }
   /** Its tool failed, and something is done about it. */
-  | { readonly kind: "failed"; readonly decided: Decided }
+  | { readonly kind: "failed"; readonly decided: GateDecided }
   /** `note` is told to the model beside the outcome. */
   | { readonly kind: "ended"; readonly outcome: Outcome; readonly endsTurn: boolean; readonly note: string | null };
 

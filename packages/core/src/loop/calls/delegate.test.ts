@@ -12,13 +12,13 @@ import {
   DELEGATE,
   type Ending,
   type EventKind,
+  type IntentBody,
   intentId,
   type JournalEvent,
   type Json,
-  type Recover,
+  type RecoveryDefinition,
   type SessionId,
   type Tool,
-  type Wish,
 } from "../../vocab/index.ts";
 import { emptyState, evolve } from "../evolve.ts";
 import { sha256 } from "../fixtures/stage.ts";
@@ -365,7 +365,7 @@ describe("what comes back", () => {
       detail: null,
       labels: [],
       used: { iterations: 0, tokens: 0, micros: 0, calls: 0, ms: 0 },
-    } as const satisfies Wish;
+    } as const satisfies IntentBody;
     await w.wish(wish);
     await w.wish({ ...wish, child: w.session() }, { kind: "system", id: "w1" });
     await w.wish({ kind: "cancel", reason: "enough" });
@@ -697,7 +697,7 @@ describe("budgets", () => {
       { id: "ask-again", action: "tool:*", labels: ["hot"], verdict: "ask" },
       ...PERMIT_ALL,
     ];
-    const flaky = (recover: Recover, maxCents: number): Tool => {
+    const flaky = (recover: RecoveryDefinition, maxCents: number): Tool => {
       let runs = 0;
       const run = () => (++runs === 1 ? Promise.reject(new Error("no luck")) : Promise.resolve("paid"));
       return defineTool({

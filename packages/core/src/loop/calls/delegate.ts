@@ -4,28 +4,28 @@
  * D-2 the parent's `child.opened` and the delegate's first entries are one transaction; so are the delegate's ending and the word of it to the parent.
  * D-3 labels go down when it opens and come back on every ending. D-4 a turn ends after its delegates, whatever ends it.
  */
-import { delegationOf } from "../../agents/delegate-tool.ts";
-import { type Contracted, contract } from "../../gate/request.ts";
-import type { Begin } from "../../journal/port.ts";
+import { toDelegation } from "../../agents/delegate-tool.ts";
+import { applyContract, type ContractCheck } from "../../gate/request.ts";
+import type { SessionStart } from "../../journal/port.ts";
 import {
   type Action,
-  type Allotment,
-  count,
+  countNoun,
   DELEGATE,
   type Digest,
   type Evidence,
   FaultError,
   type Intent,
+  type IntentBody,
   isFault,
   type JournalEvent,
   type Limits,
   MICROS_PER_CENT,
   type Millis,
   type Outcome,
+  type Reservation,
   type SessionId,
   type Tool,
   type Verdict,
-  type Wish,
 } from "../../vocab/index.ts";
 import { allot, chargeFor, isWorthwhile, limitsWithin, ownShare, remaining } from "../limits/budgets.ts";
 import { firstTurnEvents, openedEvent } from "../open.ts";
@@ -38,7 +38,7 @@ import { CALLED_OFF, callOffReason, isBeaten, lateReason } from "./race.ts";
 
 type Delegating = Extract<Action, { kind: "delegate" }>;
 export type ContractedCall =
-  | Contracted
+  | ContractCheck
   | Readonly<{ kind: "fits"; action: Delegating }>
   | Readonly<{ kind: "refused"; action: Delegating; verdict: Extract<Verdict, { kind: "deny" }> }>;
 
@@ -53,10 +53,10 @@ export type Contracting = Readonly<{
 /** A call against its tool's contract; a delegation against the lineage and the budget of its session too. */
 export function delegateContract({ p, s, t, toolDigest, now }: Contracting, call: Call): ContractedCall {
   const tool = p.tools.find(runningTool(call));
-  const contracted = contract(asProposedToRun(call), tool, tool === null ? null : toolDigest(tool), call.edited);
+  const contracted = applyContract(asProposedToRun(call), tool, tool === null ? null : toolDigest(tool), call.edited);
   const { args } = contracted.action;
   if (runningTool(call) !== DELEGATE || args === null || t === null) return contracted;
-  const { agent: to } = delegationOf(args);
+  const { agent: to } = toDelegation(args);
   const found = p.children.find(to);
   const action: Delegating = { kind: "delegate", call: call.proposed.id, to, agentDigest: found?.facts.digest ?? null, args };
   const reason =
@@ -79,7 +79,7 @@ function tooSmall(at: Sharing, action: Delegating, found: Delegate): string | nu
   const { tokens, iterations } = allotment;
   return isWorthwhile(allotment)
     ? null
-    : `the budget is too small for a delegate: ${count(iterations, "model call")} and ${count(tokens, "token")} would be its share of what is left`;
+    : `the budget is too small for a delegate: ${countNoun(iterations, "model call")} and ${countNoun(tokens, "token")} would be its share of what is left`;
 }
 
 const lineageBelow = (s: State): readonly string[] => [...(s.parent?.lineage ?? []), s.agent.name];
@@ -89,11 +89,11 @@ const deepestBelow = (s: State, maxDepth: number): number =>
   Math.min(s.parent?.deepest ?? Number.POSITIVE_INFINITY, (s.parent?.depth ?? 0) + maxDepth);
 
 type Sharing = Readonly<{ s: State; t: Turn; now: Millis }>;
-type Share = Readonly<{ allotment: Allotment; limits: Limits }>;
+type Share = Readonly<{ allotment: Reservation; limits: Limits }>;
 
 /** Its agent's own limits, within its share. Time is not divided: delegates run beside each other, and the turn waits for them. */
 function shareFor({ s, t, now }: Sharing, action: Delegating, found: Delegate): Share {
-  const { cents, ...wish } = delegationOf(action.args).budget ?? {};
+  const { cents, ...wish } = toDelegation(action.args).budget ?? {};
   const toStart = callsIn(t).filter((c) => c.run.kind !== "running" && c.run.kind !== "ended" && c.gated.kind !== "denied");
   const tools = toStart.map(runningTool).filter((tool) => tool !== DELEGATE); // they may start in the same commit, or again
   const askers = Math.max(1, toStart.length - tools.length);
@@ -110,7 +110,7 @@ function shareFor({ s, t, now }: Sharing, action: Delegating, found: Delegate): 
 // ── its beginning ──
 
 /** The events that open a sub-agent: in its parent's stream, and in its own. */
-export type DelegateOpening = Readonly<{ child: SessionId; events: readonly JournalEvent[]; begin: Begin }>;
+export type DelegateOpening = Readonly<{ child: SessionId; events: readonly JournalEvent[]; begin: SessionStart }>;
 
 /** Null when there is no budget left for it after all: others of the same reply were first, and it is decided again. */
 export function openDelegate(
@@ -139,7 +139,7 @@ export function openDelegate(
     },
     origin: s.origin,
   });
-  const started = firstTurnEvents({ input: delegationOf(action.args).task, by: t.by, limits, output: found.output });
+  const started = firstTurnEvents({ input: toDelegation(action.args).task, by: t.by, limits, output: found.output });
   return {
     child,
     events: [
@@ -151,7 +151,7 @@ export function openDelegate(
 }
 
 /** Time is not set aside: what the delegate was active counts as active in the turn that waited for it. */
-const untimed = (a: Allotment): Allotment => ({ ...a, ms: 0 });
+const untimed = (a: Reservation): Reservation => ({ ...a, ms: 0 });
 
 // ── its ending ──
 
@@ -163,7 +163,7 @@ export function endingIntents(p: Pick<Ports, "signAsWriter" | "ids">, s: State, 
   const { parent, last, session: child } = s;
   if (parent === null || last === null || last.turn !== 1) return [];
   const { ending, output, detail, activeMs } = last;
-  const wish: Wish = {
+  const wish: IntentBody = {
     kind: "child-ended",
     call: parent.call,
     child,
@@ -178,7 +178,12 @@ export function endingIntents(p: Pick<Ports, "signAsWriter" | "ids">, s: State, 
 }
 
 /** The events in the parent that follow a sub-agent's ending: labels first, so that nothing is decided without them. */
-export function withConsequences(s: State, event: JournalEvent, wish: Wish, evidence: (call: Call, o: Outcome, ms: number) => Evidence) {
+export function withConsequences(
+  s: State,
+  event: JournalEvent,
+  wish: IntentBody,
+  evidence: (call: Call, o: Outcome, ms: number) => Evidence,
+) {
   if (event.kind !== "child.ended" || wish.kind !== "child-ended") return [event];
   const call = callsIn(s.turn).find((c) => c.proposed.id === event.call);
   const fresh = wish.labels.filter((l) => !s.labels.has(l));
@@ -246,7 +251,7 @@ export async function followChild(
         if (!isFault(error, "session-held")) throw error;
       }
       if (stop.aborted && !asked) {
-        const wish: Wish = { kind: "cancel", reason: String(cancel.signal.reason) };
+        const wish: IntentBody = { kind: "cancel", reason: String(cancel.signal.reason) };
         await p.inbox.put(p.signAsWriter({ id: p.ids.intent(), session: child, at: p.clock.now(), wish }));
         asked = true;
       }

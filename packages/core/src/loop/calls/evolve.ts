@@ -1,6 +1,6 @@
 /** The fold of calls: starts, outcomes, failures and what is done about them, unknown outcomes, sub-agents. */
 import { cut, observeOutcome } from "../../observe/observe.ts";
-import { type Decided, type Digest, type Entry, type Millis, parseActionId } from "../../vocab/index.ts";
+import { type Digest, type Entry, type GateDecided, type Millis, parseActionId } from "../../vocab/index.ts";
 import { type EventOf, inCall } from "../fold-parts.ts";
 import { noteMessage } from "../model/conversation.ts";
 import { hear, settleReply } from "../model/evolve-conversation.ts";
@@ -106,7 +106,7 @@ export function foldResolved(s: State, e: EventOf<"unknown.resolved">): State {
 }
 
 /** A person wants the tool asked: only a plain `allow` of the gate lets it be asked. */
-export function foldReconcileDecided(s: State, e: Decided): State {
+export function foldReconcileDecided(s: State, e: GateDecided): State {
   const id = parseActionId(e.id);
   const unknown = id.kind === "reconcile" ? s.unknowns.get(id.call) : undefined;
   if (unknown !== undefined) unknown.gated = e.verdict.kind === "allow" ? { kind: "allowed", decided: e } : null;
@@ -161,7 +161,7 @@ export function foldRecovery(s: State, e: EventOf<"recovery.applied">): State {
 type Applied = EventOf<"recovery.applied">;
 
 /** Its tool has failed: for the first time, or again after something was done about it. */
-function foldFailure(c: Call, decided: Decided, error: string): void {
+function foldFailure(c: Call, decided: GateDecided, error: string): void {
   c.run = { kind: "failed", decided };
   const before: Mending = c.mending ?? {
     stage: "choose",

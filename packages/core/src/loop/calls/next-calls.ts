@@ -1,5 +1,5 @@
 /** The moves of a turn whose reply asks for calls: recover failed ones, decide all, ask people, then run what limits and money allow. */
-import { count } from "../../vocab/index.ts";
+import { countNoun } from "../../vocab/index.ts";
 import { listAffordable, outOfMoney, remaining } from "../limits/budgets.ts";
 import { endAfterLost, isDue, type Move, type TurnNow } from "../moves.ts";
 import { type Call, callsIn, isDelegated, isSettled, runningTool, type Turn, toActionId } from "../state.ts";
@@ -41,7 +41,7 @@ function startCalls({ s, t, now, held }: TurnNow, open: readonly Call[]): readon
   if (unaffordable !== undefined && listAffordable(s, t, later, isReconciled).length > 0) return [{ kind: "wait" }]; // the calls that can be paid for run first
   if (unaffordable !== undefined) return endAfterLost(t, outOfMoney(s, t, runningTool(unaffordable)));
   if (fresh.length > 0)
-    return endAfterLost(t, { ending: "out-of-calls", detail: `${count(t.limits.calls, "call was", "calls were")} started` });
+    return endAfterLost(t, { ending: "out-of-calls", detail: `${countNoun(t.limits.calls, "call was", "calls were")} started` });
   return [{ kind: "wait" }];
 }
 

@@ -1,6 +1,6 @@
 /** Notes of tools and middleware: on record, and of no consequence. What is too long or not JSON is left out with a word, and never stops the drive. */
 import { messageOf } from "../../act/act.ts";
-import { type CallId, canonical, frozenCopy, type JournalEvent, type Json, type JsonObject } from "../../vocab/index.ts";
+import { type CallId, copyFrozen, type JournalEvent, type Json, type JsonObject, toCanonicalJson } from "../../vocab/index.ts";
 
 const NOTE_MAX = 16_384;
 
@@ -14,8 +14,8 @@ export const noteEvent = (from: string, call: CallId | null, name: string, value
 
 function fitting(value: Json): Json {
   try {
-    const own = frozenCopy(value);
-    return canonical(own).length <= NOTE_MAX ? own : `[left out: a note holds at most ${NOTE_MAX} characters]`;
+    const own = copyFrozen(value);
+    return toCanonicalJson(own).length <= NOTE_MAX ? own : `[left out: a note holds at most ${NOTE_MAX} characters]`;
   } catch {
     return "[left out: a note is JSON]";
   }
@@ -27,8 +27,9 @@ const PROOF_MAX = 65_536;
 export function evidenceRecorder(bill: { proof: JsonObject | null }): (proof: JsonObject) => void {
   return (proof) => {
     try {
-      const own: JsonObject = frozenCopy({ ...bill.proof, ...proof });
-      bill.proof = canonical(own).length <= PROOF_MAX ? own : { ...bill.proof, leftOut: `proof holds at most ${PROOF_MAX} characters` };
+      const own: JsonObject = copyFrozen({ ...bill.proof, ...proof });
+      bill.proof =
+        toCanonicalJson(own).length <= PROOF_MAX ? own : { ...bill.proof, leftOut: `proof holds at most ${PROOF_MAX} characters` };
     } catch {
       bill.proof = { ...bill.proof, leftOut: "proof is JSON" };
     }

@@ -1,7 +1,7 @@
 import { observeOutcome } from "../../observe/observe.ts";
 import {
   type CallId,
-  digestOf,
+  digestJson,
   type Evidence,
   type JournalEvent,
   type JsonObject,
@@ -85,8 +85,8 @@ export function evidence(
 ): Evidence {
   const tool = p.tools.find(runningTool(call));
   const decided = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided : null;
-  const outputDigest = outcome?.kind === "done" ? digestOf(outcome.output, p.hash) : null;
-  const none = () => digestOf(null, p.hash);
+  const outputDigest = outcome?.kind === "done" ? digestJson(outcome.output, p.hash) : null;
+  const none = () => digestJson(null, p.hash);
   return {
     toolDigest: tool === null ? none() : toolDigest(tool),
     actionDigest: decided?.digest ?? none(),

@@ -15,7 +15,15 @@ import {
   type World,
   world,
 } from "../../testing/index.ts";
-import { type Answer, ESCALATED, FaultError, type JsonObject, type Recovery, readPlan, type ToolContext } from "../../vocab/index.ts";
+import {
+  type Answer,
+  ESCALATED,
+  FaultError,
+  type JsonObject,
+  type Recovery,
+  readRecoveryPlan,
+  type ToolContext,
+} from "../../vocab/index.ts";
 import { sha256 } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
 import type { State } from "../state.ts";
@@ -90,7 +98,7 @@ function stage(script: Script, weather: Weather, spoil: (p: Ports) => Ports = (p
     return `${tool} ${String(args["n"])}`;
   };
   const tools = scriptTools(effect, (key) => ran.some((r) => r.key === key && r.took)).map((tool) => {
-    const read = readPlan(weather.plans[tool.name] ?? "ask-model");
+    const read = readRecoveryPlan(weather.plans[tool.name] ?? "ask-model");
     return { ...tool, recover: read.kind === "plan" ? read.plan : null };
   });
   const model: Model = {

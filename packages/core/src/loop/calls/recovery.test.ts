@@ -3,7 +3,15 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type Row, tableGate } from "../../gate/table.ts";
 import { reply, type Step, type World } from "../../testing/index.ts";
-import { type EventKind, type Recover, type Repeat, type Strategy, type Tool, type ToolContext, UNTRUSTED } from "../../vocab/index.ts";
+import {
+  type EventKind,
+  type RecoveryDefinition,
+  type Repeat,
+  type Strategy,
+  type Tool,
+  type ToolContext,
+  UNTRUSTED,
+} from "../../vocab/index.ts";
 import { ANN, APPROVE, call, open, REST, refusals, results, say, sha256, stage, toolOf } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
 import { backoff } from "./backoff.ts";
@@ -18,7 +26,7 @@ function failing(
   name: string,
   fails: number,
   repeat: Repeat,
-  recover: Recover | undefined,
+  recover: RecoveryDefinition | undefined,
   more: Record<string, unknown> = {},
 ): Tool {
   let runs = 0;
@@ -57,7 +65,7 @@ const applied = (w: World) => w.events("recovery.applied").map((e) => e.strategy
 const details = (w: World) => w.events("recovery.applied").map((e) => e.detail);
 
 function table(
-  recover: Recover | undefined,
+  recover: RecoveryDefinition | undefined,
   {
     repeat = "idempotent",
     fails = 99,
@@ -115,7 +123,7 @@ describe("choosing", () => {
   });
 
   test("F-3 a `once` call is never run again by a strategy, whatever the list says", async () => {
-    for (const recover of [RETRY, [RETRY, RETRY], "retry"] satisfies Recover[]) {
+    for (const recover of [RETRY, [RETRY, RETRY], "retry"] satisfies RecoveryDefinition[]) {
       const { w, log } = table(recover, { repeat: "once", steps: [reply.calls([call("t")])] });
       const s = await through(w);
       expect([log.length, s.last?.ending, applied(w)]).toEqual([1, "failed", ["stop"]]);
@@ -205,7 +213,7 @@ describe("choosing", () => {
       async () => "ask-model" as never,
     ];
     for (const recover of bad) {
-      const { w } = table(recover as Recover, { steps: [reply.calls([call("t")])] });
+      const { w } = table(recover as RecoveryDefinition, { steps: [reply.calls([call("t")])] });
       const s = await w.run("go");
       expect([s.last?.ending, applied(w)]).toEqual(["failed", ["stop"]]);
       expect(details(w)[0]).toMatch(/^what was to choose a strategy (failed itself: broken too|chose none: )/);

@@ -12,13 +12,13 @@ import { cut } from "../../observe/observe.ts";
 import {
   ASK_MODEL,
   type CallId,
-  frozenCopy,
+  copyFrozen,
   type JournalEvent,
   type Millis,
   millis,
-  type Plan,
   type Recovery,
-  readPlan,
+  type RecoveryPlan,
+  readRecoveryPlan,
   type Seq,
   type Tool,
 } from "../../vocab/index.ts";
@@ -52,7 +52,7 @@ export function createChooser(p: Needs, s: State): (t: Turn, call: Call, now: Mi
   };
 }
 
-type Planned = Readonly<{ plan: Plan; why: string | null }>;
+type Planned = Readonly<{ plan: RecoveryPlan; why: string | null }>;
 
 /** As the tool that was asked for says now, or its agent. */
 function planOf(p: Needs, call: Call, failed: Mending): Planned {
@@ -65,12 +65,12 @@ function planOf(p: Needs, call: Call, failed: Mending): Planned {
     const failure = {
       tool: runningTool(call),
       call: call.proposed.id,
-      args: frozenCopy(args),
+      args: copyFrozen(args),
       error: failed.error,
       starts,
       repeat: repeat ?? "once",
     };
-    const read = readPlan(recover(Object.freeze(failure)));
+    const read = readRecoveryPlan(recover(Object.freeze(failure)));
     return read.kind === "plan"
       ? { plan: read.plan, why: null }
       : { plan: [], why: `what was to choose a strategy chose none: ${read.detail}` };

@@ -3,7 +3,7 @@ import { type Acted, act, type FoundTool, type Run, reconcile } from "../../act/
 import { targetDigests } from "../../gate/arguments/targets.ts";
 import { cut } from "../../observe/observe.ts";
 import {
-  type Decided,
+  type GateDecided,
   type JournalEvent,
   type Json,
   MICROS_PER_CENT,
@@ -66,13 +66,13 @@ export function startCall(c: EffectContext, t: Turn, { kind: how, call }: StartM
 function actingOn(
   { p }: EffectContext,
   tool: Tool,
-  { action }: Decided,
+  { action }: GateDecided,
 ): Pick<Extract<JournalEvent, { kind: "act.started" }>, "tool" | "values"> {
   return { tool: tool.name, values: action.kind === "call" ? targetDigests(tool, action.args, p.hash) : {} };
 }
 
 /** Of this very call, used up when it first started. */
-const isLeave = (leave: Answered, { verdict }: Decided): boolean => verdict.kind === "allow" && verdict.approval === leave.approval;
+const isLeave = (leave: Answered, { verdict }: GateDecided): boolean => verdict.kind === "allow" && verdict.approval === leave.approval;
 
 function toRun(
   c: EffectContext,

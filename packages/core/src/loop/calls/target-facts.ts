@@ -3,33 +3,33 @@
  * G-27, G-28, G-29, G-30, G-31, G-32. Only what the user wrote in this turn is a request; what tools brought and what the agent said to itself never are.
  */
 import {
-  addressesIn,
-  hostOf,
-  linksIn,
+  findAddresses,
+  findLinks,
+  isInRequest,
+  isNameInRequest,
+  MAX_LINKS,
   type MatchRequest,
-  MOST_LINKS,
-  nameStandsIn,
-  requestOf,
-  standsInRequest,
+  toHostName,
+  toMatchRequest,
 } from "../../gate/arguments/match.ts";
-import { type SeenValues, seenIndex } from "../../gate/arguments/seen.ts";
-import { isCased, mustBeGiven, plainText, plainValue, valueDigest, valuesIn } from "../../gate/arguments/targets.ts";
+import { createSeenIndex, type SeenValues } from "../../gate/arguments/seen.ts";
+import { collectValues, isCaseSensitive, isRequired, plainText, plainValue, valueDigest } from "../../gate/arguments/targets.ts";
 import type { Message } from "../../reason/port.ts";
 import {
   type Action,
-  type Aims,
+  type ArgumentFacts,
+  counterForValue,
   type Digest,
   type Facts,
   isKnowledgeTool,
   type Json,
   type JsonObject,
-  type Lately,
   type OutgoingFacts,
+  type RecentCounts,
   type Target,
   type TargetFacts,
   type Tool,
-  touchedKind,
-  valueCounter,
+  targetCounterKind,
 } from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
 import { callsIn, nameKey, type State, type Turn, valueKey } from "../state.ts";
@@ -37,8 +37,8 @@ import { callsIn, nameKey, type State, type Turn, valueKey } from "../state.ts";
 type Needs = Pick<Ports, "tools" | "journal" | "hash" | "counts">;
 type Call = Extract<Action, { kind: "call" }>;
 
-export type ReadTargetFacts = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => Aims;
-const NOTHING: Aims = Object.freeze({ targets: {}, outgoing: {} });
+export type ReadTargetFacts = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => ArgumentFacts;
+const NOTHING: ArgumentFacts = Object.freeze({ targets: {}, outgoing: {} });
 
 type Index = { readonly tools: Digest; at: number; known: number; readonly seen: SeenValues };
 /** An index of the values seen in a conversation: it lives as long as the state, over several drives. */
@@ -50,7 +50,7 @@ export function createTargetFacts(p: Needs): ReadTargetFacts {
 
   function seenIn(s: State): SeenValues {
     const kept = INDEXES.get(s.messages);
-    const index: Index = kept?.tools === p.tools.digest ? kept : { tools: p.tools.digest, at: 0, known: 0, seen: seenIndex() }; // other tools have other labels
+    const index: Index = kept?.tools === p.tools.digest ? kept : { tools: p.tools.digest, at: 0, known: 0, seen: createSeenIndex() }; // other tools have other labels
     if (index !== kept) INDEXES.set(s.messages, index);
     for (; index.at < s.messages.length; index.at += 1) {
       const message = s.messages[index.at];
@@ -68,7 +68,7 @@ export function createTargetFacts(p: Needs): ReadTargetFacts {
     if (t === null) return NO_REQUEST;
     const known = requests.get(t);
     if (known?.words === t.words.length) return known.request;
-    const request = requestOf(t.words);
+    const request = toMatchRequest(t.words);
     requests.set(t, { words: t.words.length, request });
     return request;
   }
@@ -80,7 +80,7 @@ export function createTargetFacts(p: Needs): ReadTargetFacts {
     const at: At = { p, s, t, tool, action, lately, request: requestIn(t), seen: () => seenIn(s) };
     const targets = Object.entries(tool.targets).flatMap(([arg, target]) => of(targetFacts(at, arg, target, args[arg]), arg));
     const outgoing = tool.outgoing.flatMap((arg) =>
-      of(args[arg] == null && !mustBeGiven(tool.inputSchema, arg) ? null : outgoingFacts(at, args[arg] ?? null), arg),
+      of(args[arg] == null && !isRequired(tool.inputSchema, arg) ? null : outgoingFacts(at, args[arg] ?? null), arg),
     );
     return { targets: Object.fromEntries(targets), outgoing: Object.fromEntries(outgoing) };
   };
@@ -89,7 +89,7 @@ export function createTargetFacts(p: Needs): ReadTargetFacts {
 const labelsOfTool = (p: Needs, s: State, tool: string): readonly string[] =>
   isKnowledgeTool(tool) ? [...s.labels] : (p.tools.find(tool)?.labels ?? [...s.labels]);
 
-const NO_REQUEST: MatchRequest = requestOf([]);
+const NO_REQUEST: MatchRequest = toMatchRequest([]);
 const of = <T>(facts: T | null, arg: string): readonly (readonly [string, T])[] => (facts === null ? [] : [[arg, facts]]);
 
 type At = Readonly<{
@@ -105,14 +105,14 @@ type At = Readonly<{
 
 /** Null for an argument that need not be given, and was not or holds nothing. */
 function targetFacts(at: At, arg: string, target: Target, value: Json | undefined): TargetFacts | null {
-  const found = valuesIn(value);
-  if (found?.length === 0 && !mustBeGiven(at.tool.inputSchema, arg)) return null;
+  const found = collectValues(value);
+  if (found?.length === 0 && !isRequired(at.tool.inputSchema, arg)) return null;
   const values = found ?? [];
-  const each = values.map((v) => ({ inRequest: standsInRequest(at.request, target.kind, v), known: isKnown(at.p, target, v) }));
+  const each = values.map((v) => ({ inRequest: isInRequest(at.request, target.kind, v), known: isKnown(at.p, target, v) }));
   const all = (holds: (one: (typeof each)[number]) => boolean): boolean => each.length > 0 && each.every(holds);
   const name = nameOf(at.s, target, values);
   const digests = found === null ? null : values.map((v) => valueDigest(target.kind, v, at.p.hash));
-  const together = `kind:${touchedKind(target)}`;
+  const together = `kind:${targetCounterKind(target)}`;
   const lately = (of: string) => () => latelyOf(at, of, digests);
   return {
     inRequest: all((one) => one.inRequest),
@@ -124,22 +124,22 @@ function targetFacts(at: At, arg: string, target: Target, value: Json | undefine
     touched: callsOf(at, together, digests),
     touchedLately: lately(together),
     name,
-    nameInRequest: name !== null && nameStandsIn(at.request, name),
+    nameInRequest: name !== null && isNameInRequest(at.request, name),
   };
 }
 
 /** What a value leads to counts by itself: a stranger's host with another path, their address behind another name. */
 function partsOf(value: string): readonly string[] {
   const text = plainText(value).toLowerCase();
-  return [value, ...linksIn(text).flatMap((link) => hostOf(link) ?? []), ...addressesIn(text)];
+  return [value, ...findLinks(text).flatMap((link) => toHostName(link) ?? []), ...findAddresses(text)];
 }
 
 const unionOf = (lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.flat())].sort();
 /** More values than can be looked at: none of them is below any limit. */
 const TOO_MANY = 1_000_000_000;
-function latelyOf({ lately, tool }: At, of: string, digests: readonly string[] | null): Lately {
+function latelyOf({ lately, tool }: At, of: string, digests: readonly string[] | null): RecentCounts {
   if (digests === null) return { hour: TOO_MANY, day: TOO_MANY };
-  return most(digests.map((value) => lately({ name: valueCounter(tool.name, of), value })));
+  return most(digests.map((value) => lately({ name: counterForValue(tool.name, of), value })));
 }
 const most = (all: readonly Readonly<{ hour: number; day: number }>[]) => ({
   hour: Math.max(0, ...all.map((one) => one.hour)),
@@ -151,7 +151,7 @@ function callsOf({ p, s, t, tool, action }: At, of: string, digests: readonly st
   if (digests === null) return { turn: TOO_MANY, session: TOO_MANY };
   const counts = digests.map((value) => {
     const key = valueKey(tool.name, of, value);
-    const sought = { name: valueCounter(tool.name, of), agent: s.agent.name, value };
+    const sought = { name: counterForValue(tool.name, of), agent: s.agent.name, value };
     const aside = p.counts.asideIn({ session: s.session, action: action.call }, sought);
     const own = callsIn(t).some((c) => c.proposed.id === action.call && c.starts > 0) === true ? 1 : 0;
     return { turn: (t?.values.get(key) ?? 0) + aside - own, session: (s.values.get(key) ?? 0) + aside - own };
@@ -174,7 +174,7 @@ export function isKnown(
 ): boolean {
   const plain = plainValue(value);
   if (plain === null) return false;
-  const cased = isCased(target);
+  const cased = isCaseSensitive(target);
   return target.known.some((set) => p.journal.isKnown(set, set === "domains" ? domainsOf(plain) : [plain], cased && set !== "domains"));
 }
 
@@ -185,7 +185,7 @@ function domainsOf(value: string): readonly string[] {
   // a mark that routes (`name%other.example@own`, `other.example!name@own`), a quoted name or a comment: the mail goes on elsewhere
   const address = /^(?:mailto:)?[^\s@,;:<>()"/\\?#%!]+@([^\s@,;:<>()"/\\?#%!]+)$/.exec(folded)?.[1];
   const isOdd = /^[^/\\]*[\s,;<>]/.test(folded) || (folded.includes("@") && !/^[a-z][a-z0-9+.-]*:[\\/]{2}/.test(folded));
-  const host = address ?? (isOdd ? folded : (hostOf(folded) ?? folded));
+  const host = address ?? (isOdd ? folded : (toHostName(folded) ?? folded));
   const parts = host.split(".");
   return [host, ...parts.slice(1).map((_, i) => `*.${parts.slice(i + 1).join(".")}`)];
 }
@@ -197,15 +197,15 @@ const PLACES: Pick<Target, "kind" | "known"> = { kind: "host", known: ["domains"
 
 function outgoingFacts(at: At, value: Json): OutgoingFacts {
   const text = plainText(textIn(value)).toLowerCase();
-  const [links, addresses] = [linksIn(text), addressesIn(text)];
-  const isAll = links.length + addresses.length <= MOST_LINKS;
-  const isVouched = (one: string, as: typeof PEOPLE): boolean => standsInRequest(at.request, "recipient", one) || isKnown(at.p, as, one);
+  const [links, addresses] = [findLinks(text), findAddresses(text)];
+  const isAll = links.length + addresses.length <= MAX_LINKS;
+  const isVouched = (one: string, as: typeof PEOPLE): boolean => isInRequest(at.request, "recipient", one) || isKnown(at.p, as, one);
   return {
-    links: links.slice(0, MOST_LINKS),
-    addresses: addresses.slice(0, MOST_LINKS),
+    links: links.slice(0, MAX_LINKS),
+    addresses: addresses.slice(0, MAX_LINKS),
     vouched: isAll && links.every((one) => isVouched(one, PLACES)) && addresses.every((one) => isVouched(one, PEOPLE)),
     seenUnder: isAll
-      ? unionOf([...links, ...links.flatMap((one) => hostOf(one) ?? []), ...addresses].map((one) => at.seen().under(one)))
+      ? unionOf([...links, ...links.flatMap((one) => toHostName(one) ?? []), ...addresses].map((one) => at.seen().under(one)))
       : [...at.s.labels].sort(),
   };
 }

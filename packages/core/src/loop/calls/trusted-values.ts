@@ -1,6 +1,6 @@
 /** What later decisions learn from a completed call: trusted values, and names of things (G-30, G-32). */
-import { isCased, plainValue, valuesIn } from "../../gate/arguments/targets.ts";
-import type { JournalEvent, Json, NamedTool, NamesOf, Outcome, Tool } from "../../vocab/index.ts";
+import { collectValues, isCaseSensitive, plainValue } from "../../gate/arguments/targets.ts";
+import type { JournalEvent, Json, NamedThing, NameRule, Outcome, Tool } from "../../vocab/index.ts";
 import type { Call } from "../state.ts";
 
 const MOST_NAMES = 500;
@@ -13,8 +13,8 @@ export function learnedEvents(tool: Tool, call: Call, outcome: Outcome): readonl
   const action = "decided" in call.run ? call.run.decided.action : null;
   const args = action?.kind === "call" ? (action.args ?? {}) : {};
   const learnt = tool.learns.flatMap(({ set, from }): readonly JournalEvent[] => {
-    const cased = isCased(tool.targets[from] ?? { kind: "id" });
-    const plain = (valuesIn(args[from]) ?? []).flatMap((value) => plainValue(value) ?? []);
+    const cased = isCaseSensitive(tool.targets[from] ?? { kind: "id" });
+    const plain = (collectValues(args[from]) ?? []).flatMap((value) => plainValue(value) ?? []);
     const values = [...new Set(plain.map((value) => (cased ? value : value.toLowerCase())))];
     return values.length === 0 ? [] : [{ kind: "known.learned", call: id, set, values }];
   });
@@ -23,7 +23,7 @@ export function learnedEvents(tool: Tool, call: Call, outcome: Outcome): readonl
 }
 
 /** The tool's own code: what it throws, or says that is no list of names, tells nothing. */
-function namesIn({ from }: NamesOf, output: Json): readonly NamedTool[] {
+function namesIn({ from }: NameRule, output: Json): readonly NamedThing[] {
   try {
     const told: unknown = from(output);
     if (!Array.isArray(told)) return [];

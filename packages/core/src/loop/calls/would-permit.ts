@@ -5,8 +5,8 @@
  * T-13 It narrows, and never widens: what it says yes to is shown under the permit that the call has, and nothing else is done by it.
  */
 
-import { orDenied } from "../../gate/fail-closed.ts";
-import type { Action, Decided, Facts, JsonObject, Tool, Verdict, WouldPermit } from "../../vocab/index.ts";
+import { failClosed } from "../../gate/fail-closed.ts";
+import type { Action, Facts, GateDecided, JsonObject, Tool, Verdict, WouldPermit } from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
 
 type Needs = Pick<Ports, "gate" | "tools">;
@@ -15,7 +15,7 @@ type Call = Extract<Action, { kind: "call" }>;
 /** `decided`: the call that is running; `factsOf`: as they were for that one. */
 export function createWouldPermit(
   p: Needs,
-  decided: Decided,
+  decided: GateDecided,
   toolDigest: (tool: Tool) => Call["toolDigest"],
   factsOf: (action: Action) => Facts,
 ): WouldPermit {
@@ -25,7 +25,7 @@ export function createWouldPermit(
     const tool = p.tools.find(name);
     if (action.kind !== "call" || tool === null) return "unsaid";
     const supposed = asIf(action, tool, toolDigest(tool), args);
-    return said(orDenied(() => p.gate.decide(supposed, factsOf(supposed))).verdict, granted);
+    return said(failClosed(() => p.gate.decide(supposed, factsOf(supposed))).verdict, granted);
   };
 }
 

@@ -6,7 +6,6 @@ import { defineTool } from "../../agents/define-tool.ts";
 import type { Model, ModelRequest } from "../../reason/port.ts";
 import { arbitraries, PERMIT_ALL, reply, type Step, scriptedModel, type World, type WorldOptions, world } from "../../testing/index.ts";
 import {
-  type Allotment,
   callId,
   DEFAULT_LIMITS,
   type Digest,
@@ -16,12 +15,13 @@ import {
   type Hash,
   type JournalEvent,
   millis,
-  NOTHING_ALLOTTED,
+  NO_RESERVATION,
+  type Reservation,
   seq,
   sessionId,
   type Tool,
   type ToolContext,
-  usageOf,
+  toUsage,
   writerId,
 } from "../../vocab/index.ts";
 import { evolve, fold } from "../evolve.ts";
@@ -165,10 +165,8 @@ describe("tools that cost", () => {
     const tool = priced("buy", 40, ({ spent }) => spent(25));
     const { w } = setupFree([calls("buy"), reply.text("ok")], { tools: [tool], limits: { cents: 100 } });
     const s = await w.run("hi");
-    expect(w.events("budget.reserved")).toEqual([
-      { kind: "budget.reserved", call: "1.0", amount: { ...NOTHING_ALLOTTED, micros: 400_000 } },
-    ]);
-    expect(w.events("budget.settled")).toEqual([{ kind: "budget.settled", call: "1.0", amount: { ...NOTHING_ALLOTTED, micros: 250_000 } }]);
+    expect(w.events("budget.reserved")).toEqual([{ kind: "budget.reserved", call: "1.0", amount: { ...NO_RESERVATION, micros: 400_000 } }]);
+    expect(w.events("budget.settled")).toEqual([{ kind: "budget.settled", call: "1.0", amount: { ...NO_RESERVATION, micros: 250_000 } }]);
     const kinds = w.entries().map((e) => e.event.kind);
     expect(kinds[kinds.indexOf("act.started") + 1]).toBe("budget.reserved");
     expect(kinds[kinds.indexOf("act.ended") - 1]).toBe("budget.settled");
@@ -382,7 +380,7 @@ describe("shares", () => {
   });
 
   test("B-2 a wish is a bound, never more than the share", () => {
-    const left: Allotment = { iterations: 10, tokens: 10_000, micros: 100, calls: 10, ms: 1_000 };
+    const left: Reservation = { iterations: 10, tokens: 10_000, micros: 100, calls: 10, ms: 1_000 };
     expect(allot(left, 1, { iterations: 3, tokens: 99_999, micros: 7 })).toEqual({
       iterations: 3,
       tokens: 10_000,
@@ -395,8 +393,8 @@ describe("shares", () => {
   });
 
   test("B-2 what is not worth starting is said so, and a delegate's limits are its own within its share", () => {
-    expect(isWorthwhile({ ...NOTHING_ALLOTTED, iterations: 1, tokens: 64, ms: 1 })).toBe(false);
-    const share: Allotment = { iterations: 2, tokens: 5_000, micros: 25_000, calls: 0, ms: 900 };
+    expect(isWorthwhile({ ...NO_RESERVATION, iterations: 1, tokens: 64, ms: 1 })).toBe(false);
+    const share: Reservation = { iterations: 2, tokens: 5_000, micros: 25_000, calls: 0, ms: 900 };
     expect(limitsWithin(DEFAULT_LIMITS, share)).toMatchObject({ iterations: 2, tokens: 5_000, cents: 2, calls: 0, turnMs: 900 });
     expect(limitsWithin({ ...DEFAULT_LIMITS, cents: 1 }, { ...share, micros: null }).cents).toBe(1);
   });
@@ -434,7 +432,7 @@ describe("nothing is overshot", () => {
     calls: fc.integer({ min: 1, max: 60 }),
     turnMs: fc.integer({ min: 100, max: 60_000 }),
   });
-  const ofPart = (a: Allotment, part: number): Allotment => ({
+  const ofPart = (a: Reservation, part: number): Reservation => ({
     iterations: Math.floor(a.iterations * part),
     tokens: Math.floor(a.tokens * part),
     micros: Math.floor((a.micros ?? 0) * part),
@@ -449,7 +447,7 @@ describe("nothing is overshot", () => {
       case "model": {
         const room = roomForOutput(s, t);
         if (t.phase.kind === "asking" || room.short !== null || remaining(s, t, s.at).iterations === 0) return;
-        const reserved = usageOf(room.input, room.output);
+        const reserved = toUsage(room.input, room.output);
         const micros = Math.ceil(reserved.input * 3 + reserved.output * 15);
         const at = { iteration: t.iterations + 1, attempt: 1 };
         tell({ kind: "model.asked", ...at, model: "m/m", purpose: "reply", request: sha256("r"), reserved, reservedMicros: micros });
@@ -458,7 +456,7 @@ describe("nothing is overshot", () => {
           tell({ kind: "model.failed", ...at, purpose: "reply", error: "broke", broke: true, again: true, ...cause });
           return;
         }
-        const usage = usageOf(Math.floor(reserved.input * happening.part), Math.floor(reserved.output * happening.part));
+        const usage = toUsage(Math.floor(reserved.input * happening.part), Math.floor(reserved.output * happening.part));
         const cost = Math.ceil(usage.input * 3 + usage.output * 15);
         tell({ kind: "model.replied", ...at, purpose: "reply", parts: [], finish: "calls", usage, micros: cost, model: "m/m", meta: null });
         return;

@@ -7,19 +7,19 @@
  */
 import {
   type AgentFacts,
-  type Allotment,
   type CallId,
-  costAtMost,
-  dearestInput,
   type Ending,
+  highestInputPrice,
   type JournalEvent,
   type Limits,
   MICROS_PER_CENT,
   type Millis,
-  NOTHING_ALLOTTED,
+  maxCost,
+  NO_RESERVATION,
   type Prices,
+  type Reservation,
   totalTokens,
-  usageOf,
+  toUsage,
 } from "../../vocab/index.ts";
 import { overheadTokens } from "../model/conversation.ts";
 import { askingIn, type Call, callsIn, knowledgeFor, modelNow, runningTool, type State, type Turn } from "../state.ts";
@@ -37,11 +37,11 @@ export type Dimension = (typeof DIMENSIONS)[number];
 
 // ── where a turn stands ──
 
-export type Account = Readonly<{ settled: Allotment; reserved: Allotment }>;
+export type Account = Readonly<{ settled: Reservation; reserved: Reservation }>;
 
 /** Everything of this turn: its own, its tools', its delegates'. Unknown prices count nothing here: with a limit on money there are none. */
 export function account(s: State, t: Turn): Account {
-  const own: Allotment = {
+  const own: Reservation = {
     iterations: t.iterations,
     tokens: totalTokens(t.usage) + totalTokens(t.lost),
     micros: t.micros,
@@ -49,9 +49,9 @@ export function account(s: State, t: Turn): Account {
     ms: t.activeMs,
   };
   const inFlight = askingIn(t);
-  const asking: Allotment =
+  const asking: Reservation =
     inFlight === null
-      ? NOTHING_ALLOTTED
+      ? NO_RESERVATION
       : {
           iterations: inFlight.purpose === "reply" ? 1 : 0,
           tokens: totalTokens(inFlight.reserved),
@@ -65,7 +65,7 @@ export function account(s: State, t: Turn): Account {
 }
 
 /** The rest of the limits after all that is settled and reserved; `micros` is null when money is not limited. Never below zero. */
-export function remaining(s: State, t: Turn, now: Millis): Allotment {
+export function remaining(s: State, t: Turn, now: Millis): Reservation {
   const { settled, reserved } = account(s, t);
   const left = (of: Exclude<Dimension, "micros" | "ms">) => Math.max(0, t.limits[of] - settled[of] - reserved[of]);
   return {
@@ -97,7 +97,7 @@ export function listOverdrawn(s: State): readonly Dimension[] {
   const t = s.turn;
   if (t === null) return [];
   const { settled, reserved } = account(s, t);
-  const most: Allotment = {
+  const most: Reservation = {
     iterations: t.limits.iterations,
     tokens: t.limits.tokens,
     micros: t.limits.cents === null ? Number.POSITIVE_INFINITY : t.limits.cents * MICROS_PER_CENT,
@@ -150,7 +150,7 @@ function affordable(s: State, t: Turn, input: number, prices: Prices | null): nu
   const left = moneyLeft(s, t);
   if (left === null) return Number.POSITIVE_INFINITY;
   if (prices === null) return 0;
-  const rest = left - Math.ceil(input * dearestInput(prices));
+  const rest = left - Math.ceil(input * highestInputPrice(prices));
   if (rest < 0) return 0;
   return prices.output === 0 ? Number.POSITIVE_INFINITY : Math.floor(rest / prices.output);
 }
@@ -204,7 +204,7 @@ export const outOfMoney = (s: State, t: Turn, tool: string): Shortage => ({
 /** Goes with `act.started`; nothing for a tool that costs nothing. */
 export function reservation(s: State, call: CallId, tool: string): readonly JournalEvent[] {
   const micros = chargeFor(s, tool);
-  return micros === 0 ? [] : [{ kind: "budget.reserved", call, amount: { ...NOTHING_ALLOTTED, micros } }];
+  return micros === 0 ? [] : [{ kind: "budget.reserved", call, amount: { ...NO_RESERVATION, micros } }];
 }
 
 /**
@@ -240,16 +240,16 @@ const isOpen = (s: State, call: CallId): boolean => callsIn(s.turn).some((c) => 
 
 function resolvedAt(s: State, call: CallId, took: boolean): readonly JournalEvent[] {
   const held = s.reserved.get(call);
-  return held === undefined ? [] : [{ kind: "budget.settled", call, amount: took ? held.amount : { ...NOTHING_ALLOTTED } }];
+  return held === undefined ? [] : [{ kind: "budget.settled", call, amount: took ? held.amount : { ...NO_RESERVATION } }];
 }
 
 // ── delegates ──
 
 /** The turn needs one more model call to use the results of its sub-agents. This much is not shared with them. */
-export function ownShare(s: State, t: Turn, askers: number): Allotment {
+export function ownShare(s: State, t: Turn, askers: number): Reservation {
   const heard = Math.min(t.limits.contextTokens, requestTokens(s) + askers * RESULT_TOKENS);
-  const usage = usageOf(reservedInput(s.agent, t, heard), Math.min(t.limits.outputTokens, ANSWER_TOKENS));
-  return { iterations: 1, tokens: totalTokens(usage), micros: costAtMost(modelNow(s.agent, t).prices, usage), calls: 0, ms: 0 };
+  const usage = toUsage(reservedInput(s.agent, t, heard), Math.min(t.limits.outputTokens, ANSWER_TOKENS));
+  return { iterations: 1, tokens: totalTokens(usage), micros: maxCost(modelNow(s.agent, t).prices, usage), calls: 0, ms: 0 };
 }
 const RESULT_TOKENS = 500;
 const ANSWER_TOKENS = 1_024;
@@ -258,7 +258,7 @@ const ANSWER_TOKENS = 1_024;
  * What one of `askers` delegates, of the same reply and not started yet, is given: its fair share, or its wish where that is less. `own` is what the
  * turn keeps for itself (`ownShare`). Each of them is a call of the turn too, and time is shared with the turn, which has to wait for them.
  */
-export function allot(left: Allotment, askers: number, wish: Partial<Allotment>, own: Allotment = NOTHING_ALLOTTED): Allotment {
+export function allot(left: Reservation, askers: number, wish: Partial<Reservation>, own: Reservation = NO_RESERVATION): Reservation {
   const share = (of: Exclude<Dimension, "micros">, among: number, kept: number) =>
     Math.min(wish[of] ?? Number.POSITIVE_INFINITY, Math.max(0, Math.floor((left[of] - kept) / among)));
   const money = left.micros === null ? null : Math.max(0, Math.floor((left.micros - (own.micros ?? 0)) / askers));
@@ -272,11 +272,11 @@ export function allot(left: Allotment, askers: number, wish: Partial<Allotment>,
 }
 
 /** A share that no reply fits into is none: the delegation is refused, and says so. */
-export const isWorthwhile = (a: Allotment): boolean =>
+export const isWorthwhile = (a: Reservation): boolean =>
   a.iterations >= 1 && a.tokens > MIN_OUTPUT && a.ms >= 1 && (a.micros === null || a.micros >= MICROS_PER_CENT);
 
 /** The limits of a delegate's turn: its agent's own, within its allotment. Whole cents, rounded down. */
-export const limitsWithin = (limits: Limits, a: Allotment): Limits => ({
+export const limitsWithin = (limits: Limits, a: Reservation): Limits => ({
   ...limits,
   iterations: Math.min(limits.iterations, a.iterations),
   tokens: Math.min(limits.tokens, a.tokens),
@@ -286,7 +286,7 @@ export const limitsWithin = (limits: Limits, a: Allotment): Limits => ({
 });
 
 /** All that a turn used, with its sub-agents and open reservations. Its parent settles the allotment at this amount. */
-export function sumUsed(s: State, t: Turn): Allotment {
+export function sumUsed(s: State, t: Turn): Reservation {
   const { settled, reserved } = account(s, t);
   return { ...plus(settled, reserved), micros: costOfTurn(s, t) };
 }
@@ -306,7 +306,7 @@ export function centsSpent(s: State, t: Turn | null): Readonly<{ turn: number; s
 
 const inCents = (micros: number): number => Math.ceil(micros / MICROS_PER_CENT);
 
-export const plus = (a: Allotment, b: Allotment): Allotment => ({
+export const plus = (a: Reservation, b: Reservation): Reservation => ({
   iterations: a.iterations + b.iterations,
   tokens: a.tokens + b.tokens,
   micros: (a.micros ?? 0) + (b.micros ?? 0),

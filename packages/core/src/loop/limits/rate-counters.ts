@@ -3,9 +3,9 @@
  * of a decision. A decision that lets something begin sets its count aside at once, so that the next one, in whatever session, sees it (G-25);
  * what begins is written only if nobody else has counted meanwhile (G-25). Nothing of it waits: reading, deciding and setting aside are one step.
  */
-import { bucketOf, type Count, type CountRead, spanOf, sumOf } from "../../journal/counts.ts";
+import { type Count, type CountRead, sumBuckets, toBucket, toBucketSpan } from "../../journal/counts.ts";
 import type { Append, Journal } from "../../journal/port.ts";
-import { type Counter, type Lately, type Millis, millis } from "../../vocab/index.ts";
+import { type Counter, type Millis, millis, type RecentCounts } from "../../vocab/index.ts";
 
 /** Whose: a session's action. */
 export type Whose = Readonly<{ session: string; action: string }>;
@@ -17,7 +17,7 @@ export type CountsPort = Readonly<{
   keep(names: readonly string[]): Promise<void>;
   areKept(names: readonly string[]): boolean;
   /** What a decision about this reads begins here; the action itself is not counted. */
-  reader(whose: Whose, now: Millis): (sought: RateQuery) => Lately;
+  reader(whose: Whose, now: Millis): (sought: RateQuery) => RecentCounts;
   /** Set aside until it begins, or is let go. */
   setAside(whose: Whose, counts: readonly Aside[]): void;
   letGo(whose: Whose): void;
@@ -114,7 +114,7 @@ class RateCounters {
     return names.every((name) => this.#kept.has(name));
   }
 
-  reader(whose: Whose, at: Millis): (sought: RateQuery) => Lately {
+  reader(whose: Whose, at: Millis): (sought: RateQuery) => RecentCounts {
     this.#sessions.get(whose.session)?.reads.delete(whose.action);
     return (sought) => this.#read(whose, sought, at);
   }
@@ -160,7 +160,7 @@ class RateCounters {
         seen,
       })),
     );
-    return { owner, add: counts, unless, before: spanOf(this.#now()).day };
+    return { owner, add: counts, unless, before: toBucketSpan(this.#now()).day };
   }
 
   begun(all: readonly Whose[], { owner, add: counts }: NonNullable<Append["counts"]>): void {
@@ -173,7 +173,7 @@ class RateCounters {
     for (const one of counts) {
       if (!this.#kept.has(one.name)) continue;
       const rows = this.#own.get(keyOf(one)) ?? new Map<number, number>();
-      this.#own.set(keyOf(one), rows.set(bucketOf(one.at), (rows.get(bucketOf(one.at)) ?? 0) + one.by));
+      this.#own.set(keyOf(one), rows.set(toBucket(one.at), (rows.get(toBucket(one.at)) ?? 0) + one.by));
     }
   }
 
@@ -201,20 +201,20 @@ class RateCounters {
     }
   }
 
-  #others(sought: RateQuery, at: Readonly<{ hour: number; day: number }>): Lately {
+  #others(sought: RateQuery, at: Readonly<{ hour: number; day: number }>): RecentCounts {
     return this.#journal.counted({ ...sought, ...at, not: this.#owner });
   }
 
-  #read(whose: Whose, sought: RateQuery, at: Millis): Lately {
+  #read(whose: Whose, sought: RateQuery, at: Millis): RecentCounts {
     if (!this.#kept.has(sought.name)) throw new Error(`\`${sought.name}\` is not counted yet`);
-    const span = spanOf(Math.min(at, this.#now())); // a session's own time may be ahead, after a clock that was: the others' is not
+    const span = toBucketSpan(Math.min(at, this.#now())); // a session's own time may be ahead, after a clock that was: the others' is not
     const key = keyOf(sought);
     const theirs = this.#others(sought, span);
     if (Number.isNaN(theirs.day)) {
       this.#kept.delete(sought.name); // kept again before the next decision
       throw new Error(`\`${sought.name}\` has to be counted again`);
     }
-    const mine = sumOf(rowsOf(this.#own.get(key)), span);
+    const mine = sumBuckets(rowsOf(this.#own.get(key)), span);
     const mineToBe = (this.#aside.get(key) ?? 0) - asideFor(this.#sessions.get(whose.session)?.aside.get(whose.action), key);
     const { reads } = this.#of(whose.session);
     const before = reads.get(whose.action) ?? new Map<string, Reading>();
@@ -224,7 +224,7 @@ class RateCounters {
 
   /** Rows older than a day are never read again. */
   #sweep(): void {
-    const { day } = spanOf(this.#now());
+    const { day } = toBucketSpan(this.#now());
     if (this.#swept === day) return;
     this.#swept = day;
     for (const [key, rows] of this.#own) {

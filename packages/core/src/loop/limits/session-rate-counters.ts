@@ -4,14 +4,14 @@ import type { Count } from "../../journal/counts.ts";
 import type { Append } from "../../journal/port.ts";
 import {
   type ActionText,
-  costOf,
-  type Decided,
+  computeCost,
+  counterForValue,
+  type GateDecided,
   type JournalEvent,
   printActionId,
-  type Stamped,
+  type TimedEvent,
   totalTokens,
-  usageOf,
-  valueCounter,
+  toUsage,
 } from "../../vocab/index.ts";
 import { findCall } from "../people/approval-state.ts";
 import type { Ports } from "../ports.ts";
@@ -23,7 +23,7 @@ export type SessionCounters = Readonly<{
   /** An event was folded. */
   heard(event: JournalEvent): void;
   /** These are about to be appended. */
-  about(events: readonly Stamped[]): void;
+  about(events: readonly TimedEvent[]): void;
   /** The counters' part of the append. */
   now(): Pick<Append, "counts">;
   durable(): void;
@@ -40,7 +40,7 @@ export function createSessionCounters(p: Pick<Ports, "counts" | "tools" | "hash"
   let append: NonNullable<Append["counts"]> | null = null;
   const whose = (action: string): Whose => ({ session, action });
 
-  function setAside(e: Decided): void {
+  function setAside(e: GateDecided): void {
     if (e.verdict.kind === "allow") p.counts.setAside(whose(e.id), asideFor(p, s, e));
     else p.counts.letGo(whose(e.id));
   }
@@ -88,19 +88,19 @@ function beginningOf(e: JournalEvent): readonly string[] {
 }
 
 /** The counts of an action if it began now; none for one that has begun before. */
-function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: Decided): readonly Aside[] {
+function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: GateDecided): readonly Aside[] {
   const agent = s.agent.name;
   const t = s.turn;
   if (t === null) return [];
   if (action.kind === "call") {
     if ((findCall(t, id)?.starts ?? 1) > 0) return [];
     const values = Object.entries(targetDigests(p.tools.find(action.tool), action.args, p.hash));
-    const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: valueCounter(action.tool, arg), agent, value, by: 1 })));
+    const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: counterForValue(action.tool, arg), agent, value, by: 1 })));
     return [{ name: `calls:${action.tool}`, agent, value: "", by: 1 }, ...perValue];
   }
   if (action.kind !== "model") return [];
   const { input, output } = roomForOutput(s, t);
-  const micros = costOf(modelNow(s.agent, t).prices, usageOf(input, output));
-  const tokens = { name: "tokens", agent, value: "", by: totalTokens(usageOf(input, output)) };
+  const micros = computeCost(modelNow(s.agent, t).prices, toUsage(input, output));
+  const tokens = { name: "tokens", agent, value: "", by: totalTokens(toUsage(input, output)) };
   return micros === null ? [tokens] : [tokens, { name: "micros", agent, value: "", by: micros }];
 }

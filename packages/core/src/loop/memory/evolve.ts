@@ -1,12 +1,12 @@
 /** The fold of recalled knowledge, and of the memory that a turn leaves. */
-import { blockOf, type Shown } from "../../knowledge/block.ts";
+import { type ShownItem, toKnowledgeBlock } from "../../knowledge/block.ts";
 import type { SessionEvent } from "../../vocab/index.ts";
 import { KEEP_DUE, RECALL_DUE, type State, type Turn } from "../state.ts";
 
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
 
 export function foldRecalled(s: State, t: Turn, e: Of<"knowledge.recalled">): void {
-  const shown = e.items.map((item): Shown => {
+  const shown = e.items.map((item): ShownItem => {
     const seen = s.recalled.get(item.id);
     const text = item.text ?? seen?.text ?? "";
     const labels = [...new Set([...(seen?.labels ?? []), ...item.labels])];
@@ -16,7 +16,7 @@ export function foldRecalled(s: State, t: Turn, e: Of<"knowledge.recalled">): vo
     }
     return { ...item, text };
   });
-  const block = blockOf(shown);
+  const block = toKnowledgeBlock(shown);
   t.recall = { ...t.recall, done: true };
   t.knowledge = block === null ? null : { text: block, tokens: e.tokens, ids: shown.map(({ id }) => id) };
 }

@@ -1,12 +1,12 @@
 /**
  * The two tools, bound to the session that calls them: whose they are, what it carries, where in the journal it stands. Their model never says any of that (N-4).
  */
-import { CONVENTIONS, recallArgs, scopeOfRecall, storeArgs } from "../../agents/agent-knowledge.ts";
-import { lineOf, shortenedItem } from "../../knowledge/block.ts";
-import { conventions, folderIn } from "../../knowledge/conventions.ts";
-import { experience, idFrom, itemText } from "../../knowledge/item.ts";
-import type { Found, Search } from "../../knowledge/port.ts";
-import { termsIn } from "../../knowledge/terms.ts";
+import { CONVENTIONS, recallArgs, storeArgs, toRecallScope } from "../../agents/agent-knowledge.ts";
+import { shortenItem, toKnowledgeLine } from "../../knowledge/block.ts";
+import { findConventions, toProjectFolder } from "../../knowledge/conventions.ts";
+import { deriveKnowledgeId, experience, itemText } from "../../knowledge/item.ts";
+import type { Search, SearchResult } from "../../knowledge/port.ts";
+import { extractTerms } from "../../knowledge/terms.ts";
 import {
   DEFAULT_KNOWLEDGE,
   type Json,
@@ -35,21 +35,21 @@ const recall =
   ({ p, s }: EffectContext, labels: Label[]): Run =>
   async (args, { signal }) => {
     const { query, limit, directory, scope } = recallArgs(args);
-    const folder = directory === undefined ? null : folderIn(directory);
-    if (directory !== undefined && folder === null) throw new Error(`\`${shortenedItem(directory)}\` is no folder of the project`);
+    const folder = directory === undefined ? null : toProjectFolder(directory);
+    if (directory !== undefined && folder === null) throw new Error(`\`${shortenItem(directory)}\` is no folder of the project`);
     const search: Search = {
       agent: s.agent.name,
-      scope: scopeOfRecall(scope, s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope),
-      terms: termsIn(query),
+      scope: toRecallScope(scope, s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope),
+      terms: extractTerms(query),
       text: query,
       directory: folder === null ? null : { path: folder, how: "below" },
       most: { memory: limit, knowledge: limit, all: limit },
       threshold: 0,
       now: s.at,
     };
-    const found: Found =
+    const found: SearchResult =
       scope === CONVENTIONS && folder !== null
-        ? await conventions((one) => p.knowledge.search(one, signal), search, folder, limit)
+        ? await findConventions((one) => p.knowledge.search(one, signal), search, folder, limit)
         : await p.knowledge.search(search, signal);
     for (const { item } of found.hits) labels.push(...item.labels.filter((one) => !labels.includes(one)));
     p.knowledge.used(
@@ -57,7 +57,7 @@ const recall =
       s.at,
     );
     const lines = found.hits.map(({ item: { id, body, confidence, labels: own }, relevance }) =>
-      lineOf({
+      toKnowledgeLine({
         id,
         kind: body.kind,
         relevance,
@@ -86,7 +86,7 @@ const store =
   async (args, { key, signal }) => {
     const fact = storeArgs(args);
     const scope = s.agent.knowledge?.store ?? DEFAULT_KNOWLEDGE.store;
-    const id = idFrom(p.hash, key);
+    const id = deriveKnowledgeId(p.hash, key);
     const origin = { agent: s.agent.name, labels: [...s.labels], from: { stream: s.session, seq: startedAt() }, at: s.at };
     const put = await p.knowledge.put(experience(id, fact, scope, origin), signal);
     const said = `${JSON.stringify(itemText({ kind: "fact", ...fact }))} (confidence ${fact.confidence.toFixed(2)})`;

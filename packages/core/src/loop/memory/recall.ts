@@ -5,9 +5,9 @@
  */
 
 import { messageOf } from "../../act/act.ts";
-import { blockOf, fittingItems, type Shown, shortenedItem } from "../../knowledge/block.ts";
+import { type ShownItem, selectFittingItems, shortenItem, toKnowledgeBlock } from "../../knowledge/block.ts";
 import { itemText } from "../../knowledge/item.ts";
-import type { Found, Search } from "../../knowledge/port.ts";
+import type { Search, SearchResult } from "../../knowledge/port.ts";
 import { LAST_MESSAGES, searchTerms } from "../../knowledge/terms.ts";
 import { cut } from "../../observe/observe.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
@@ -44,11 +44,11 @@ function fail(): never {
   throw new Error("this agent has no knowledge");
 }
 
-export function recalledEvents(s: State, t: Turn, found: Found | Readonly<{ error: string }>): readonly JournalEvent[] {
+export function recalledEvents(s: State, t: Turn, found: SearchResult | Readonly<{ error: string }>): readonly JournalEvent[] {
   const iteration = t.iterations + 1;
   const error = "error" in found ? found.error : troubleOf(found);
   const hits = "error" in found ? [] : found.hits;
-  const all = hits.map(({ item, relevance }): Shown => {
+  const all = hits.map(({ item, relevance }): ShownItem => {
     const { id, body, confidence, labels } = item;
     return {
       id,
@@ -56,11 +56,11 @@ export function recalledEvents(s: State, t: Turn, found: Found | Readonly<{ erro
       relevance: rounded(relevance),
       confidence,
       labels,
-      text: shortenedItem(sanitisedText(itemText(body), "clean")),
+      text: shortenItem(sanitisedText(itemText(body), "clean")),
     };
   });
   const shown = fittingIn(s, t, all);
-  const block = blockOf(shown);
+  const block = toKnowledgeBlock(shown);
   const event: JournalEvent = {
     kind: "knowledge.recalled",
     iteration,
@@ -75,24 +75,24 @@ export function recalledEvents(s: State, t: Turn, found: Found | Readonly<{ erro
 
 const LONGEST_CAUSE = 200;
 /** N-6 what another system said is cleaned and shortened, on the record too. */
-const troubleOf = ({ trouble, cause }: Found): string | null =>
+const troubleOf = ({ trouble, cause }: SearchResult): string | null =>
   trouble === null || cause === undefined ? trouble : `${trouble}: ${[...sanitisedText(cause, "clean")].slice(0, LONGEST_CAUSE).join("")}`;
 
 const rounded = (n: number): number => Math.round(n * 10_000) / 10_000;
 const tokensOf = (s: State, block: string): number => tokenCounter(s)(block) + PER_MESSAGE;
 
 /** Knowledge never ends a turn: where there is no room for it, in the window or in what is left to spend, there is none. */
-function fittingIn(s: State, t: Turn, all: readonly Shown[]): readonly Shown[] {
+function fittingIn(s: State, t: Turn, all: readonly ShownItem[]): readonly ShownItem[] {
   const before = requestTokens(s);
   const room = Math.min(recallReserve(s), t.limits.contextTokens - before) - PER_MESSAGE;
-  const shown = room <= 0 ? [] : fittingItems(all, room, tokenCounter(s));
-  const block = blockOf(shown);
+  const shown = room <= 0 ? [] : selectFittingItems(all, room, tokenCounter(s));
+  const block = toKnowledgeBlock(shown);
   if (block === null) return [];
   return roomFor(s, t, { tokens: before + tokensOf(s, block), most: t.limits.outputTokens }).short === null ? shown : [];
 }
 
 /** N-8 labels come back with what carries them: once for each item, so that a person who takes one off has seen to what the session had seen. */
-function freshLabels(s: State, shown: readonly Shown[]): readonly Label[] {
+function freshLabels(s: State, shown: readonly ShownItem[]): readonly Label[] {
   const carried = shown.flatMap(({ id, labels }) => {
     const before = s.recalled.get(id)?.labels ?? [];
     return labels.filter((one) => !before.includes(one));
@@ -116,10 +116,10 @@ export type Recaller = Readonly<{
 
 export function createRecaller(c: EffectContext): Recaller {
   const { p, s } = c;
-  function resultsIn(t: Turn, found: Found | Readonly<{ error: string }>): readonly JournalEvent[] {
+  function resultsIn(t: Turn, found: SearchResult | Readonly<{ error: string }>): readonly JournalEvent[] {
     return s.turn === t && !t.recall.done && t.recall.gated.kind === "allowed" ? recalledEvents(s, t, found) : []; // its turn has ended meanwhile
   }
-  async function search(t: Turn, came: () => Found | Promise<Found>): Promise<() => readonly JournalEvent[]> {
+  async function search(t: Turn, came: () => SearchResult | Promise<SearchResult>): Promise<() => readonly JournalEvent[]> {
     try {
       const found = await searchUnlessStopped(c.stopOf(null), came);
       return () => resultsIn(t, found);
@@ -166,7 +166,7 @@ export function createRecaller(c: EffectContext): Recaller {
 }
 
 /** A store that ignores the abort signal is not waited for. */
-async function searchUnlessStopped(signal: AbortSignal, came: () => Found | Promise<Found>): Promise<Found> {
+async function searchUnlessStopped(signal: AbortSignal, came: () => SearchResult | Promise<SearchResult>): Promise<SearchResult> {
   let onStop = () => {};
   const stopped = new Promise<never>((_, reject) => {
     onStop = () => reject(new Error(`stopped: ${String(signal.reason)}`));

@@ -4,8 +4,8 @@
  *  ends after it. So a crash in between loses nothing and writes nothing twice; what cannot be written is on record, and the turn completes.
  */
 import { messageOf } from "../../act/act.ts";
-import { idFrom, lastSummary } from "../../knowledge/item.ts";
-import { learningsOf } from "../../knowledge/learnings.ts";
+import { deriveKnowledgeId, lastSummary } from "../../knowledge/item.ts";
+import { toLearnings } from "../../knowledge/learnings.ts";
 import { cut } from "../../observe/observe.ts";
 import { type Action, type ActionId, FaultError, type Hash, type JournalEvent, LAST_SUMMARY } from "../../vocab/index.ts";
 import { checkHold, consume, type EffectContext } from "../effects.ts";
@@ -15,7 +15,7 @@ import type { State, Turn } from "../state.ts";
 /** Null: there is nothing to keep. */
 export function learningsIn(s: State, t: Turn): string | null {
   if (s.agent.knowledge?.keepLearnings !== true) return null;
-  const learnt = learningsOf(t.learnt);
+  const learnt = toLearnings(t.learnt);
   return learnt === null ? null : sanitisedText(learnt, "clean");
 }
 
@@ -37,7 +37,7 @@ export function rememberTurn(c: EffectContext, t: Turn): (() => void) | null {
   if (text === null || t.keep.gated.kind !== "allowed" || c.isInFlight(KEEPING)) return null;
   const action = t.keep.gated.decided.id;
   const turn = t.number;
-  const id = idFrom(p.hash, s.session, "turn", `${turn}.${t.iterations}`);
+  const id = deriveKnowledgeId(p.hash, s.session, "turn", `${turn}.${t.iterations}`);
   const content = p.hash(text);
   consume(c, t.keep.gated.decided);
   c.record({ kind: "knowledge.keeping", turn, item: id, scope: "agent", key: LAST_SUMMARY, content });

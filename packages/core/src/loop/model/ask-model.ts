@@ -3,7 +3,7 @@ import { checkReply, parseReply, wholeUsage } from "../../reason/parse.ts";
 import type { ModelReply, ModelRequest } from "../../reason/port.ts";
 import { prompter } from "../../reason/prompt.ts";
 import { withBelievableUsage } from "../../reason/usage.ts";
-import { costAtMost, costOf, FaultError, type JournalEvent, type Preview, type Prices, usageOf } from "../../vocab/index.ts";
+import { computeCost, FaultError, type JournalEvent, maxCost, type Preview, type Prices, toUsage } from "../../vocab/index.ts";
 import { classifyModel, reportModel } from "../calls/breakers.ts";
 import { checkHold, consume, type EffectContext, type EffectResult } from "../effects.ts";
 import { requestTokens, roomForOutput } from "../limits/budgets.ts";
@@ -23,7 +23,7 @@ export function createRequestMaker(c: EffectContext): (t: Turn) => Plain {
 
 function plainRequest({ p, s }: EffectContext, t: Turn, prompt: ReturnType<typeof prompter>): Plain {
   const { input, output } = roomForOutput(s, t);
-  const reserved = usageOf(input, output);
+  const reserved = toUsage(input, output);
   const { messages, window } = s;
   const beside = knowledgeFor(t);
   const { temperature } = t.limits;
@@ -66,7 +66,7 @@ export function askModel(c: EffectContext, t: Turn, ready: Ready | null): (() =>
     purpose: "reply",
     request: digest,
     reserved,
-    reservedMicros: costAtMost(prices, reserved),
+    reservedMicros: maxCost(prices, reserved),
   });
   const preview = (words: Preview) =>
     speaks && c.isInFlight("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
@@ -162,7 +162,7 @@ export function repliedEvent(
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage: wholeUsage(usage),
-    micros: costOf(prices, { ...wholeUsage(usage), cacheWrite: usage.cacheWrite ?? 0 }),
+    micros: computeCost(prices, { ...wholeUsage(usage), cacheWrite: usage.cacheWrite ?? 0 }),
     model,
     meta,
   };

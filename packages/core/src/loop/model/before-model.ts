@@ -8,11 +8,10 @@ import type { Message, ModelRequest, Words } from "../../reason/port.ts";
 import { PER_MESSAGE, type TokenCount } from "../../reason/tokens.ts";
 import {
   type Attachment,
-  canonical,
+  copyFrozen,
   type Digest,
   deepFreeze,
-  describe,
-  frozenCopy,
+  describeFault,
   type Hash,
   type JournalEvent,
   type Json,
@@ -26,8 +25,9 @@ import {
   type Seq,
   seq,
   type ToolSpec,
+  toCanonicalJson,
+  toUsage,
   type Usage,
-  usageOf,
 } from "../../vocab/index.ts";
 import type { EffectContext } from "../effects.ts";
 import { roomFor } from "../limits/budgets.ts";
@@ -54,7 +54,7 @@ const views = new WeakMap<ModelRequest, RequestView>();
 const offers = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
 function viewOf(request: ModelRequest): RequestView {
   const { system, context, messages, temperature, maxOutputTokens } = request;
-  const tools = offers.get(request.tools) ?? frozenCopy(request.tools);
+  const tools = offers.get(request.tools) ?? copyFrozen(request.tools);
   offers.set(request.tools, tools);
   const view =
     views.get(request) ??
@@ -86,7 +86,7 @@ function prepare({ all, at, plain, roomFor, count, hash }: Preparing): Prepared 
 function toPrepared({ value, events, failed }: MiddlewareRun<Draft>, plain: Plain, hash: Hash): Prepared {
   if (failed) return { kind: "failed", events };
   if (value.sets.length === 0) return { kind: "ready", ready: { ...plain, events } };
-  const digest = hash(canonical({ request: plain.digest, sets: value.sets })); // of all that is sent: the request as it was, and what was set instead
+  const digest = hash(toCanonicalJson({ request: plain.digest, sets: value.sets })); // of all that is sent: the request as it was, and what was set instead
   const { request, tokens, reserved } = value;
   return { kind: "ready", ready: { request, digest, tokens, reserved, events } };
 }
@@ -120,7 +120,7 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, cou
   }
   if (change.dropTools !== undefined && change.dropTools.length > 0) {
     const dropped = toolsIn(change.dropTools, tools);
-    tokens -= dropped.reduce((n, t) => n + count(canonical(t)), 0);
+    tokens -= dropped.reduce((n, t) => n + count(toCanonicalJson(t)), 0);
     tools = tools.filter((t) => !dropped.includes(t));
     set["dropTools"] = dropped.map((t) => t.name);
   }
@@ -167,7 +167,7 @@ function toolsIn(names: readonly string[], offered: readonly ToolSpec[]): readon
 function messagesIn(given: readonly RequestMessage[], shown: readonly Message[], count: TokenCount): readonly Message[] {
   if (!Array.isArray(given)) throw new Error("`messages` is no list");
   const own = new Set<RequestMessage>(shown);
-  const messages = given.map((m, i) => (own.has(m) ? (m as Message) : countedMessage(messageIn(frozenCopy(m), i), count)));
+  const messages = given.map((m, i) => (own.has(m) ? (m as Message) : countedMessage(messageIn(copyFrozen(m), i), count)));
   checkUnits(messages);
   return messages;
 }
@@ -200,7 +200,7 @@ function messageIn(m: RequestMessage, index: number): Words {
 
 function filesIn(given: unknown): readonly Attachment[] {
   const read = readAttachments(given);
-  if (read.kind === "refused") throw new Error(describe(read.fault).message);
+  if (read.kind === "refused") throw new Error(describeFault(read.fault).message);
   return read.files;
 }
 
@@ -292,7 +292,7 @@ export function createPreparedRequests(c: EffectContext, makePlain: (t: Turn) =>
       const largest = Math.max(t.limits.contextTokens, plain.tokens); // what must stay may exceed it already
       const fitting = (tokens: number, most: number): Usage | null => {
         const { input, output, short } = roomFor(c.s, t, { tokens, most });
-        return short !== null || tokens > largest ? null : usageOf(input, output);
+        return short !== null || tokens > largest ? null : toUsage(input, output);
       };
       const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, count: tokenCounter(c.s), hash: c.p.hash });
       if (isPromise(came)) {

@@ -9,7 +9,7 @@ import type { ModelRequest } from "../../reason/port.ts";
 import { SUMMARY_SYSTEM, transcript } from "../../reason/summary.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
 import { droppable, type MessageRange, maskable, STEP, summable } from "../../reason/window.ts";
-import { type Compacting, canonical, type Hash, type SessionEvent } from "../../vocab/index.ts";
+import { type CompactionKind, type Hash, type SessionEvent, toCanonicalJson } from "../../vocab/index.ts";
 import { type Room, roomFor } from "../limits/budgets.ts";
 import type { State, Turn } from "../state.ts";
 import { reservedTokens, tokenCounter } from "./conversation.ts";
@@ -19,7 +19,7 @@ import { summariserNow } from "./summary-fallback.ts";
 type Compacted = Extract<SessionEvent, { kind: "context.compacted" }>;
 
 /** The compaction that the next request needs; null when it fits. */
-export function compaction(s: State, t: Turn): Compacting | null {
+export function compaction(s: State, t: Turn): CompactionKind | null {
   const plan = s.agent.context;
   const { messages, window: w } = s;
   const isOver = w.tokens > wantedOf(s, t);
@@ -45,7 +45,7 @@ const wantedOf = (s: State, t: Turn): number => Math.min(messageBudget(s, t), s.
 const stepOf = (s: State, t: Turn): number => Math.min(Math.floor(messageBudget(s, t) * STEP), s.compactTo ?? Number.POSITIVE_INFINITY);
 
 /** The event for what needs no model. */
-export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summarise">): Compacted | null {
+export function compactedEvent(s: State, t: Turn, how: Exclude<CompactionKind, "summarise">): Compacted | null {
   const plan = s.agent.context;
   const range =
     how === "window"
@@ -60,7 +60,7 @@ export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summ
 /** `after` is found by doing it: to a copy of the window, which is small. */
 export function toCompacted(
   s: State,
-  how: Compacting,
+  how: CompactionKind,
   { first, last, upTo }: MessageRange,
   by: Pick<Compacted, "summary" | "model">,
 ): Compacted {
@@ -110,7 +110,7 @@ export function summaryRequest(s: State, t: Turn, { text, tokens, room }: Summar
 }
 
 export const summaryDigest = (model: string, { system, messages, maxOutputTokens }: ModelRequest, hash: Hash) =>
-  hash(canonical({ model, system, text: messages.map((m) => ("text" in m ? m.text : "")), maxOutputTokens }));
+  hash(toCanonicalJson({ model, system, text: messages.map((m) => ("text" in m ? m.text : "")), maxOutputTokens }));
 
 /** The event that puts it in place; null when the model had nothing to say, and the oldest units go instead. */
 export function summedEvent(

@@ -1,12 +1,12 @@
 import { PER_MESSAGE } from "../../reason/tokens.ts";
-import { canonical } from "../../vocab/index.ts";
+import { toCanonicalJson } from "../../vocab/index.ts";
 import type { EventOf } from "../fold-parts.ts";
 import type { State, Turn } from "../state.ts";
 import { tokenCounter } from "./conversation.ts";
 import { continueTurn } from "./evolve-conversation.ts";
 /** The fold of structured answers: what is asked for, whether an answer fits, and how often it is asked for again. */
 export function foldOutputAsked(s: State, t: Turn, { output: spec }: EventOf<"output.asked">): void {
-  t.output = { spec, tokens: tokenCounter(s)(canonical(spec.schema)) + PER_MESSAGE + AROUND };
+  t.output = { spec, tokens: tokenCounter(s)(toCanonicalJson(spec.schema)) + PER_MESSAGE + AROUND };
 }
 
 /** What a tool for it is called and said to be, where there has to be one. */
@@ -40,7 +40,7 @@ function repair(s: State, t: Turn, note: string, why: string): void {
     return;
   }
   t.repairs += 1;
-  const schema = canonical(spec.schema);
+  const schema = toCanonicalJson(spec.schema);
   const shown = schema.length <= LONGEST ? ` It is JSON by this schema: ${schema}` : "";
   continueTurn(s, t, `${note}\nAnswer again, whole, with nothing else around it.${shown}`);
 }

@@ -1,6 +1,6 @@
-import { withSaid } from "../../knowledge/learnings.ts";
+import { appendLearning } from "../../knowledge/learnings.ts";
 import { textOf } from "../../reason/parse.ts";
-import { addUsage, type Decided, type ProposedCall } from "../../vocab/index.ts";
+import { addUsage, type GateDecided, type ProposedCall } from "../../vocab/index.ts";
 import { type Call, UNDECIDED } from "../calls/call.ts";
 import type { EventOf } from "../fold-parts.ts";
 import { pay } from "../limits/evolve.ts";
@@ -41,7 +41,7 @@ export function foldReply(s: State, t: Turn, e: EventOf<"model.replied">): void 
   const calls = misread === null ? parts.filter((p) => p.kind === "call") : []; // none of them was to be understood otherwise than as a whole
   const said = misread === null ? parts : parts.filter((p) => p.kind !== "call");
   if (said.length > 0) say(s, assistantMessage(said));
-  t.learnt = withSaid(t.learnt, text);
+  t.learnt = appendLearning(t.learnt, text);
   if (t.respond.kind === "allowed" && !isUnlooked(t, e.finish, calls.length)) t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
     t.phase = { kind: "calling", calls: calls.map((proposed) => newCall(s, t, proposed)) };
@@ -107,7 +107,7 @@ const newCall = (s: State, t: Turn, proposed: ProposedCall): Call => ({
 });
 
 /** Each call once, however often it is decided. What its contract refuses has no arguments that could be the same. */
-export function foldRepeat(s: State, t: Turn, call: Call, e: Decided): void {
+export function foldRepeat(s: State, t: Turn, call: Call, e: GateDecided): void {
   if (call.noticed || e.action.kind !== "call" || e.action.args === null) return;
   call.noticed = true;
   const times = (t.repeats.get(e.digest) ?? 0) + 1; // the digest is of the tool and its arguments, whatever the call's id

@@ -3,7 +3,14 @@ import { defineMiddleware } from "../../agents/define-middleware.ts";
 import type { Model, ModelRequest } from "../../reason/port.ts";
 import { SUMMARY_SYSTEM } from "../../reason/summary.ts";
 import { reply, type World } from "../../testing/index.ts";
-import { type Attachment, canonical, checkAttachments, isFault, type RequestMessage, type Said } from "../../vocab/index.ts";
+import {
+  type Attachment,
+  checkAttachments,
+  type HistoryMessage,
+  isFault,
+  type RequestMessage,
+  toCanonicalJson,
+} from "../../vocab/index.ts";
 import { ANN, call, REST, refusals, stage, toolOf } from "../fixtures/stage.ts";
 import { createSession, forkSession } from "../session/sessions.ts";
 import { checkHistory } from "./history.ts";
@@ -142,11 +149,17 @@ describe("files and the context", () => {
       id: "own/model",
       ask: async ({ system, messages }) => {
         const isSummary = system === SUMMARY_SYSTEM;
-        if (isSummary) summaries.push(canonical(messages));
+        if (isSummary) summaries.push(toCanonicalJson(messages));
         else calls += 1;
         const acts = !isSummary && calls > 1 && calls < 9;
         const text = isSummary ? "The door is green, says notes.txt." : "I see.";
-        const call = { kind: "call", id: `c${calls}`, tool: "echo", text: canonical({ x: `${calls} ${words}` }), meta: null } as const;
+        const call = {
+          kind: "call",
+          id: `c${calls}`,
+          tool: "echo",
+          text: toCanonicalJson({ x: `${calls} ${words}` }),
+          meta: null,
+        } as const;
         const parts = acts ? [call] : [{ kind: "text", text, meta: null } as const];
         return { parts, finish: acts ? "calls" : "stop", usage: { input: 1, output: 1 }, model: "own/model", meta: null };
       },
@@ -171,7 +184,7 @@ describe("files and the context", () => {
 
 describe("files that come from elsewhere", () => {
   test("M-21 an imported history shows its files, a fork takes them along, and both are checked", async () => {
-    const history: readonly Said[] = [
+    const history: readonly HistoryMessage[] = [
       { role: "user", text: "look", files: [image("a.png")] },
       { role: "assistant", text: "seen" },
       { role: "user", text: "", files: [NOTES] },
@@ -188,7 +201,9 @@ describe("files that come from elsewhere", () => {
     await w.say("and now?");
     expect(namesIn(model.asked.at(-1))).toEqual([["a.png"], ["notes.txt"], []]);
     expect(w.state().messages[0]).toMatchObject({ files: [image("a.png")] });
-    const bad: readonly Said[] = [{ role: "user", text: "x", files: [{ kind: "image", mediaType: "image/gif", name: null, base64: PNG }] }];
+    const bad: readonly HistoryMessage[] = [
+      { role: "user", text: "x", files: [{ kind: "image", mediaType: "image/gif", name: null, base64: PNG }] },
+    ];
     try {
       checkHistory(bad);
       expect.unreachable();

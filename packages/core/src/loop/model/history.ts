@@ -9,14 +9,14 @@ import {
   type Attachment,
   type CallId,
   callId,
-  describe,
+  describeFault,
   FaultError,
   fileBytes,
+  type HistoryCall,
+  type HistoryMessage,
   type Part,
   type ProposedCall,
   readAttachments,
-  type Said,
-  type SaidCall,
 } from "../../vocab/index.ts";
 import { callsIn, isSettled, type State } from "../state.ts";
 import { assistantMessage, noteMessage, observation, toolMessage, userMessage } from "./conversation.ts";
@@ -28,12 +28,12 @@ const MAX_ALL_CHARS = 16_000_000;
 const MAX_ALL_FILE_BYTES = 100 * 1024 * 1024;
 
 /** H-7 untrusted, whatever its type says: the fault names the message. Returns what counts of it, as the journal will have it. */
-export function checkHistory(history: readonly Said[]): readonly Said[] {
+export function checkHistory(history: readonly HistoryMessage[]): readonly HistoryMessage[] {
   if (!Array.isArray(history)) throw new FaultError({ kind: "history-invalid", index: 0, detail: "it is no list" });
   if (history.length > MAX_MESSAGES)
     throw new FaultError({ kind: "history-invalid", index: MAX_MESSAGES, detail: `there are more than ${MAX_MESSAGES}` });
   let [chars, bytes] = [0, 0];
-  const checked: Said[] = [];
+  const checked: HistoryMessage[] = [];
   for (const [index, said] of history.entries()) {
     const bad = invalid(index);
     if (typeof said !== "object" || said === null) throw bad("it is no message");
@@ -55,7 +55,7 @@ export function checkHistory(history: readonly Said[]): readonly Said[] {
 }
 
 /** Well-formed, as it is stored: two ids that are one in the journal are one here, and who goes on at once sees what who resumes sees. */
-function copyOf(said: Said, bad: Bad): Said {
+function copyOf(said: HistoryMessage, bad: Bad): HistoryMessage {
   const { role } = said;
   const text = wellFormed(said.text);
   if (role === "tool") return { role, id: wellFormed(said.id), text, isError: said.isError };
@@ -70,15 +70,15 @@ function copyOf(said: Said, bad: Bad): Said {
 type Bad = (detail: string) => FaultError;
 function checkedFiles(given: unknown, bad: Bad): readonly Attachment[] {
   const read = readAttachments(given);
-  if (read.kind === "refused") throw bad(describe(read.fault).message);
+  if (read.kind === "refused") throw bad(describeFault(read.fault).message);
   return read.files;
 }
 const wellFormed = (text: string): string => (typeof text === "string" ? text.toWellFormed() : text); // what is no text is refused next
 
 /** Roles, texts and answers: what must hold of a fork's history too. */
-function checkOrder(history: readonly Said[]): void {
+function checkOrder(history: readonly HistoryMessage[]): void {
   const ids = new Set<string>();
-  let open: { readonly at: number; readonly calls: SaidCall[] } = { at: 0, calls: [] };
+  let open: { readonly at: number; readonly calls: HistoryCall[] } = { at: 0, calls: [] };
   for (const [index, said] of history.entries()) {
     const bad = invalid(index);
     const { role } = said;
@@ -106,7 +106,7 @@ function checkOrder(history: readonly Said[]): void {
   if (left !== undefined) throw invalid(open.at)(`call \`${left.id}\` has no result`);
 }
 
-function checkCall(call: SaidCall, bad: (detail: string) => FaultError): void {
+function checkCall(call: HistoryCall, bad: (detail: string) => FaultError): void {
   if (typeof call !== "object" || call === null || typeof call.text !== "string") throw bad("a call has no arguments' text");
   if (typeof call.id !== "string" || call.id === "" || call.id.length > 256) throw bad("a call has no id of 1 to 256 characters");
   if (typeof call.tool !== "string" || !TOOL.test(call.tool)) throw bad(`\`${String(call.tool)}\` is no name of a tool`);
@@ -119,13 +119,13 @@ const invalid =
   (index: number) =>
   (detail: string): FaultError =>
     new FaultError({ kind: "history-invalid", index, detail });
-const callsOf = ({ calls }: Extract<Said, { role: "assistant" }>): readonly SaidCall[] => calls ?? [];
-const callChars = (said: Said): number => (said.role === "assistant" ? callsOf(said).reduce((n, c) => n + c.text.length, 0) : 0);
+const callsOf = ({ calls }: Extract<HistoryMessage, { role: "assistant" }>): readonly HistoryCall[] => calls ?? [];
+const callChars = (said: HistoryMessage): number => (said.role === "assistant" ? callsOf(said).reduce((n, c) => n + c.text.length, 0) : 0);
 
 // ── folded: from what was said to the conversation ──
 
 /** Calls of before the first reply are `0.N`: no id of this session's own replies is like them. */
-export function hearHistory(s: State, history: readonly Said[]): void {
+export function hearHistory(s: State, history: readonly HistoryMessage[]): void {
   const calls = new Map<string, ProposedCall>();
   for (const said of history)
     switch (said.role) {
@@ -157,7 +157,7 @@ export function hearHistory(s: State, history: readonly Said[]): void {
 // ── drawn from a session: what its fork begins with ──
 
 /** H-10 the conversation as it stands; calls without an outcome are told as unknown, because they may have been run there since. */
-export function toHistory(s: State): Readonly<{ history: readonly Said[]; unknown: readonly CallId[] }> {
+export function toHistory(s: State): Readonly<{ history: readonly HistoryMessage[]; unknown: readonly CallId[] }> {
   const history = s.messages.slice(s.cleared).flatMap(toSaid);
   const unknown: CallId[] = [];
   const t = s.turn;
@@ -178,7 +178,7 @@ export function toHistory(s: State): Readonly<{ history: readonly Said[]; unknow
 }
 
 /** Thinking stays behind: its signatures are good for the turn it belongs to. */
-function toSaid(m: Message): readonly Said[] {
+function toSaid(m: Message): readonly HistoryMessage[] {
   switch (m.role) {
     case "user": {
       const { text, files = [] } = m;

@@ -11,10 +11,9 @@ import {
   type CallId,
   type CallView,
   type Change,
-  canonical,
+  copyFrozen,
   deepFreeze,
-  frozenCopy,
-  type Hooked,
+  type HookResult,
   type JournalEvent,
   type Json,
   type JsonObject,
@@ -25,6 +24,7 @@ import {
   type ReplyChange,
   type Stage,
   type ToolChange,
+  toCanonicalJson,
 } from "../../vocab/index.ts";
 import { noteEvent } from "../calls/notes.ts";
 import type { State } from "../state.ts";
@@ -46,7 +46,7 @@ export const sceneIn = ({ s, stopOf }: Readonly<{ s: State; stopOf(tool: null): 
 /** What came of a stage: what the last one made of it, and the events that say so. `failed`: the last event says which one, and why. */
 export type MiddlewareRun<V> = Readonly<{ value: V; events: readonly JournalEvent[]; failed: boolean }>;
 
-type Named<V, C> = Readonly<{ name: string; hook: (value: V, context: MiddlewareContext) => Hooked<C> }>;
+type Named<V, C> = Readonly<{ name: string; hook: (value: V, context: MiddlewareContext) => HookResult<C> }>;
 /** What is left of a value after a change; throws when the stage does not let it be changed so. Null: nothing changed. */
 type Apply<V, C> = (value: V, given: C) => Readonly<{ value: V; change: Change; last?: boolean }> | null;
 type Stages<V, C> = Readonly<{ stage: Stage; at: Scene; hooks: readonly Named<V, C>[]; apply: Apply<V, C> }>;
@@ -199,7 +199,7 @@ export function onResult(
 type CallPart = Extract<Part, { kind: "call" }>;
 const callsOf = (parts: readonly Part[]): readonly CallPart[] => parts.filter((p) => p.kind === "call");
 const viewOf = ({ id, tool, args }: CallPart): CallView =>
-  Object.freeze({ id, tool, args: args.kind === "json" ? frozenCopy(args.value) : null });
+  Object.freeze({ id, tool, args: args.kind === "json" ? copyFrozen(args.value) : null });
 
 const changeReply: Apply<readonly Part[], ReplyChange> = (parts, given) => {
   const { text, dropCalls = [], args = {} } = fields(given, ["text", "dropCalls", "args"]) as ReplyChange;
@@ -212,10 +212,10 @@ const changeReply: Apply<readonly Part[], ReplyChange> = (parts, given) => {
     const other = Object.hasOwn(args, p.id) ? args[p.id] : undefined;
     if (other === undefined) return [p];
     const value = argumentsIn(other);
-    return [{ ...p, text: canonical(value), args: { kind: "json", value } }];
+    return [{ ...p, text: toCanonicalJson(value), args: { kind: "json", value } }];
   });
   const value = text === undefined ? kept : withText(kept, textual(text, "`text` is no text"));
-  return canonical(value) === canonical(parts) ? null : { value, change: { kind: "reply", parts: value } };
+  return toCanonicalJson(value) === toCanonicalJson(parts) ? null : { value, change: { kind: "reply", parts: value } };
 };
 
 /** In the place of the first words, or before the calls. */
@@ -237,7 +237,7 @@ const changeCall: Apply<CallView, ToolChange> = (call, given) => {
   }
   if (kind !== "arguments") throw new Error("it returned neither `arguments` nor `block`");
   const args = argumentsIn(fields(given, ["kind", "args"])["args"]);
-  return canonical(args) === canonical(call.args) ? null : { value: Object.freeze({ ...call, args }), change: { kind, args } };
+  return toCanonicalJson(args) === toCanonicalJson(call.args) ? null : { value: Object.freeze({ ...call, args }), change: { kind, args } };
 };
 
 // ── what a hook returned: its type is not enough, it may come from anywhere ──
@@ -264,5 +264,5 @@ export function listed(given: readonly string[], name: string): readonly string[
 
 const argumentsIn = (given: unknown): JsonObject => {
   fields(given, null);
-  return frozenCopy(given as JsonObject);
+  return copyFrozen(given as JsonObject);
 };

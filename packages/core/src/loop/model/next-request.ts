@@ -1,5 +1,5 @@
 /** The moves of a turn around the model: what ends it between two replies, what its next request needs, and what an answer needs to be delivered. */
-import { type Compacting, canonical } from "../../vocab/index.ts";
+import { type CompactionKind, toCanonicalJson } from "../../vocab/index.ts";
 import { account, overBilled, requestTokens, roomForOutput } from "../limits/budgets.ts";
 import { toRecallId } from "../memory/recall.ts";
 import { learningsIn, toRememberId } from "../memory/remember.ts";
@@ -29,7 +29,7 @@ export function nextForAnswer(at: TurnNow, { text, fits }: Extract<TurnPhase, { 
   const first = decideFirst(t.respond, { kind: "respond", iteration: t.iterations }, at);
   if (first !== null) return first;
   if (t.respond.kind !== "allowed") return [end(t, "denied", "the answer may not be delivered")];
-  const output = fits === null ? text : canonical(fits.value);
+  const output = fits === null ? text : toCanonicalJson(fits.value);
   return rememberFirst(at, { kind: "end", ending: "completed", output, detail: overBilled(s, t)?.detail ?? null });
 }
 
@@ -41,7 +41,7 @@ function rememberFirst(at: TurnNow, over: EndMove): readonly Move[] {
   return decideFirst(t.keep.gated, toRememberId(t), at) ?? [t.keep.gated.kind === "allowed" ? { kind: "keep" } : over];
 }
 
-function nextToFit(at: TurnNow, how: Compacting): readonly Move[] {
+function nextToFit(at: TurnNow, how: CompactionKind): readonly Move[] {
   if (how !== "summarise") return [{ kind: "compact", how }];
   const { t } = at;
   return decideFirst(t.summary.gated, { kind: "summary", iteration: t.iterations + 1 }, at) ?? [{ kind: "summarise" }];

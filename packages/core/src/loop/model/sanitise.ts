@@ -3,7 +3,7 @@
  * the fold cleans what it shows of it once `text.cleaned` says so, so that an older journal reads as it did (G-35).
  */
 import { cleanOutcome, cleanText, type Markup } from "../../observe/clean.ts";
-import { type CallId, type JournalEvent, type Outcome, type Said, type Tool, UNTRUSTED } from "../../vocab/index.ts";
+import { type CallId, type HistoryMessage, type JournalEvent, type Outcome, type Tool, UNTRUSTED } from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
 import type { State } from "../state.ts";
 
@@ -33,10 +33,10 @@ export const shownOutcome = (outcome: Outcome, markup: Markup | null): Outcome =
   markup === null ? outcome : cleanOutcome(outcome, markup).outcome;
 export const sanitisedText = (text: string, markup: Markup | null): string => (markup === null ? text : cleanText(text, markup).text);
 
-export type CleanHistory = Readonly<{ history: readonly Said[]; invisible: number; hidden: number }>;
+export type CleanHistory = Readonly<{ history: readonly HistoryMessage[]; invisible: number; hidden: number }>;
 
 /** What tools brought in a conversation that was had elsewhere. It is cleaned at the door: this journal has no outcome of it to keep. */
-export function cleanHistory(history: readonly Said[]): CleanHistory {
+export function cleanHistory(history: readonly HistoryMessage[]): CleanHistory {
   const taken = { invisible: 0, hidden: 0 };
   const cleaned = history.map((said) => {
     if (said.role !== "tool") return said;

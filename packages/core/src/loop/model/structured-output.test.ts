@@ -3,19 +3,19 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineMiddleware } from "../../agents/define-middleware.ts";
-import { outputOfRun } from "../../agents/define-output.ts";
+import { readRunOutput } from "../../agents/define-output.ts";
 import { defineTool } from "../../agents/define-tool.ts";
 import { fromJsonSchema } from "../../agents/schemas/json-schema.ts";
 import type { Schema } from "../../agents/schemas/schemas.ts";
 import type { ModelReply, ModelRequest } from "../../reason/port.ts";
 import { arbitraries, PERMIT_ALL, reply, type Step, scriptedModel, type WorldOptions, world } from "../../testing/index.ts";
-import { canonical, DELEGATE, type Json, type JsonObject, type ReplyPart } from "../../vocab/index.ts";
+import { DELEGATE, type Json, type JsonObject, type ReplyPart, toCanonicalJson } from "../../vocab/index.ts";
 import { sha256 } from "../fixtures/stage.ts";
 import { toResult } from "../session/result.ts";
 import { toOutputs } from "./structured-output.ts";
 
 const DEBT = z.strictObject({ name: z.string(), cents: z.int() });
-const asked = (schema: Schema, repairs?: number) => outputOfRun(schema, repairs, "tester", sha256);
+const asked = (schema: Schema, repairs?: number) => readRunOutput(schema, repairs, "tester", sha256);
 const ann = '{"name":"Ann","cents":5}';
 
 function setup(steps: readonly Step[], options: Partial<WorldOptions> = {}) {
@@ -424,7 +424,7 @@ describe("whatever the schema and the replies", () => {
           if (ending !== "completed") expect(ending).toBe("failed");
           if (ending !== "completed" || judge.kind !== "schema") return;
           expect(judge.schema["~standard"].validate(state.value)).not.toHaveProperty("issues");
-          expect(state.last?.output).toBe(canonical(state.value));
+          expect(state.last?.output).toBe(toCanonicalJson(state.value));
         },
       ),
       { numRuns: 300 },

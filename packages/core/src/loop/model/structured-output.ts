@@ -3,9 +3,9 @@
  * M-23 an answer is looked at before it is delivered, by the driver; the fold uses only what was recorded of that.
  * Rule: M-24.
  */
-import { checkBySpec, specOf } from "../../agents/define-output.ts";
+import { checkBySpec, toOutputSpec } from "../../agents/define-output.ts";
 
-import { type Finish, frozenCopy, type JournalEvent, type Output, readJson, type SessionEvent } from "../../vocab/index.ts";
+import { copyFrozen, type Finish, type JournalEvent, type Output, readJson, type SessionEvent } from "../../vocab/index.ts";
 import type { Outputs, Ports } from "../ports.ts";
 import { answerIn, type Turn } from "../state.ts";
 
@@ -23,7 +23,7 @@ export const toOutputs = (own: Output | null, run: Readonly<{ turn: number; outp
 export function outputAskedEvents(p: Pick<Ports, "outputs">, event: JournalEvent): readonly Of<"output.asked">[] {
   if (event.kind !== "turn.started") return [];
   const output = p.outputs.of(event.turn);
-  return output === null ? [] : [{ kind: "output.asked", output: specOf(output) }];
+  return output === null ? [] : [{ kind: "output.asked", output: toOutputSpec(output) }];
 }
 
 /** It comes again with its turn, when that is recorded again. */
@@ -40,7 +40,7 @@ export function checkOutput(p: Pick<Ports, "outputs">, t: Turn): Of<"output.chec
     const where = `line ${read.line}, column ${read.column}`;
     return { kind: "output.checked", iteration, by, result: { kind: "misfit", issues: [`it is not JSON: ${read.detail} (${where})`] } };
   }
-  const value = frozenCopy(read.value);
+  const value = copyFrozen(read.value);
   return { kind: "output.checked", iteration, by, result: own === null ? checkBySpec(output.spec, value) : own.check(value) };
 }
 

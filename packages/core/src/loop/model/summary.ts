@@ -2,7 +2,7 @@
  * C-3 a model call of its own: gated, reserved, settled and journalled like any other, but no iteration, and never shown while it comes.
  * What it says is put in place in the commit that records it. Its words are the runtime's own business: middleware sees the request they end up in.
  */
-import { costAtMost, FaultError, usageOf } from "../../vocab/index.ts";
+import { FaultError, maxCost, toUsage } from "../../vocab/index.ts";
 import { classifyModel, reportModel } from "../calls/breakers.ts";
 import { checkHold, consume, type EffectContext } from "../effects.ts";
 import type { Turn } from "../state.ts";
@@ -17,7 +17,7 @@ export function summarise(c: EffectContext, t: Turn): (() => void) | null {
   const { decided } = t.summary.gated;
   const request = summaryRequest(s, t, plan);
   const asked = { iteration: t.iterations + 1, attempt: request.attempt, purpose: "summary" } as const;
-  const reserved = usageOf(plan.room.input, plan.room.output);
+  const reserved = toUsage(plan.room.input, plan.room.output);
   const model = currentSummariser(p, s, t);
   const { prices } = summariserNow(s.agent, t);
   consume(c, decided);
@@ -27,7 +27,7 @@ export function summarise(c: EffectContext, t: Turn): (() => void) | null {
     model: model.id,
     request: summaryDigest(model.id, request, p.hash),
     reserved,
-    reservedMicros: costAtMost(prices, reserved),
+    reservedMicros: maxCost(prices, reserved),
   });
   return () => {
     const permit = c.permitFor(decided.id);

@@ -1,16 +1,16 @@
-import { expiry, survivesAll } from "../../gate/approvals.ts";
-import { withEdits } from "../../gate/request.ts";
+import { expiryTime, findSurvivingLabels } from "../../gate/approvals.ts";
+import { applyEdits } from "../../gate/request.ts";
 import {
   type ActionText,
   actionKind,
-  type Decided,
-  doingOf,
+  type GateDecided,
   grantId,
-  isAnswered,
+  hasQuorum,
   isRefusal,
   millis,
   principalName,
   type Resource,
+  toCallSubject,
   type Verdict,
   type Vote,
 } from "../../vocab/index.ts";
@@ -22,7 +22,7 @@ import { foldRepeat } from "../model/evolve-reply.ts";
 import { actingFor, answerIn, type State, type Turn } from "../state.ts";
 import { findAnswered, findCall, findGated } from "./approval-state.ts";
 /** The fold of decisions and approvals: where each action stands with the gate and with people. */
-export function foldDecided(s: State, t: Turn, e: Decided, at: number): void {
+export function foldDecided(s: State, t: Turn, e: GateDecided, at: number): void {
   const before = findGated(t, e.id);
   const after = toGated(s, e, { before, answered: before === null ? null : findAnswered(t, before), at });
   const call = findCall(t, e.id);
@@ -35,7 +35,7 @@ export function foldDecided(s: State, t: Turn, e: Decided, at: number): void {
   setGated(t, e.id, after);
   if (call !== null && after.kind === "denied") dropStrategy(call);
   if (call !== null && e.verdict.kind === "modify" && e.action.kind === "call" && e.action.args !== null) {
-    call.edited = withEdits(e.action.args, e.verdict.edits);
+    call.edited = applyEdits(e.action.args, e.verdict.edits);
     call.modified = true;
   }
   if (call !== null) settleReply(s, t);
@@ -44,7 +44,7 @@ export function foldDecided(s: State, t: Turn, e: Decided, at: number): void {
 
 type Before = Readonly<{ before: Gated | null; answered: Answered | null; at: number }>;
 
-function toGated(s: State, e: Decided, { before, answered, at }: Before): Gated {
+function toGated(s: State, e: GateDecided, { before, answered, at }: Before): Gated {
   switch (e.verdict.kind) {
     case "allow":
       return { kind: "allowed", decided: e };
@@ -65,7 +65,7 @@ function toGated(s: State, e: Decided, { before, answered, at }: Before): Gated 
 }
 
 /** Q-1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh, and says why. */
-function whyAgain(e: Decided, answered: Answered | null): string | null {
+function whyAgain(e: GateDecided, answered: Answered | null): string | null {
   if (answered === null || e.verdict.kind !== "ask") return null;
   if (answered.slice !== e.slice) return "the policies that can decide it have changed";
   const news = e.verdict.asks.filter((a) => !answered.asks.some((b) => b.policy === a.policy));
@@ -76,7 +76,7 @@ export function foldRequested(s: State, t: Turn, e: EventOf<"approval.asked">, a
   const gated = findGated(t, e.action);
   if (gated?.kind !== "to-ask") return;
   const { approval, action, digest, asks, expiresAt } = e;
-  const { onExpiry } = expiry(asks, millis(at));
+  const { onExpiry } = expiryTime(asks, millis(at));
   t.questions.set(approval, {
     approval,
     action,
@@ -86,7 +86,7 @@ export function foldRequested(s: State, t: Turn, e: EventOf<"approval.asked">, a
     about: aboutOf(gated.decided),
     targets: e.targets ?? null,
     labels: [...s.labels].sort(),
-    toolDigest: doingOf(gated.decided.action)?.toolDigest ?? null,
+    toolDigest: toCallSubject(gated.decided.action)?.toolDigest ?? null,
     expiresAt,
     onExpiry,
     votes: [],
@@ -95,7 +95,7 @@ export function foldRequested(s: State, t: Turn, e: EventOf<"approval.asked">, a
   setGated(t, action, { kind: "asked", approval });
 }
 
-const aboutOf = ({ action, id }: Decided): Resource => doingOf(action)?.resource ?? { type: "Action", id };
+const aboutOf = ({ action, id }: GateDecided): Resource => toCallSubject(action)?.resource ?? { type: "Action", id };
 
 export function foldAnswered(s: State, t: Turn, e: EventOf<"approval.answered">): void {
   const question = t.questions.get(e.approval);
@@ -122,7 +122,7 @@ export function foldAnswered(s: State, t: Turn, e: EventOf<"approval.answered">)
     about: e.about ?? question.about,
     digest: e.digest,
     votes,
-    answer: isAnswered(question.asks, votes) ? answer : null,
+    answer: hasQuorum(question.asks, votes) ? answer : null,
   };
   t.questions.set(e.approval, now);
   const call = findCall(t, question.action);
@@ -164,7 +164,7 @@ function dueGrant(
     until: typeof until === "number" ? until : null,
     targets: q.targets,
     labels: q.labels,
-    survives: survivesAll(q.asks),
+    survives: findSurvivingLabels(q.asks),
   });
 }
 

@@ -1,18 +1,18 @@
 /** Grants: an approval that is remembered decides a call that would otherwise ask. Its giver must still be allowed to approve. */
 
-import { covers, coversCall, type GrantQuery, newLabels } from "../../gate/approvals.ts";
-import { shownTargets } from "../../gate/arguments/targets.ts";
-import { orDenied } from "../../gate/fail-closed.ts";
+import { findNewLabels, type GrantQuery, grantCovers, grantCoversCall } from "../../gate/approvals.ts";
+import { listTargets } from "../../gate/arguments/targets.ts";
+import { failClosed } from "../../gate/fail-closed.ts";
 import {
   type Action,
   type Ask,
-  type Decided,
+  type CallSubject,
   type Digest,
-  type Doing,
-  doingOf,
+  type GateDecided,
   isGoverning,
   type Millis,
   type Targets,
+  toCallSubject,
   type Verdict,
 } from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
@@ -31,22 +31,22 @@ type Asking = Readonly<{
 /** A grant writes its own decision at each use: it stands in the verdict, and `grant.used` with what it started. */
 export function withGrant(verdict: Verdict, at: Asking): Verdict {
   const { p, s, action } = at;
-  const doing = doingOf(action);
+  const doing = toCallSubject(action);
   if (verdict.kind !== "ask" || doing === null || isGoverning(action.kind === "call" ? action : null)) return verdict;
   const { tool } = doing;
   const sought = toQuery(at, verdict.asks, doing);
   const requester = actingFor(s).id;
   const mayStill = (user: string) =>
-    orDenied(() => p.gate.decideFor(user, { kind: "approve", approval: "grant", agent: s.agent.name, tool, requester })).verdict.kind ===
+    failClosed(() => p.gate.decideFor(user, { kind: "approve", approval: "grant", agent: s.agent.name, tool, requester })).verdict.kind ===
     "allow";
-  const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought) && mayStill(g.by.id)); // a grant is worth what its giver is
+  const grant = [...p.orders.now().grants.values()].find((g) => grantCovers(g, sought) && mayStill(g.by.id)); // a grant is worth what its giver is
   return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
 }
 
 const toQuery = (
   { p, s, t, action, digest, slice, now }: Asking,
   asks: readonly Ask[],
-  { tool, toolDigest, resource }: Doing,
+  { tool, toolDigest, resource }: CallSubject,
 ): GrantQuery => ({
   agent: s.agent.name,
   onBehalfOf: actingFor(s),
@@ -65,20 +65,20 @@ const toQuery = (
 
 /** The call's targets as a person is shown them. The only target of a delegation is its resource. */
 export function toShownTargets(p: Pick<Ports, "tools">, action: Action): Targets | null {
-  const doing = doingOf(action);
+  const doing = toCallSubject(action);
   if (doing === null) return null;
-  return action.kind === "delegate" ? {} : shownTargets(p.tools.find(doing.tool), doing.args);
+  return action.kind === "delegate" ? {} : listTargets(p.tools.find(doing.tool), doing.args);
 }
 
 /** Q-10 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
-export function lapsedGrant(at: Pick<Asking, "p" | "s" | "t" | "now">, { action, digest, slice, verdict }: Decided): string | null {
-  const doing = doingOf(action);
+export function lapsedGrant(at: Pick<Asking, "p" | "s" | "t" | "now">, { action, digest, slice, verdict }: GateDecided): string | null {
+  const doing = toCallSubject(action);
   if (verdict.kind !== "ask" || doing === null) return null;
   const sought = toQuery({ ...at, action, digest, slice }, verdict.asks, doing);
-  const lapsed = [...at.p.orders.now().grants.values()].find((g) => coversCall(g, sought));
+  const lapsed = [...at.p.orders.now().grants.values()].find((g) => grantCoversCall(g, sought));
   return lapsed === undefined
     ? null
-    : `grant ${lapsed.grant} was given before the session was labelled ${newLabels(lapsed, sought).join(", ")}`;
+    : `grant ${lapsed.grant} was given before the session was labelled ${findNewLabels(lapsed, sought).join(", ")}`;
 }
 
 /** Gives the grants that durable approvals ask for, from `from` on: by the process that took the approval, or the next one. Returns how many were given so far. */

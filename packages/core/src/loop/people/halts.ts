@@ -1,7 +1,7 @@
 /** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it. */
 
-import { haltOf, type Orders, type StandingHalt } from "../../journal/orders.ts";
-import { actionKind, DELEGATE, type GrantId, type JournalEvent, type Resource, type Stamped } from "../../vocab/index.ts";
+import { findAgentHalt, type Orders, type StandingHalt } from "../../journal/orders.ts";
+import { actionKind, DELEGATE, type GrantId, type JournalEvent, type Resource, type TimedEvent } from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
 import { type Call, callsIn, type Gated, isDelegated, runningTool, type State, type Turn } from "../state.ts";
 import { findAnswered } from "./approval-state.ts";
@@ -30,7 +30,7 @@ const agentsOf = (s: State): readonly string[] => [s.agent.name, ...(s.turn?.num
 /** What halts this session's turn as a whole. */
 export const findHalt = (s: State, orders: Orders): StandingHalt | null =>
   agentsOf(s)
-    .map((agent) => haltOf(orders, agent))
+    .map((agent) => findAgentHalt(orders, agent))
     .find((halt) => halt !== null) ?? null;
 
 /** What a halt holds back without ending it: the turn, or single calls that a person has said yes to. */
@@ -83,7 +83,7 @@ function waitsForPeople(t: Turn): boolean {
 }
 
 /** What a halt would have to name to stop these events. */
-export function listHaltScopes(s: State, events: readonly Stamped[]): readonly string[] {
+export function listHaltScopes(s: State, events: readonly TimedEvent[]): readonly string[] {
   const scopes = new Set<string>();
   for (const { event: e } of events) {
     if (!isBeginning(e)) continue;
@@ -103,7 +103,7 @@ export const restsOnGrant = (e: JournalEvent, grant: GrantId | null): boolean =>
 /** S-15 a halt may be lifted between the decision to wait for it and the commit: the orders are read once more before the session parks. */
 export async function isHaltLifted({ orders }: Pick<Ports, "orders">, s: State): Promise<boolean> {
   const halt = () =>
-    s.turn !== null ? findAwaitedHalt(s, orders.now()) : s.followUps.length > 0 ? haltOf(orders.now(), s.agent.name) : null;
+    s.turn !== null ? findAwaitedHalt(s, orders.now()) : s.followUps.length > 0 ? findAgentHalt(orders.now(), s.agent.name) : null;
   if (halt() === null) return false;
   await orders.refresh();
   return halt() === null;

@@ -10,15 +10,15 @@ import type { Arrived } from "../../inbox/port.ts";
 import { observeOutcome } from "../../observe/observe.ts";
 import {
   type CallView,
-  canonical,
   DELEGATE,
+  type IntentBody,
   type IntentId,
   type JournalEvent,
   type Limits,
   type Middleware,
   type Outcome,
   type Tool,
-  type Wish,
+  toCanonicalJson,
 } from "../../vocab/index.ts";
 import { toDelegateOutcome, withConsequences } from "../calls/delegate.ts";
 import { evidence } from "../calls/outcome-events.ts";
@@ -88,7 +88,7 @@ export class Intake {
       if (s.taken.has(one.intent.id)) return { kind: "refused", reason: "it was taken before: a copy of an intent counts for nothing" };
       const genuine = p.authenticate(one.intent);
       const admitted = genuine.kind === "genuine" ? admit(one, toStanding(p, s, limits, toolDigest)) : genuine;
-      if (admitted.kind === "event") canonical(admitted.event); // an event that cannot be written must not fail the commit
+      if (admitted.kind === "event") toCanonicalJson(admitted.event); // an event that cannot be written must not fail the commit
       return admitted;
     } catch (error) {
       return { kind: "refused", reason: `it cannot be understood: ${messageOf(error)}` };
@@ -140,7 +140,7 @@ export class Intake {
   }
 
   /** An event that an intent has become, with the events that follow from it. */
-  #consequences(event: JournalEvent, wish: Wish): readonly JournalEvent[] {
+  #consequences(event: JournalEvent, wish: IntentBody): readonly JournalEvent[] {
     const { p, s } = this.#c;
     const events = withConsequences(s, event, wish, (call, outcome, ms) => evidence(this.#c, call, outcome, ms));
     return [...withCleanedEvents(p, s, events), ...compactNow(s, event)];

@@ -1,22 +1,22 @@
 /** Who may answer what: the policies' word on a person, and the tool's on edited arguments. What `admit` is told of the session. */
-import { countsFor, isSameGrant, tooWide } from "../../gate/approvals.ts";
-import { groupsFor, orDenied } from "../../gate/fail-closed.ts";
-import { actionDigest } from "../../gate/request.ts";
+import { findAnswerable, isSameGrant, refuseGrant } from "../../gate/approvals.ts";
+import { failClosed, groupsFor } from "../../gate/fail-closed.ts";
+import { computeActionDigest } from "../../gate/request.ts";
 import type { Leave, Standing } from "../../inbox/admit.ts";
 import {
-  actOfAnswer,
   type CallId,
   type Digest,
-  doingOf,
   firingPrefix,
+  type IntentBody,
   isGoverning,
   type JsonObject,
   type Limits,
   principalName,
   type Resource,
   type Tool,
+  toAnswerAct,
+  toCallSubject,
   type UserAct,
-  type Wish,
 } from "../../vocab/index.ts";
 import { delegateContract } from "../calls/delegate.ts";
 import type { Ports } from "../ports.ts";
@@ -79,7 +79,7 @@ function maySend(p: Needs, s: State, user: string, kind: "say" | "steer" | "canc
   };
   const denied = deniedTo(p, user, act);
   if (denied === null) return { kind: "may" };
-  const { verdict } = orDenied(() => p.gate.decideFor(user, act));
+  const { verdict } = failClosed(() => p.gate.decideFor(user, act));
   const isOpen = verdict.kind === "deny" && verdict.because.length === 0 && verdict.faults.length === 0;
   const isRun = kind === "say" && isOwn && isOpen && deniedTo(p, user, { kind: "run", agent }) === null;
   return isRun ? { kind: "may" } : no(denied);
@@ -89,7 +89,7 @@ const no = (reason: string) => ({ kind: "may-not", reason }) as const;
 
 type At = Readonly<{ p: Needs; s: State; toolDigest: (tool: Tool) => Digest }>;
 
-function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<Wish, { kind: "answer" }>): Leave {
+function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<IntentBody, { kind: "answer" }>): Leave {
   const { p, s } = at;
   const call = callsIn(s.turn).find((c) => (c.proposed.id as string) === q.action) ?? null;
   const tool = call === null ? q.action : runningTool(call);
@@ -97,10 +97,10 @@ function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<Wish, 
   const about = { approval: q.approval, agent: s.agent.name, tool };
   if (answer.kind === "withdraw") return mayWithdraw(p, user, { speakers, about, digest: q.digest });
   for (const requester of speakers) {
-    const denied = deniedTo(p, user, { kind: actOfAnswer(answer), ...about, requester });
+    const denied = deniedTo(p, user, { kind: toAnswerAct(answer), ...about, requester });
     if (denied !== null) return no(denied);
   }
-  const counted = countsFor(q.asks, groupsFor(p.gate, user));
+  const counted = findAnswerable(q.asks, groupsFor(p.gate, user));
   if (answer.kind === "deny" && (counted.length > 0 || mayDenyAsSuch(p, user, speakers, about)))
     return { kind: "may", counts: counted, digest: q.digest, about: null };
   const gone = answer.kind === "deny" ? undefined : q.votes.find((v) => mayNoLonger(at, q, tool, v.by));
@@ -111,7 +111,7 @@ function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<Wish, 
     if (call === null) return no("only an answer about a tool's call can be remembered");
     if (isGoverning(p.tools.find(runningTool(call))))
       return no("what changes agents, policies or tools is approved each time: no grant covers it");
-    const wide = tooWide(q.asks, answer.grant, p.clock.now());
+    const wide = refuseGrant(q.asks, answer.grant, p.clock.now());
     if (wide !== null) return no(wide);
     if (q.votes.some((v) => !isSameGrant(v.grant, answer.grant)))
       return no("somebody before has not said yes to remembering it like that: approve it this once");
@@ -151,8 +151,8 @@ function editedDigest({ p, s, toolDigest }: At, call: Call, args: JsonObject): {
   const before = delegateContract(at, call).action;
   if (before.kind === "delegate" && contracted.action.kind === "delegate" && before.to !== contracted.action.to)
     return { reason: OTHER_DELEGATE };
-  const digest = actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, p.hash);
-  return { digest, about: doingOf(contracted.action)?.resource ?? { type: "Action", id: call.proposed.id } };
+  const digest = computeActionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, p.hash);
+  return { digest, about: toCallSubject(contracted.action)?.resource ?? { type: "Action", id: call.proposed.id } };
 }
 
 /** A yes counts as long as whoever said it may say it. */
@@ -165,7 +165,7 @@ function mayNoLonger({ p, s }: At, q: Question, tool: string, by: string): boole
 
 /** Null when the policies let this person do it. */
 function deniedTo(p: Needs, user: string, act: UserAct): string | null {
-  const { verdict } = orDenied(() => p.gate.decideFor(user, act));
+  const { verdict } = failClosed(() => p.gate.decideFor(user, act));
   if (verdict.kind === "allow") return null;
   return `\`${user}\` may not ${act.kind} it: ${verdict.kind === "deny" ? verdict.reason : "the policies do not simply allow it"}`;
 }

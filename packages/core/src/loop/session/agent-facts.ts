@@ -3,7 +3,7 @@ import type { Agent } from "../../agents/define-agent.ts";
 import type { Gate } from "../../gate/port.ts";
 import { toolText } from "../../reason/prompted.ts";
 import { type Counters, estimates, PER_MESSAGE } from "../../reason/tokens.ts";
-import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../../vocab/index.ts";
+import { type AgentFacts, type Hash, MICROS_PER_CENT, type Tools, toCanonicalJson } from "../../vocab/index.ts";
 
 type FactParts = Readonly<{ gate: Gate; tools: Tools; hash: Hash; counters?: Counters }>;
 
@@ -11,7 +11,7 @@ export function agentFacts(agent: Agent, { gate, tools, hash, counters = estimat
   const { name, instructions, model, prices, fallbacks, tokenizer, context, knowledge } = agent;
   const count = counters(tokenizer);
   const inWords = agent.modelOptions["tools"] === "prompted" ? count(toolText([], "x".repeat(16), null)) : 0;
-  const overheadTokens = count(instructions) + PER_MESSAGE + inWords + tools.offered.reduce((n, t) => n + count(canonical(t)), 0);
+  const overheadTokens = count(instructions) + PER_MESSAGE + inWords + tools.offered.reduce((n, t) => n + count(toCanonicalJson(t)), 0);
   return {
     name,
     digest: agent.digest(hash),

@@ -4,7 +4,7 @@ import type { Journal } from "../../journal/port.ts";
 import type { Model, ModelRequest } from "../../reason/port.ts";
 import { estimateTokens } from "../../reason/tokens.ts";
 import { type CrashPoint, reply, type Step, type World, world } from "../../testing/index.ts";
-import { canonical, ERASURES, label, type Principal, type SessionId, seq, UNTRUSTED, type Wish } from "../../vocab/index.ts";
+import { ERASURES, type IntentBody, label, type Principal, type SessionId, seq, toCanonicalJson, UNTRUSTED } from "../../vocab/index.ts";
 import { fold } from "../evolve.ts";
 import { APPROVE, open, PEOPLE, say, sha256, toolOf } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
@@ -124,7 +124,7 @@ describe("folds kept between turns", () => {
     read();
     await w.say("look");
     expect(read()).toBeGreaterThan(5); // all of it
-    expect(w.events("gate.decided").some(({ read: seen }) => canonical(seen).includes("forged"))).toBe(false);
+    expect(w.events("gate.decided").some(({ read: seen }) => toCanonicalJson(seen).includes("forged"))).toBe(false);
   });
 
   test("L-23 after an erasure anywhere in the project every fold is made again", async () => {
@@ -169,15 +169,19 @@ describe("folds kept between turns", () => {
 
 type Deed =
   | Readonly<{ do: "say"; words: string }>
-  | Readonly<{ do: "wish"; wish: Wish }>
+  | Readonly<{ do: "wish"; wish: IntentBody }>
   | Readonly<{ do: "answer" | "go" | "fork" | "halt" | "lift" | "wait" }>;
 type Story = Readonly<{ deeds: readonly Deed[]; crashes: readonly (CrashPoint | null)[]; processes: readonly number[] }>;
 
 const words = fc.array(fc.constantFrom("look", "pay", "so", "what"), { maxLength: 4 }).map((all) => all.join(" ") || "hello");
 const wishes = fc.oneof(
-  words.map((text): Wish => ({ kind: "follow-up", text })),
-  words.map((text): Wish => ({ kind: "steer", text })),
-  fc.constantFrom<Wish>({ kind: "cancel", reason: "enough" }, { kind: "unlabel", labels: [UNTRUSTED], why: "checked" }, { kind: "clear" }),
+  words.map((text): IntentBody => ({ kind: "follow-up", text })),
+  words.map((text): IntentBody => ({ kind: "steer", text })),
+  fc.constantFrom<IntentBody>(
+    { kind: "cancel", reason: "enough" },
+    { kind: "unlabel", labels: [UNTRUSTED], why: "checked" },
+    { kind: "clear" },
+  ),
 );
 const deeds: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 4, arbitrary: words.map((text): Deed => ({ do: "say", words: text })) },
@@ -280,7 +284,7 @@ test("L-23 a conversation driven on kept folds and one folded anew at every turn
   await fc.assert(
     fc.asyncProperty(stories, async (story) => {
       const [warm, cold] = [await told(story, true), await told(story, false)];
-      expect(canonical([...warm.w.disk.entries])).toBe(canonical([...cold.w.disk.entries]));
+      expect(toCanonicalJson([...warm.w.disk.entries])).toBe(toCanonicalJson([...cold.w.disk.entries]));
       expect(plain(warm.w.state())).toEqual(plain(cold.w.state()));
       reused += warm.kept;
     }),

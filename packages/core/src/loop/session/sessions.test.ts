@@ -6,13 +6,13 @@ import {
   callId,
   type Fault,
   grantId,
+  type HistoryMessage,
   isFault,
   type JournalEvent,
   label,
-  type Said,
   type SessionEvent,
   type SessionId,
-  type Stamped,
+  type TimedEvent,
 } from "../../vocab/index.ts";
 import { ANN, asks, BOB, call, open, pay, REST, say, stage, toolOf } from "../fixtures/stage.ts";
 import { checkHistory } from "../model/history.ts";
@@ -69,13 +69,13 @@ describe("the caller's own id", () => {
   });
 });
 
-const user = (text: string): Said => ({ role: "user", text });
-const calls = (...ids: string[]): Said => ({
+const user = (text: string): HistoryMessage => ({ role: "user", text });
+const calls = (...ids: string[]): HistoryMessage => ({
   role: "assistant",
   text: "",
   calls: ids.map((id) => ({ id, tool: "pay", text: '{"x":"1"}' })),
 });
-const result = (id: string): Said => ({ role: "tool", id, text: `paid ${id}`, isError: false });
+const result = (id: string): HistoryMessage => ({ role: "tool", id, text: `paid ${id}`, isError: false });
 
 test.each(["before", "after"] as const)(
   "H-6 H-10 a process that is killed %s a session is durable: with the same id there is one, whoever asks again",
@@ -151,9 +151,9 @@ describe("an imported history", () => {
     ["too many messages", Array.from({ length: 10_001 }, () => user("x")), 10_000, "there are more than 10000"],
   ];
   test.each(cases)("H-7 %s is refused, and the message is named", (_, history, index, detail) => {
-    expect(() => checkHistory(history as readonly Said[])).toThrow(detail);
+    expect(() => checkHistory(history as readonly HistoryMessage[])).toThrow(detail);
     try {
-      checkHistory(history as readonly Said[]);
+      checkHistory(history as readonly HistoryMessage[]);
     } catch (error) {
       expect(isFault(error) && error.fault).toMatchObject({ kind: "history-invalid", index });
     }
@@ -174,7 +174,7 @@ describe("an imported history", () => {
     const history = [
       { role: "user", text: "a\ud800", more: () => 1 },
       { role: "assistant", text: "b", calls: undefined, meta: 1n },
-    ] as unknown as readonly Said[];
+    ] as unknown as readonly HistoryMessage[];
     const { w } = stage([reply.text("done")], REST);
     const held = await openSession(w.outside(), opening(null, { history }));
     expect(held.begin[0]).toMatchObject({ kind: "session.opened" });
@@ -448,7 +448,7 @@ describe("checkpoints", () => {
 describe("a grant that is revoked at the last moment", () => {
   /** Somebody revokes it right before the commit that would use it. */
   const revokingBefore =
-    (w: () => World, isMeant: (events: readonly Stamped[]) => boolean) =>
+    (w: () => World, isMeant: (events: readonly TimedEvent[]) => boolean) =>
     (p: Ports): Ports => ({
       ...p,
       journal: {

@@ -2,14 +2,17 @@
  * G-9 whether there is anybody who could answer what is asked: a question for a group that nobody is in, or for more people than there are, would wait until it
  * expires, and be found out then. Groups are all that is known of people, so a question that names none may be answered by anybody.
  */
-import { nearest } from "../text/nearest.ts";
-import type { Terms } from "../verdict.ts";
+import { suggestNearest } from "../text/nearest.ts";
+import type { ApprovalTerms } from "../verdict.ts";
 
 export type UserGroups = Readonly<Record<string, readonly string[]>>;
 /** `isRefused`: it could never be approved. Else one of several groups is empty, and the others are enough. */
-export type Unanswered = Readonly<{ of: "approvers" | "quorum"; isRefused: boolean; detail: string; hint: string }>;
+export type UnanswerableTerms = Readonly<{ of: "approvers" | "quorum"; isRefused: boolean; detail: string; hint: string }>;
 
-export function unanswered({ approvers, quorum }: Pick<Terms, "approvers" | "quorum">, groups: UserGroups): readonly Unanswered[] {
+export function findUnanswerable(
+  { approvers, quorum }: Pick<ApprovalTerms, "approvers" | "quorum">,
+  groups: UserGroups,
+): readonly UnanswerableTerms[] {
   if (approvers.length === 0) return [];
   const known = Object.keys(groups).filter((group) => (groups[group] ?? []).length > 0);
   const people = new Set(known.flatMap((group) => (approvers.includes(group) ? (groups[group] ?? []) : []))).size;
@@ -24,6 +27,6 @@ export function unanswered({ approvers, quorum }: Pick<Terms, "approvers" | "quo
       of: "approvers",
       isRefused: people === 0,
       detail: `nobody is in the group of users \`${group}\`${people === 0 ? ": it could never be answered" : ""}`,
-      hint: known.length === 0 ? "say who is in it under [groups.users] in orgate.toml" : nearest(group, known),
+      hint: known.length === 0 ? "say who is in it under [groups.users] in orgate.toml" : suggestNearest(group, known),
     }));
 }

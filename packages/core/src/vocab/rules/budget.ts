@@ -7,14 +7,14 @@ import type { Usage } from "../proposal.ts";
  */
 export type Prices = Readonly<{ input: number; output: number; cachedInput?: number; cacheWrite?: number }>;
 /** What came of a request; `cacheWrite` is the part of `input` that was put into the provider's cache. */
-export type Billed = Usage & Readonly<{ cacheWrite?: number }>;
+export type BilledUsage = Usage & Readonly<{ cacheWrite?: number }>;
 
 /** Set aside for a delegate or a tool before it starts; what it really used is settled when it ends. `micros` is null where no price is known. */
-export type Allotment = Readonly<{ iterations: number; tokens: number; micros: number | null; calls: number; ms: number }>;
-export const NOTHING_ALLOTTED: Allotment = Object.freeze({ iterations: 0, tokens: 0, micros: 0, calls: 0, ms: 0 });
+export type Reservation = Readonly<{ iterations: number; tokens: number; micros: number | null; calls: number; ms: number }>;
+export const NO_RESERVATION: Reservation = Object.freeze({ iterations: 0, tokens: 0, micros: 0, calls: 0, ms: 0 });
 
 /** M-18 each part of the input at its own price. Rounded up, so that what is set aside is never less than what is paid. Unknown price, unknown cost: never zero. */
-export function costOf(prices: Prices | null, { input, output, cached, cacheWrite = 0 }: Billed): number | null {
+export function computeCost(prices: Prices | null, { input, output, cached, cacheWrite = 0 }: BilledUsage): number | null {
   if (prices === null) return null;
   const read = Math.min(cached, input);
   const written = Math.min(cacheWrite, input - read);
@@ -24,7 +24,7 @@ export function costOf(prices: Prices | null, { input, output, cached, cacheWrit
 }
 
 /** What so much input costs whatever the provider's cache does with it: what is set aside. */
-export const dearestInput = ({ input, cachedInput = 0, cacheWrite = 0 }: Prices): number => Math.max(input, cachedInput, cacheWrite);
-export const costAtMost = (prices: Prices | null, usage: Usage): number | null =>
-  prices === null ? null : Math.ceil(usage.input * dearestInput(prices) + usage.output * prices.output);
+export const highestInputPrice = ({ input, cachedInput = 0, cacheWrite = 0 }: Prices): number => Math.max(input, cachedInput, cacheWrite);
+export const maxCost = (prices: Prices | null, usage: Usage): number | null =>
+  prices === null ? null : Math.ceil(usage.input * highestInputPrice(prices) + usage.output * prices.output);
 export const MICROS_PER_CENT = 10_000;

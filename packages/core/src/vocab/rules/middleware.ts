@@ -81,16 +81,16 @@ export type ToolChange = Extract<Change, { kind: "arguments" | "block" }>;
 export type ResultView = Readonly<{ call: CallView; outcome: Exclude<Outcome, { kind: "unknown" }>; text: string }>;
 
 /** Undefined: nothing is changed. */
-export type Hooked<T> = T | undefined | Promise<T | undefined>;
+export type HookResult<T> = T | undefined | Promise<T | undefined>;
 
 /** One hook per stage; null: none. Where a session has several, they are called in order, each with what the one before it made of it. */
 export type Middleware = Readonly<{
   name: string;
   /** What a person says: a run's input, a word, steering, what is to follow. */
-  userMessage: ((text: string, context: MiddlewareContext) => Hooked<string>) | null;
-  beforeModel: ((request: RequestView, context: MiddlewareContext) => Hooked<RequestChange>) | null;
-  afterModel: ((reply: ReplyView, context: MiddlewareContext) => Hooked<ReplyChange>) | null;
-  beforeTool: ((call: CallView, context: MiddlewareContext) => Hooked<ToolChange>) | null;
+  userMessage: ((text: string, context: MiddlewareContext) => HookResult<string>) | null;
+  beforeModel: ((request: RequestView, context: MiddlewareContext) => HookResult<RequestChange>) | null;
+  afterModel: ((reply: ReplyView, context: MiddlewareContext) => HookResult<ReplyChange>) | null;
+  beforeTool: ((call: CallView, context: MiddlewareContext) => HookResult<ToolChange>) | null;
   /** What the model is shown of a result that is known; outcome, evidence and labels stand. */
-  afterTool: ((result: ResultView, context: MiddlewareContext) => Hooked<string>) | null;
+  afterTool: ((result: ResultView, context: MiddlewareContext) => HookResult<string>) | null;
 }>;

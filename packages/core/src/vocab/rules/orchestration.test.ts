@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BUDGET_OF, ORCHESTRATIONS, type Orchestration, orchestrationText, readOrchestration, whyNoPlan } from "./orchestration.ts";
+import {
+  BUDGET_OF,
+  ORCHESTRATIONS,
+  type Orchestration,
+  orchestrationText,
+  readOrchestration,
+  refuseOrchestration,
+} from "./orchestration.ts";
 
 const plans: fc.Arbitrary<Orchestration> = fc
   .record({
@@ -60,6 +67,8 @@ describe("a plan as a line", () => {
   });
 
   test("S-16 twelve members are the most", () => {
-    expect(whyNoPlan({ kind: "parallel", members: Array(13).fill("a"), task: "t", rounds: 1, budget: {} })).toContain("at most 12");
+    expect(refuseOrchestration({ kind: "parallel", members: Array(13).fill("a"), task: "t", rounds: 1, budget: {} })).toContain(
+      "at most 12",
+    );
   });
 });

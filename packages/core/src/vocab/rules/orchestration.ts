@@ -29,28 +29,29 @@ export type ReadOrchestration =
   | Readonly<{ kind: "none" }>
   | Readonly<{ kind: "wrong"; detail: string }>;
 
-export const MOST_MEMBERS = 12;
-export const MOST_ROUNDS = 10;
-export const USUAL_ROUNDS = 2;
+export const MAX_MEMBERS = 12;
+export const MAX_DEBATE_ROUNDS = 10;
+export const DEFAULT_DEBATE_ROUNDS = 2;
 /** The name of the agent that conducts, and the model that it has: no language model, and no chance. */
-export const CONDUCTOR = "conductor";
-export const CONDUCTOR_MODEL = "conductor/plan";
+export const ORCHESTRATOR = "conductor";
+export const ORCHESTRATOR_MODEL = "conductor/plan";
 
 /** How many delegations a plan is, if nothing ends it before. */
-export const stepsOf = ({ kind, members, rounds }: Pick<Orchestration, "kind" | "members" | "rounds">): number =>
+export const countDelegations = ({ kind, members, rounds }: Pick<Orchestration, "kind" | "members" | "rounds">): number =>
   kind === "debate" ? members.length * rounds : members.length;
 
 /** Why it cannot be; null when it can. */
-export function whyNoPlan(plan: Orchestration): string | null {
+export function refuseOrchestration(plan: Orchestration): string | null {
   const { kind, members, task, rounds, budget } = plan;
   if (kind === "debate" && members.length !== 2) return `a debate is between two agents, and ${counted(members.length)} named`;
   if (members.length < 2) return `${kind} takes at least two agents, and ${counted(members.length)} named`;
-  if (members.length > MOST_MEMBERS) return `${kind} takes at most ${MOST_MEMBERS} agents, and ${members.length} are named`;
+  if (members.length > MAX_MEMBERS) return `${kind} takes at most ${MAX_MEMBERS} agents, and ${members.length} are named`;
   const odd = members.find((name) => !NAME.test(name));
   if (odd !== undefined) return `\`${odd}\` is no name of an agent`;
   if (task.trim() === "") return "the task is missing: put it in quotes at the end";
-  if (!Number.isInteger(rounds) || rounds < 1 || rounds > MOST_ROUNDS) return `a debate has 1 to ${MOST_ROUNDS} rounds, not ${rounds}`;
-  const steps = stepsOf(plan);
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > MAX_DEBATE_ROUNDS)
+    return `a debate has 1 to ${MAX_DEBATE_ROUNDS} rounds, not ${rounds}`;
+  const steps = countDelegations(plan);
   const small = BUDGET_OF.find((of) => budget[of] !== undefined && (budget[of] ?? 0) < steps);
   return small === undefined
     ? null
@@ -90,10 +91,10 @@ export function readOrchestration(text: string, how: "typed" | "written"): ReadO
     kind: found,
     members: words.map((word) => word.replace(/^@/, "")),
     task: parts.task,
-    rounds: found === "debate" ? (rounds ?? USUAL_ROUNDS) : 1,
+    rounds: found === "debate" ? (rounds ?? DEFAULT_DEBATE_ROUNDS) : 1,
     budget,
   };
-  const why = whyNoPlan(plan);
+  const why = refuseOrchestration(plan);
   return why === null ? { kind: "plan", plan } : wrong(why);
 }
 

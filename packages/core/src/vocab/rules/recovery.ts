@@ -43,12 +43,12 @@ export type Failure = Readonly<{
 }>;
 
 /** Asked once for each call that fails; its answer is journalled, and holds for that call. */
-export type Choosing = (failure: Failure) => Strategy | readonly Strategy[];
-export type Recover = Strategy | readonly Strategy[] | Choosing;
+export type ChooseRecovery = (failure: Failure) => Strategy | readonly Strategy[];
+export type RecoveryDefinition = Strategy | readonly Strategy[] | ChooseRecovery;
 
 /** Tried in order: what fails, or cannot be done, gives way to the next; when none is left, the turn stops. */
-export type Plan = readonly Recovery[];
-export const ASK_MODEL: Plan = Object.freeze([Object.freeze({ kind: "ask-model" })]);
+export type RecoveryPlan = readonly Recovery[];
+export const ASK_MODEL: RecoveryPlan = Object.freeze([Object.freeze({ kind: "ask-model" })]);
 
 /** The longest plan that anybody means. */
 const MOST_STRATEGIES = 16;
@@ -63,10 +63,10 @@ const FIELDS: Readonly<Record<Recovery["kind"], readonly string[]>> = {
   stop: [],
 };
 
-export type ReadPlan = Readonly<{ kind: "plan"; plan: Plan } | { kind: "refused"; detail: string }>;
+export type ReadRecoveryPlan = Readonly<{ kind: "plan"; plan: RecoveryPlan } | { kind: "refused"; detail: string }>;
 
 /** The one check of what a definition or a function says is to be done. */
-export function readPlan(given: unknown): ReadPlan {
+export function readRecoveryPlan(given: unknown): ReadRecoveryPlan {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (list.length === 0) return refused("an empty list says nothing: write `stop` or `ask-model`");
   if (list.length > MOST_STRATEGIES) return refused(`${list.length} strategies are more than ${MOST_STRATEGIES}`);
@@ -78,7 +78,7 @@ export function readPlan(given: unknown): ReadPlan {
   }
   return { kind: "plan", plan: Object.freeze(plan) };
 }
-const refused = (detail: string): ReadPlan => ({ kind: "refused", detail });
+const refused = (detail: string): ReadRecoveryPlan => ({ kind: "refused", detail });
 
 function readStrategy(given: unknown): Recovery | string {
   const fields: Readonly<Record<string, unknown>> =

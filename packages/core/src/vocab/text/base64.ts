@@ -14,11 +14,11 @@ export function isBase64(text: string): boolean {
 }
 
 /** Of a text that is base64. */
-export const base64Bytes = (text: string): number => (text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);
+export const countBase64Bytes = (text: string): number => (text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);
 
 /** The bytes from `from` to `to`, or to the end. */
-export function bytesIn(text: string, from: number, to: number): Uint8Array {
-  const end = Math.min(to, base64Bytes(text));
+export function decodeBase64(text: string, from: number, to: number): Uint8Array {
+  const end = Math.min(to, countBase64Bytes(text));
   if (end <= from) return new Uint8Array(0);
   const first = Math.floor(from / 3);
   const groups = Math.ceil(end / 3) - first;

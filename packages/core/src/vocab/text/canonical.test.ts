@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { arbitraries } from "../../testing/arbitraries.ts";
 import { digest } from "../ids.ts";
-import { canonical, canonicalWithout, digestOf, frozenCopy, type Hash } from "./canonical.ts";
+import { copyFrozen, digestJson, type Hash, toCanonicalJson, toCanonicalJsonWithout } from "./canonical.ts";
 
 const float = (bits: string): number => new DataView(Uint8Array.from(Buffer.from(bits, "hex")).buffer).getFloat64(0);
 
@@ -34,7 +34,7 @@ test("J-10 numbers are written as RFC 8785, appendix B, writes them", () => {
     ["becbf647612f3696", "-0.0000033333333333333333"],
     ["43143ff3c1cb0959", "1424953923781206.2"],
   ];
-  for (const [bits, text] of vectors) expect(canonical(float(bits)), bits).toBe(text);
+  for (const [bits, text] of vectors) expect(toCanonicalJson(float(bits)), bits).toBe(text);
 });
 
 test("J-10 keys are sorted by UTF-16 code units, as in RFC 8785, 3.2.3", () => {
@@ -56,8 +56,8 @@ test("J-10 keys are sorted by UTF-16 code units, as in RFC 8785, 3.2.3", () => {
     "Emoji: Grinning Face",
     "Hebrew Letter Dalet With Dagesh",
   ];
-  expect(Object.values(JSON.parse(canonical(given)) as object).sort((a, b) => order.indexOf(a) - order.indexOf(b))).toEqual(order);
-  expect([...canonical(given).matchAll(/:"([^"]+)"/g)].map((m) => m[1])).toEqual(order);
+  expect(Object.values(JSON.parse(toCanonicalJson(given)) as object).sort((a, b) => order.indexOf(a) - order.indexOf(b))).toEqual(order);
+  expect([...toCanonicalJson(given).matchAll(/:"([^"]+)"/g)].map((m) => m[1])).toEqual(order);
 });
 
 test("J-10 the example of RFC 8785, 3.2.2, comes out as it stands there", () => {
@@ -66,21 +66,21 @@ test("J-10 the example of RFC 8785, 3.2.2, comes out as it stands there", () => 
     string: "\u20ac$\u000f\u000aA'\u0042\u0022\u005c\\\"/",
     literals: [null, true, false],
   };
-  expect(canonical(given)).toBe(
+  expect(toCanonicalJson(given)).toBe(
     '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
   );
 });
 
 test("J-10 control characters are escaped shortest, and nothing else is", () => {
-  expect(canonical("\b\t\n\f\r\u0000\u001f\u007f\u2028/<é")).toBe('"\\b\\t\\n\\f\\r\\u0000\\u001f\u007f\u2028/<é"');
+  expect(toCanonicalJson("\b\t\n\f\r\u0000\u001f\u007f\u2028/<é")).toBe('"\\b\\t\\n\\f\\r\\u0000\\u001f\u007f\u2028/<é"');
 });
 
 test("J-10 lone surrogates are made well-formed first, in keys as well; two keys that would become one are refused", () => {
-  expect(canonical("a\ud800b\udc00")).toBe('"a\ufffdb\ufffd"');
-  expect(canonical("\ud83d\ude00")).toBe('"\ud83d\ude00"');
-  expect(canonical({ "\ud800": 1, a: 2 })).toBe('{"a":2,"\ufffd":1}');
-  expect(() => canonical({ "\ud800": 1, "\udc00": 2 })).toThrow("two keys");
-  expect(() => canonical({ "\ud800": 1, "\ufffd": 2 })).toThrow("two keys");
+  expect(toCanonicalJson("a\ud800b\udc00")).toBe('"a\ufffdb\ufffd"');
+  expect(toCanonicalJson("\ud83d\ude00")).toBe('"\ud83d\ude00"');
+  expect(toCanonicalJson({ "\ud800": 1, a: 2 })).toBe('{"a":2,"\ufffd":1}');
+  expect(() => toCanonicalJson({ "\ud800": 1, "\udc00": 2 })).toThrow("two keys");
+  expect(() => toCanonicalJson({ "\ud800": 1, "\ufffd": 2 })).toThrow("two keys");
 });
 
 test("J-10 what JSON cannot hold is refused, never dropped", () => {
@@ -97,10 +97,10 @@ test("J-10 what JSON cannot hold is refused, never dropped", () => {
     new (class {})(),
   ];
   for (const value of odd) {
-    expect(() => canonical(value)).toThrow(TypeError);
-    expect(() => canonical({ a: [value] })).toThrow(TypeError);
+    expect(() => toCanonicalJson(value)).toThrow(TypeError);
+    expect(() => toCanonicalJson({ a: [value] })).toThrow(TypeError);
   }
-  expect(() => canonical(new Array(2))).toThrow(TypeError); // holes
+  expect(() => toCanonicalJson(new Array(2))).toThrow(TypeError); // holes
 });
 
 test("J-10 one text per value: it reads back to the same text, whatever order the keys came in", () =>
@@ -108,14 +108,14 @@ test("J-10 one text per value: it reads back to the same text, whatever order th
     fc.property(arbitraries(fc).json, (value) => {
       let text: string;
       try {
-        text = canonical(value);
+        text = toCanonicalJson(value);
       } catch (error) {
         expect(String(error)).toMatch("two keys");
         return;
       }
       expect(text.isWellFormed()).toBe(true);
-      expect(canonical(JSON.parse(text))).toBe(text);
-      expect(canonical(turned(JSON.parse(text)))).toBe(text);
+      expect(toCanonicalJson(JSON.parse(text))).toBe(text);
+      expect(toCanonicalJson(turned(JSON.parse(text)))).toBe(text);
     }),
   ));
 
@@ -135,20 +135,20 @@ test("J-10 a frozen copy is what the canonical text reads back to, and refuses w
     fc.property(fc.oneof(arbitraries(fc).json, fc.anything()), (value) => {
       let text: string;
       try {
-        text = canonical(value);
+        text = toCanonicalJson(value);
       } catch {
-        expect(() => frozenCopy(value)).toThrow(TypeError);
+        expect(() => copyFrozen(value)).toThrow(TypeError);
         return;
       }
       // not toStrictEqual: a key named `constructor` misleads it about types
-      expect(isDeepStrictEqual(frozenCopy(value), JSON.parse(text))).toBe(true);
-      expect(canonical(frozenCopy(value))).toBe(text);
+      expect(isDeepStrictEqual(copyFrozen(value), JSON.parse(text))).toBe(true);
+      expect(toCanonicalJson(copyFrozen(value))).toBe(text);
     }),
   ));
 
 test("J-10 a frozen copy is nobody else's, and frozen all the way down", () => {
   const inner = { list: [1, { deep: true }] };
-  const copy = frozenCopy({ inner, minus: -0 });
+  const copy = copyFrozen({ inner, minus: -0 });
   inner.list.push(2);
   expect(copy).toEqual({ inner: { list: [1, { deep: true }] }, minus: 0 });
   expect(
@@ -160,9 +160,9 @@ test("J-10 a frozen copy is nobody else's, and frozen all the way down", () => {
 });
 
 test("J-10 what is a frozen copy already is not copied again; what is only frozen is", () => {
-  const copy = frozenCopy({ b: [1], a: "x" });
-  expect(frozenCopy(copy)).toBe(copy);
-  expect(frozenCopy({ copy }).copy).toBe(copy);
+  const copy = copyFrozen({ b: [1], a: "x" });
+  expect(copyFrozen(copy)).toBe(copy);
+  expect(copyFrozen({ copy }).copy).toBe(copy);
   let asked = 0;
   const sly = Object.freeze({
     get a() {
@@ -170,10 +170,10 @@ test("J-10 what is a frozen copy already is not copied again; what is only froze
       return asked;
     },
   });
-  const held = frozenCopy(sly);
-  expect([held.a, held.a, canonical(held)]).toEqual([1, 1, '{"a":1}']);
-  const numbered = frozenCopy({ 10: 1, 9: 2 }); // no object can keep these in canonical order
-  expect(canonical({ numbered })).toBe('{"numbered":{"10":1,"9":2}}');
+  const held = copyFrozen(sly);
+  expect([held.a, held.a, toCanonicalJson(held)]).toEqual([1, 1, '{"a":1}']);
+  const numbered = copyFrozen({ 10: 1, 9: 2 }); // no object can keep these in canonical order
+  expect(toCanonicalJson({ numbered })).toBe('{"numbered":{"10":1,"9":2}}');
 });
 
 test("J-10 the text of an object without a field is that of the others, also of a frozen copy", () =>
@@ -182,26 +182,26 @@ test("J-10 the text of an object without a field is that of the others, also of 
       const { kind: _, ...rest } = { ...others };
       let text: string;
       try {
-        text = canonical(rest);
-        canonical(value);
+        text = toCanonicalJson(rest);
+        toCanonicalJson(value);
       } catch (error) {
         expect(String(error)).toMatch("two keys");
         return;
       }
-      expect(canonicalWithout({ ...rest, kind: value }, "kind")).toBe(text);
-      expect(canonicalWithout(frozenCopy({ ...rest, kind: value }), "kind")).toBe(text);
+      expect(toCanonicalJsonWithout({ ...rest, kind: value }, "kind")).toBe(text);
+      expect(toCanonicalJsonWithout(copyFrozen({ ...rest, kind: value }), "kind")).toBe(text);
     }),
   ));
 
 test("J-10 a key named __proto__ is a key like any other", () => {
   const value = JSON.parse('{"__proto__":{"a":1},"b":2}') as object;
-  expect(canonical(value)).toBe('{"__proto__":{"a":1},"b":2}');
-  const copy = frozenCopy(value);
+  expect(toCanonicalJson(value)).toBe('{"__proto__":{"a":1},"b":2}');
+  const copy = copyFrozen(value);
   expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
   expect(Object.hasOwn(copy, "__proto__")).toBe(true);
 });
 
 test("J-10 a digest is the hash of the canonical text", () => {
   const hash: Hash = (text) => digest(`<${text}>`);
-  expect(digestOf({ b: 1, a: [] }, hash)).toBe('<{"a":[],"b":1}>');
+  expect(digestJson({ b: 1, a: [] }, hash)).toBe('<{"a":[],"b":1}>');
 });

@@ -11,14 +11,14 @@ export type JsonObject = { readonly [key: string]: Json };
 export type Hash = (text: string) => Digest;
 export type Sign = (text: string) => string;
 
-export function canonical(value: unknown): string {
+export function toCanonicalJson(value: unknown): string {
   const met: Met = { index: false, freeze: false };
   const plain = inForm(value, met);
   return met.index ? written(plain) : JSON.stringify(plain);
 }
 
 /** The same of an object without one of its fields. */
-export function canonicalWithout(value: object, field: string): string {
+export function toCanonicalJsonWithout(value: object, field: string): string {
   if (ready.has(value)) {
     const { [field]: _, ...rest } = value as Fields;
     return JSON.stringify(rest);
@@ -28,13 +28,13 @@ export function canonicalWithout(value: object, field: string): string {
   return met.index ? written(plain) : JSON.stringify(plain);
 }
 
-export const digestOf = (value: unknown, hash: Hash): Digest => hash(canonical(value));
+export const digestJson = (value: unknown, hash: Hash): Digest => hash(toCanonicalJson(value));
 
 /**
  * A copy nobody else holds, frozen all the way down: what is checked later cannot have changed meanwhile.
  * It is what the canonical text reads back to: the same values are refused, and the same ones are made well-formed.
  */
-export function frozenCopy<T>(value: T): T {
+export function copyFrozen<T>(value: T): T {
   const met: Met = { index: false, freeze: true };
   const copy = inForm(value, met);
   if (typeof copy === "object" && copy !== null && !met.index) ready.add(copy);

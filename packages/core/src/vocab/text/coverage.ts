@@ -1,6 +1,6 @@
 /** What a grant covers, in words: the same sentence before it is given, in the journal, and in the list of grants. */
 import type { GrantFacts } from "../event.ts";
-import type { GrantWish } from "../intent.ts";
+import type { GrantRequest } from "../intent.ts";
 import type { Targets } from "../targets.ts";
 import type { Resource } from "../tool.ts";
 import { escapeHidden } from "./hidden.ts";
@@ -19,20 +19,20 @@ export type Coverage = Readonly<{
 }>;
 
 /** Q-9 Where a tool declares neither a resource nor targets, all that was shown is the call with its arguments: nothing else is covered. */
-export const coversExactCall = ({ tool, resource, targets }: Pick<Coverage, "tool" | "resource" | "targets">): boolean =>
+export const coversOnlyExactCall = ({ tool, resource, targets }: Pick<Coverage, "tool" | "resource" | "targets">): boolean =>
   targets === null || (resource.type === "Tool" && resource.id === tool && Object.values(targets).every((values) => values.length === 0));
 
 /** `every later call of send_mail with to = ana@x.org, whatever its other arguments, in this session, while no new label joins it`. */
-export function coverageText(shown: Coverage, { scope, until }: GrantWish): string {
+export function coverageText(shown: Coverage, { scope, until }: GrantRequest): string {
   const what = `every later call of ${escapeHidden(shown.tool)}${extent(shown, scope)}`;
   const when =
     until === "turn" ? "in this turn" : until === "session" ? "in this session" : `in any session, until ${new Date(until).toISOString()}`;
   return `${what}, ${when}, ${labelsText(shown)}`;
 }
 
-function extent(shown: Coverage, scope: GrantWish["scope"]): string {
+function extent(shown: Coverage, scope: GrantRequest["scope"]): string {
   if (scope === "tool") return ", whatever its arguments";
-  if (scope === "digest" || coversExactCall(shown)) return " with exactly these arguments";
+  if (scope === "digest" || coversOnlyExactCall(shown)) return " with exactly these arguments";
   const { resource, targets, tool } = shown;
   const isOwn = resource.type === "Tool" && resource.id === tool;
   const on = isOwn ? "" : ` on ${escapeHidden(`${resource.type} ${resource.id}`)}`;
@@ -50,12 +50,12 @@ function labelsText({ labels, survives }: Coverage): string {
 
 /** Of a grant that stands. One from before these facts were kept covers the very same call, in a session without labels. */
 export const grantText = (g: GrantFacts): string =>
-  coverageText(coverageOf(g), {
+  coverageText(toCoverage(g), {
     scope: g.scope,
     until: g.turn !== null ? "turn" : g.session !== null ? "session" : (g.until ?? "session"),
   });
 
-export const coverageOf = ({ tool, resource, targets = null, labels = [], survives = [] }: GrantFacts): Coverage => ({
+export const toCoverage = ({ tool, resource, targets = null, labels = [], survives = [] }: GrantFacts): Coverage => ({
   tool,
   resource,
   targets,

@@ -13,7 +13,7 @@ export const escapeHiddenLines = (text: string): string =>
   text.replaceAll("\r\n", "\n").replace(HIDDEN, (c) => (c === "\n" || c === "\t" ? c : escaped(c)));
 
 /** Where the first such character stands, line ends and tabs aside; null: there is none. */
-export function hiddenAt(text: string): number | null {
+export function findHidden(text: string): number | null {
   for (const match of text.matchAll(HIDDEN)) if (!"\n\r\t".includes(match[0])) return match.index;
   return null;
 }
@@ -22,10 +22,10 @@ export function hiddenAt(text: string): number | null {
 const ALIKE = ["Latin", "Cyrillic", "Greek", "Armenian", "Cherokee", "Coptic", "Georgian", "Hebrew", "Arabic", "Thai"].map(
   (script) => new RegExp(`\\p{Script=${script}}`, "u"),
 );
-export const mixesScripts = (text: string): boolean => ALIKE.filter((script) => script.test(text)).length > 1;
+export const hasMixedScripts = (text: string): boolean => ALIKE.filter((script) => script.test(text)).length > 1;
 
 /** Two texts that differ, for a message: where they may look the same, what is not ASCII is escaped in both. */
-export function tellApart(one: string, other: string): readonly [string, string] {
+export function escapeLookalikes(one: string, other: string): readonly [string, string] {
   const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
   const shown = (text: string): string => text.replace(/[^\x20-\x7e]/gu, escaped);
   return isPlain(one) && isPlain(other) ? [one, other] : [shown(one), shown(other)];

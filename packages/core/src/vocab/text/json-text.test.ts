@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { arbitraries } from "../../testing/arbitraries.ts";
-import { canonical } from "./canonical.ts";
+import { toCanonicalJson } from "./canonical.ts";
 import { readJson } from "./json-text.ts";
 
 const fault = (text: string): string => {
@@ -22,12 +22,12 @@ test("M-5 whatever canonical writes is read back as it was", () =>
     fc.property(arbitraries(fc).json, (value) => {
       let text: string;
       try {
-        text = canonical(value);
+        text = toCanonicalJson(value);
       } catch {
         return; // two keys that are one: not JSON of ours
       }
       const read = readJson(text);
-      expect(read.kind === "json" ? canonical(read.value) : read).toBe(text);
+      expect(read.kind === "json" ? toCanonicalJson(read.value) : read).toBe(text);
     }),
   ));
 

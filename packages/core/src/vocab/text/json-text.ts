@@ -12,11 +12,11 @@ const MAX_DEPTH = 128;
 
 export function readJson(text: string): JsonText {
   const found = scan(text);
-  if (found !== null) return { kind: "not-json", detail: found.detail, ...position(text, found.at) };
+  if (found !== null) return { kind: "not-json", detail: found.detail, ...toPosition(text, found.at) };
   return { kind: "json", value: JSON.parse(text) as Json };
 }
 
-export function position(text: string, at: number): { line: number; column: number } {
+export function toPosition(text: string, at: number): { line: number; column: number } {
   const before = text.slice(0, at);
   const line = before.split("\n").length;
   return { line, column: at - before.lastIndexOf("\n") };

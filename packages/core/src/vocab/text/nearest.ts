@@ -1,7 +1,7 @@
 /** Words that were meant: for hints. */
 const MAX_KNOWN = 12;
 /** A suggestion, when one is near enough to be meant. */
-export function nearest(word: string, known: readonly string[]): string {
+export function suggestNearest(word: string, known: readonly string[]): string {
   const [best] = known.map((k) => ({ k, d: editDistance(word, k) })).sort((a, b) => a.d - b.d);
   return best !== undefined && best.d <= Math.max(2, Math.floor(best.k.length / 3))
     ? `did you mean \`${best.k}\`?`
@@ -9,7 +9,7 @@ export function nearest(word: string, known: readonly string[]): string {
 }
 
 /** Close enough to be meant: a third of its letters wrong at most. */
-export function nearestWord(given: string, known: readonly string[]): string | null {
+export function findNearestWord(given: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let least = Math.max(1, Math.floor(given.length / 3)) + 1;
   for (const one of known) {

@@ -2,9 +2,9 @@
 
 import type { Outcome } from "../outcome.ts";
 import type { Action, Verdict } from "../verdict.ts";
-import { canonical, type Json } from "./canonical.ts";
+import { type Json, toCanonicalJson } from "./canonical.ts";
 
-export const outputText = (output: Json): string => (typeof output === "string" ? output : canonical(output));
+export const outputText = (output: Json): string => (typeof output === "string" ? output : toCanonicalJson(output));
 
 export const unknownText = ({ cause, detail }: Pick<Extract<Outcome, { kind: "unknown" }>, "cause" | "detail">): string =>
   `nobody can tell whether this took effect (${cause}${detail === "" ? "" : `: ${detail}`})`;
@@ -24,7 +24,7 @@ export function actionName(action: Action): string {
 }
 
 /** In one line, naming the policies that decided. */
-export function reasonOf(verdict: Verdict): string {
+export function verdictReason(verdict: Verdict): string {
   const by = verdict.because.join(", ");
   switch (verdict.kind) {
     case "allow":

@@ -6,10 +6,10 @@ import {
   type JsonObject,
   type Message,
   type ModelRequest,
-  outputOfRun,
   type Part,
   type Preview,
   type ReplyPart,
+  readRunOutput,
   type Tool,
 } from "@orgate/core";
 import type { Clock } from "@orgate/core/loop";
@@ -352,7 +352,7 @@ describe("M-2 a structured answer", () => {
   test("M-2 for any simple schema it fits", () =>
     fc.assert(
       fc.asyncProperty(schemas, fc.constantFrom("well?", 'it is "x" and 7 and 2.5', "yes"), fc.boolean(), async (one, input, looked) => {
-        const output = outputOfRun(one, 0, "t", (text) => text as Digest);
+        const output = readRunOutput(one, 0, "t", (text) => text as Digest);
         const before = looked ? [called("x"), result("x", '{"a":1,"customer":"Ann","b":["x"]}')] : [];
         const text = await answerTo([user(input), ...before], { answer: { kind: "text", schema: output.schema } });
         expect(output.check(JSON.parse(text))).toMatchObject({ kind: "fits" });

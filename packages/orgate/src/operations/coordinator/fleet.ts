@@ -6,7 +6,7 @@
  *      how it ended. No input, no argument, no result, no answer: those are read in the session itself.
  * W-36 every list says how many there are in it and whether there is more; no answer grows with the journal.
  */
-import { type Agent, count, type Entry, type Journal, type Json, type JsonObject, type SessionId } from "@orgate/core";
+import { type Agent, countNoun, type Entry, type Journal, type Json, type JsonObject, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { addUsage, breakerSubject, isSessionId, NO_USAGE, seq } from "@orgate/core/vocab";
 import type { STATES } from "../../coordinator/tools.ts";
@@ -303,5 +303,5 @@ function spanOf(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   if (s < 60) return `${s} s`;
   if (s < 3_600) return `${Math.floor(s / 60)} min`;
-  return s < 86_400 ? `${Math.floor(s / 3_600)} h` : count(Math.floor(s / 86_400), "day");
+  return s < 86_400 ? `${Math.floor(s / 3_600)} h` : countNoun(Math.floor(s / 86_400), "day");
 }

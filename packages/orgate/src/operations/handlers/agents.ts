@@ -1,4 +1,4 @@
-import { type Agent, breakerSubject, FaultError, isFault, type SessionId, toolsOf } from "@orgate/core";
+import { type Agent, breakerSubject, FaultError, isFault, listAgentTools, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import type { OperationOutput } from "@orgate/core/wire";
 import { sha256 } from "../../node/crypto.ts";
@@ -105,7 +105,7 @@ const viewOf = (agent: Agent, sees: Sees): OperationOutput<"agents">["items"][nu
   name: agent.name,
   description: firstLine(agent.instructions),
   model: agent.model,
-  tools: toolsOf(agent).map(({ name }) => name),
+  tools: listAgentTools(agent).map(({ name }) => name),
   delegates: agent.delegates.filter(sees),
   digest: agent.digest(sha256),
 });
@@ -116,7 +116,7 @@ const detailOf = (agent: Agent, sees: Sees): unknown => ({
   instructions: agent.instructions,
   model: agent.model,
   fallbacks: agent.fallbacks.map(({ model }) => model),
-  tools: toolsOf(agent).map(({ name, description, inputSchema, repeat, effects, labels }) => ({
+  tools: listAgentTools(agent).map(({ name, description, inputSchema, repeat, effects, labels }) => ({
     name,
     description,
     input: inputSchema,
@@ -136,7 +136,7 @@ async function statusOf({ runtime }: OperationContext, agent: Agent): Promise<Op
   const sessions = { idle: 0, running: 0, waiting: 0, closed: 0 };
   for (const one of runtime.place.store.tally()) if (one.agent === name) sessions[one.state] = one.count;
   const [newest] = await runtime.inspect.sessions({ state: null, agent: name, before: null, most: 1 });
-  const mine = new Set([...toolsOf(agent).map((tool) => `tool:${tool.name}`), `model:${agent.model}`]);
+  const mine = new Set([...listAgentTools(agent).map((tool) => `tool:${tool.name}`), `model:${agent.model}`]);
   const halts = await runtime.halts();
   return {
     agent: name,

@@ -1,5 +1,5 @@
 import type { KnowledgeId, StoredItem } from "@orgate/core";
-import { itemText, termsIn } from "@orgate/core/knowledge";
+import { extractTerms, itemText } from "@orgate/core/knowledge";
 import { millis } from "@orgate/core/vocab";
 import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
@@ -32,7 +32,7 @@ export function knowledgeHandlers({ runtime, now }: OperationContext): Pick<Oper
           {
             agent: agent ?? "",
             scope: agent === undefined ? "shared" : "agent",
-            terms: termsIn(words),
+            terms: extractTerms(words),
             text: words,
             directory: null,
             most: { memory: limit, knowledge: limit, all: limit },

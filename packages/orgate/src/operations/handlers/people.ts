@@ -1,5 +1,5 @@
 import { type ApprovalId, approvalId, principalName, type SessionId } from "@orgate/core";
-import type { ListedDeadLetter, ListedQuestion } from "@orgate/core/journal";
+import type { ListedApproval, ListedDeadLetter } from "@orgate/core/journal";
 import { settledRequest } from "../../runtime/people/settled-request.ts";
 import { type Act, act, type Caller } from "../access.ts";
 import { aboutGrant, aboutQuestion, missingProblem, settledRefusal } from "../acts.ts";
@@ -28,7 +28,7 @@ export function peopleHandlers({ runtime, floor, cursors, whose }: OperationCont
   return {
     approvals: async ({ query, may }) =>
       json(
-        await page<ListedQuestion>(cursors, query, {
+        await page<ListedApproval>(cursors, query, {
           read: (after, most) => runtime.approvals.list({ after: whole(after), most }),
           place: ({ arrival }) => String(arrival),
           shows: async (one) => may(act("observe", "approval", await aboutQuestion(runtime.inspect, one))),

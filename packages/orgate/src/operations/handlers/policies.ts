@@ -1,5 +1,5 @@
 import { FaultError } from "@orgate/core";
-import { agentsFor, caseSchema, decideCase, unaskable } from "@orgate/core/gate";
+import { caseSchema, decideCase, findCoveredAgents, refuseCase } from "@orgate/core/gate";
 import { unreadable, wireProblem } from "@orgate/core/wire";
 import type { Config } from "../../config/config.ts";
 import { isPolicies, type Policies } from "../../policies/policies.ts";
@@ -55,7 +55,7 @@ export function policyHandlers(front: OperationContext): Pick<OperationHandlers,
   return {
     policies: async () => {
       const { digest, policies, cast } = inForce().current();
-      const speaksOf = agentsFor(cast);
+      const speaksOf = findCoveredAgents(cast);
       const shown = policies.map((p) => ({
         id: p.id,
         file: p.file,
@@ -90,7 +90,7 @@ export function policyHandlers(front: OperationContext): Pick<OperationHandlers,
         const { verdict, read: seen } = gate.decideFor(c.user, toUserAct(c));
         return json({ verdict, read: seen });
       }
-      const why = unaskable(c, loaded.cast);
+      const why = refuseCase(c, loaded.cast);
       if (why !== null) throw refusal(wireProblem("bad-request", why.detail, why.hint));
       const { verdict, read: seen } = decideCase(c, gate, loaded.cast.tools);
       return json({ verdict, read: seen });

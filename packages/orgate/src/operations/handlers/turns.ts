@@ -10,7 +10,7 @@ import {
   type State,
   seq,
 } from "@orgate/core";
-import { haltOf, haltText, liftText, type Orders, type StandingHalt } from "@orgate/core/journal";
+import { findAgentHalt, haltText, liftText, type Orders, type StandingHalt } from "@orgate/core/journal";
 import type { OperationOutput } from "@orgate/core/wire";
 import type { Runtime } from "../../runtime/api.ts";
 import { membersOf } from "../../runtime/members.ts";
@@ -156,7 +156,7 @@ function jsonIn(text: string | null): Json {
 
 /** Q-17 What was said to a halted agent waits in its session without a turn. */
 const haltOn = (s: State, orders: Orders): StandingHalt | null =>
-  s.turn !== null ? findAwaitedHalt(s, orders) : s.followUps.length > 0 ? haltOf(orders, s.agent.name) : null;
+  s.turn !== null ? findAwaitedHalt(s, orders) : s.followUps.length > 0 ? findAgentHalt(orders, s.agent.name) : null;
 
 function waitingWords(isWaiting: boolean, halt: StandingHalt | null) {
   if (halt !== null)

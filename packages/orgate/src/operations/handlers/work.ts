@@ -1,4 +1,4 @@
-import { breakerSubject, type Principal, principalName, toolsOf } from "@orgate/core";
+import { breakerSubject, listAgentTools, type Principal, principalName } from "@orgate/core";
 import { wireProblem } from "@orgate/core/wire";
 import { unknownBreaker } from "../../runtime/people/breakers.ts";
 import { unknownScope } from "../../runtime/people/halt-scope.ts";
@@ -19,7 +19,9 @@ export function workHandlers({ runtime, cursors }: OperationContext): Pick<Opera
     const mine = runtime.inspect.agents.filter((agent) => sees(agent.name));
     return mine.some(
       (agent) =>
-        name === `agent:${agent.name}` || name === `model:${agent.model}` || toolsOf(agent).some((tool) => name === `tool:${tool.name}`),
+        name === `agent:${agent.name}` ||
+        name === `model:${agent.model}` ||
+        listAgentTools(agent).some((tool) => name === `tool:${tool.name}`),
     );
   };
   return {

@@ -1,5 +1,14 @@
 /** `.symbi` files of a project made whole: agents with all their tools, and the policies that the files say. */
-import { type Agent, type AgentFile, type AgentPolicies, type JsonObject, type Label, label, nearest, withFile } from "@orgate/core";
+import {
+  type Agent,
+  type AgentFile,
+  type AgentPolicies,
+  type JsonObject,
+  type Label,
+  label,
+  suggestNearest,
+  withAgentFile,
+} from "@orgate/core";
 import type { AgentDraft, Compiled, CompiledPolicy, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type SymbiSource, problemAt as symbiProblemAt } from "./symbi-files.ts";
 
@@ -27,14 +36,14 @@ export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOri
     },
   });
   if (lacksAny(agent)) {
-    const lacking = withFile(agent, saying([nothingFor(symbi, draft)], []));
+    const lacking = withAgentFile(agent, saying([nothingFor(symbi, draft)], []));
     return { kind: "agent", agent: lacking, policies: [] };
   }
   const made = compile();
   if (made.kind === "problems") return made;
   return {
     kind: "agent",
-    agent: withFile(agent, saying(made.files, draft.isPrivate ? [PRIVATE] : [])),
+    agent: withAgentFile(agent, saying(made.files, draft.isPrivate ? [PRIVATE] : [])),
     policies: made.policies,
   };
 }
@@ -61,7 +70,7 @@ export function procedureDoubts({ tools }: Agent, { source: { symbi }, draft }: 
   return [
     ...(draft.procedure?.doubts ?? []).map(({ at, detail, hint }) => symbiProblemAt(symbi, at, detail, hint)),
     ...unknown.map(({ name, at }) => {
-      const meant = names.length === 0 ? "" : nearest(name, names);
+      const meant = names.length === 0 ? "" : suggestNearest(name, names);
       const hint = meant.startsWith("did you mean")
         ? meant
         : "the agent does it by itself, as its name says; for a tool, name one of its capabilities";

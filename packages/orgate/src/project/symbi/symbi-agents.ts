@@ -2,7 +2,7 @@
  * Agents in `.symbi` files for those who embed the runtime, beside those of `defineAgent`.
  * Y-4 a file means the same here as in a project: its rules decide, or the runtime does not start. What needs a project (schedules, webhooks) is refused with its place.
  */
-import { type Agent, type Equipment, equipAgent, NO_EQUIPMENT, type Skill, type Tool } from "@orgate/core";
+import { type Agent, equipAgent, NO_RESOURCES, type ProjectResources, type Skill, type Tool } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
 import { assertArguments, objectWith, text } from "../../node/argument-checks.ts";
 import { mustHaveSkills } from "../agent-settings.ts";
@@ -23,7 +23,7 @@ export type SymbiAgentsOptions = Readonly<{
   /** As for `cedarPolicies`: whom `user in "…"` can name. */
   groups?: Partial<Config["groups"]>;
   /** What models cost, where a file does not say. */
-  prices?: Equipment["prices"];
+  prices?: ProjectResources["prices"];
 }>;
 
 const FILES = ["agents/*.symbi", "agents/*.dsl"];
@@ -43,7 +43,7 @@ export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly
     const { source, draft } = origin;
     const built = buildAgent(source, draft, { box, broken: new Map(), prices });
     if (built.kind === "problems") throw refuseAll(source.path, built.problems, built.cause);
-    const agent = equipAgent(built.agent, { ...NO_EQUIPMENT, skills, prices });
+    const agent = equipAgent(built.agent, { ...NO_RESOURCES, skills, prices });
     mustHaveSkills(agent);
     const made = finishAgent(agent, origin, () => compileAgent(origin, seenBy(agent, { users: {}, ...groups })));
     if (made.kind === "problems") throw refuseAll(source.path, made.problems);

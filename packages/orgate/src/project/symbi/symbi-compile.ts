@@ -1,5 +1,5 @@
 /** Rules of `.symbi` files as Cedar, against the tools that their agents have. Loaded where something has to be compiled: what is remembered needs none of it. */
-import { argTypes, mustBeGiven } from "@orgate/core/gate";
+import { isRequired, toArgTypes } from "@orgate/core/gate";
 import { type Compiled, compilePolicies, type ToolShape, type UnknownTools } from "@orgate/core/symbi";
 import type { SymbiOrigin } from "./project-symbi.ts";
 import type { SeenTool, SymbiInputs } from "./symbi-inputs.ts";
@@ -9,7 +9,7 @@ export const compileAgent = ({ source: { symbi }, draft }: SymbiOrigin, { tools,
 
 /** As policies see a tool. */
 function shapeOf({ name, effects, inputSchema, targets, outgoing, resourceTypes }: SeenTool): ToolShape {
-  const given = (arg: string) => ({ arg, required: mustBeGiven(inputSchema, arg) });
-  const { type } = argTypes(inputSchema);
+  const given = (arg: string) => ({ arg, required: isRequired(inputSchema, arg) });
+  const { type } = toArgTypes(inputSchema);
   return { name, effects, args: type, targets: targets.map(given), outgoing: outgoing.map(given), resourceTypes };
 }

@@ -1,14 +1,14 @@
 /** Y-3 for `schedule` and `webhook` blocks: what the real clockwork fires, and what a real server answers and starts, changes with each key. */
 import { createHmac } from "node:crypto";
 import { millis, type SessionId, seq } from "@orgate/core";
-import { KEYS, readSymbi, type SymbiFile } from "@orgate/core/symbi";
+import { BLOCK_KEYS, readSymbi, type SymbiFile } from "@orgate/core/symbi";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { schedulesIn, webhooksIn } from "../../schedules/declaring.ts";
 import { MINUTE, SERVER, START, stage } from "../../schedules/fixtures/stage.ts";
 import { type Serving, serving } from "../../server/fixtures/serving.ts";
 
-type Table<Block extends keyof typeof KEYS> = Readonly<Record<keyof (typeof KEYS)[Block], readonly [string, string]>>;
+type Table<Block extends keyof typeof BLOCK_KEYS> = Readonly<Record<keyof (typeof BLOCK_KEYS)[Block], readonly [string, string]>>;
 const fileOf = (text: string): SymbiFile => {
   const read = readSymbi(text, "agents/x.symbi");
   if (read.kind === "problems") throw new Error(`${JSON.stringify(read.problems)}\n${text}`);
@@ -101,7 +101,7 @@ async function firings(text: string): Promise<unknown> {
   );
 }
 
-test.each(Object.keys(KEYS.schedule))("Y-3 schedule %s: what is fired changes with its value", async (key) => {
+test.each(Object.keys(BLOCK_KEYS.schedule))("Y-3 schedule %s: what is fired changes with its value", async (key) => {
   const values = Reflect.get(SCHEDULE, key) as readonly [string, string] | undefined;
   if (values === undefined) throw new Error(`there is no row for \`${key}\``);
   const [a, b] = await Promise.all(values.map((value) => firings(`schedule nightly {\n${body(EACH, key, value, MORE[key])}\n}`)));
@@ -202,8 +202,8 @@ async function delivered(key: string, i: number): Promise<string> {
 }
 
 test("Y-3 every key of a webhook and of its filter has a row", () => {
-  expect(Object.keys(WEBHOOK).sort()).toEqual(Object.keys(KEYS.webhook).sort());
-  expect(Object.keys(FILTER).sort()).toEqual(Object.keys(KEYS["webhook filter"]).sort());
+  expect(Object.keys(WEBHOOK).sort()).toEqual(Object.keys(BLOCK_KEYS.webhook).sort());
+  expect(Object.keys(FILTER).sort()).toEqual(Object.keys(BLOCK_KEYS["webhook filter"]).sort());
 });
 
 test.each(rows)("Y-3 %s %s: what comes of a delivery changes with its value", async (_, key) => {

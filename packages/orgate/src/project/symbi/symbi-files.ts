@@ -12,8 +12,8 @@ import {
   fromJsonSchema,
   type JsonObject,
   type Middleware,
-  nearest,
   readJson,
+  suggestNearest,
   type Tool,
 } from "@orgate/core";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
@@ -153,7 +153,7 @@ export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, bro
 }
 
 const toolHint = (name: string, box: Box): string =>
-  box.size === 0 ? "the project's `tools/` has none" : nearest(name, [...box.keys()].sort());
+  box.size === 0 ? "the project's `tools/` has none" : suggestNearest(name, [...box.keys()].sort());
 
 export function problemAt({ file, text }: SymbiFile, at: number, detail: string, hint: string): SymbiProblem {
   const before = text.slice(0, at);

@@ -3,7 +3,7 @@
  * core's `keys.test.ts`); a key without a row fails. All runs share one runtime: the real loop, the real gate, a journal on disk.
  */
 import { type Agent, RECALL_KNOWLEDGE, STORE_KNOWLEDGE } from "@orgate/core";
-import { KEYS } from "@orgate/core/symbi";
+import { BLOCK_KEYS } from "@orgate/core/symbi";
 import { refused, reply } from "@orgate/core/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Planned, type Row, type Runs, removeRuns, runsOf, type Says, type Seen } from "./fixtures/symbi-runs.ts";
@@ -35,7 +35,7 @@ const outcomes = ({ result }: Seen) => result.events.flatMap(({ event }) => (eve
 const PRICED = "prices = { input: 1000000, output: 1000000 }";
 const THINKS = (name: string) => `permit(principal == Agent::"${name}", action == Action::"model", resource);`;
 
-const WITH: Readonly<Record<keyof typeof KEYS.with, Row>> = {
+const WITH: Readonly<Record<keyof typeof BLOCK_KEYS.with, Row>> = {
   model: {
     values: ['"offline/a"', '"offline/b"'],
     says: tells((_, agent) => agent.model),
@@ -229,7 +229,7 @@ const recalling = (values: readonly [string, string], comes: readonly [string, s
   says: shown,
   look: output,
 });
-const MEMORY: Readonly<Record<keyof typeof KEYS.memory, Row>> = {
+const MEMORY: Readonly<Record<keyof typeof BLOCK_KEYS.memory, Row>> = {
   scope: recalling(["agent", "shared"], ["0", "3"], "", "scope"),
   max_items: recalling(["1", "2"], ["1", "2"], "scope shared", "max_items"),
   max_tokens: recalling(["100", "5000"], ["0", "3"], "scope shared", "max_tokens"),
@@ -293,7 +293,7 @@ const afterHalfAnHour = async ({ result, runtime }: Seen): Promise<unknown> => {
     vi.useRealTimers();
   }
 };
-const APPROVAL: Readonly<Record<keyof typeof KEYS.approval, Row>> = {
+const APPROVAL: Readonly<Record<keyof typeof BLOCK_KEYS.approval, Row>> = {
   question: approval("question", ['"One?"', '"Two?"'], ({ result }) => result.questions[0]?.asks[0]?.question, ["One?", "Two?"]),
   approvers: approval("approvers", ["[operators]", "[leads]"], afterYes("ben"), ["refused", "ended"]),
   quorum: approval("quorum", ["1", "2"], afterYes("ann"), ["ended", "waiting"]),
@@ -350,9 +350,9 @@ afterAll(async () => {
 
 test("Y-3 every key of every block has a row", () => {
   const keys = (rows: object) => Object.keys(rows).sort();
-  expect(Object.keys(KEYS).sort()).toEqual([...Object.keys(TABLE), "schedule", "webhook", "webhook filter"].sort());
-  for (const block of ["with", "memory", "approval"] as const) expect(keys(TABLE[block])).toEqual(keys(KEYS[block]));
-  expect([...keys(METADATA), ...OF_FILE].sort()).toEqual(keys(KEYS.metadata));
+  expect(Object.keys(BLOCK_KEYS).sort()).toEqual([...Object.keys(TABLE), "schedule", "webhook", "webhook filter"].sort());
+  for (const block of ["with", "memory", "approval"] as const) expect(keys(TABLE[block])).toEqual(keys(BLOCK_KEYS[block]));
+  expect([...keys(METADATA), ...OF_FILE].sort()).toEqual(keys(BLOCK_KEYS.metadata));
 });
 
 test.each(rowsOf)("Y-3 %s %s: what comes of a run changes with its value", async (block, key, { look, comes }) => {

@@ -17,15 +17,14 @@ import {
   type Coverage,
   coverageText,
   type Digest,
-  doingOf,
-  duration,
+  durationWords,
   type Entry,
   FaultError,
   findHaltAhead,
   fold,
   type Gate,
   type GrantId,
-  type GrantWish,
+  type GrantRequest,
   grantText,
   HALT,
   haltText,
@@ -41,11 +40,12 @@ import {
   type SessionId,
   type StreamId,
   seq,
+  toCallSubject,
   type UserAct,
   type Vote,
 } from "@orgate/core";
-import { readGrant, refusalFor, survivesAll, tooWide, type WidestGrant } from "@orgate/core/gate";
-import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
+import { findSurvivingLabels, readGrant, refusalFor, refuseGrant, type WidestGrant } from "@orgate/core/gate";
+import { foldOrders, HALT_SCOPE, type Journal, NO_ORDERS, type Orders, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import type { Person } from "../../store/keyring.ts";
 import { findPersonProblem } from "../../store/open-read-only.ts";
 import type { OpenProjectStore } from "../ports/project-store.ts";
@@ -83,7 +83,7 @@ export type QuestionView = Readonly<{
   /** What was shown of the call, and what a grant would be bound to; null where none could be given. */
   shown: Coverage | null;
   /** Each grant that may be given, at its longest, in words. */
-  grants: readonly Readonly<{ scope: GrantWish["scope"]; says: string }>[];
+  grants: readonly Readonly<{ scope: GrantRequest["scope"]; says: string }>[];
   /** The halt that a yes would wait with, in words; null: nothing holds it. */
   halted: string | null;
   /** What became since of the unknown outcomes that it asks about, in words. */
@@ -126,7 +126,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
   if (state === null || state.turn === null || question === undefined || question.answer !== null) return null;
   if (asked?.event.kind !== "approval.asked") return null;
   const decided = entries.slice(0, place).findLast(({ event }) => event.kind === "gate.decided" && event.id === question.action)?.event;
-  const doing = decided?.kind === "gate.decided" ? doingOf(decided.action) : null;
+  const doing = decided?.kind === "gate.decided" ? toCallSubject(decided.action) : null;
   const edit = entries
     .slice(place)
     .findLast(({ event: e }) => e.kind === "approval.answered" && e.approval === approval && e.answer.kind === "edit")?.event;
@@ -135,7 +135,8 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
   const isGranted = decided?.kind === "gate.decided" && !isGoverning(decided.action.kind === "call" ? decided.action : null);
   const widest = isGranted ? widestOf(question.asks) : null;
   const { about, targets, labels } = question;
-  const shown: Coverage | null = doing === null ? null : { tool, resource: about, targets, labels, survives: survivesAll(question.asks) };
+  const shown: Coverage | null =
+    doing === null ? null : { tool, resource: about, targets, labels, survives: findSurvivingLabels(question.asks) };
   const edited = edit?.kind === "approval.answered" && edit.answer.kind === "edit" ? { by: edit.by, args: edit.answer.args } : null;
   return {
     approval,
@@ -216,13 +217,13 @@ export function spanText(ms: number): string {
 }
 
 /** From words to what is asked to be remembered; throws `usage`, which says what is allowed. */
-export function grantWish(scope: GrantWish["scope"], lifetime: string, asks: readonly Ask[], now: Millis): GrantWish {
-  const ms = duration(lifetime);
+export function grantWish(scope: GrantRequest["scope"], lifetime: string, asks: readonly Ask[], now: Millis): GrantRequest {
+  const ms = durationWords(lifetime);
   const until = lifetime === "turn" || lifetime === "session" ? lifetime : ms === null ? null : ((now + ms) as Millis);
   if (until === null)
     throw new FaultError({ kind: "usage", detail: `\`${lifetime}\` is no lifetime`, hint: "write turn, session, or a time such as 8h" });
-  const wish: GrantWish = { scope, until };
-  const wide = tooWide(asks, wish, now);
+  const wish: GrantRequest = { scope, until };
+  const wide = refuseGrant(asks, wish, now);
   if (wide === null) return wish;
   throw new FaultError({ kind: "usage", detail: `that is too much to remember: ${wide}`, hint: `allowed: ${widestText(widestOf(asks))}` });
 }
@@ -258,7 +259,7 @@ export function demandReason(reason: string, what: string): void {
 
 async function halting(acting: Halting, scope: string, what: string, reason: string): Promise<Principal> {
   demandReason(reason, what);
-  if (!SCOPE.test(scope))
+  if (!HALT_SCOPE.test(scope))
     throw new FaultError({ kind: "usage", detail: `\`${scope}\` is nothing that can be halted`, hint: "all, agent:NAME or tool:NAME" });
   if (acting.gate !== null) mayAct(acting.gate, acting.person, { kind: "halt", scope }, what);
   return known(acting, what);

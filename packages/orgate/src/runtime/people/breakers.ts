@@ -3,9 +3,9 @@
  * F-9 a breaker is set and reset only by a certified person whom the policies let do so (`set-breaker`).
  */
 
-import { type Agent, breakerSubject, FaultError, type Millis, millis, seq, toolsOf } from "@orgate/core";
+import { type Agent, breakerSubject, FaultError, listAgentTools, type Millis, millis, seq } from "@orgate/core";
 import { BREAKER, BREAKERS, type BreakerState, foldBreaker, type Journal, type StandingBreaker } from "@orgate/core/journal";
-import { nearestWord } from "@orgate/core/vocab";
+import { findNearestWord } from "@orgate/core/vocab";
 import type { OpenProjectStore } from "../ports/project-store.ts";
 import { type Acting, demandReason, known, mayAct } from "./approvals.ts";
 
@@ -43,7 +43,7 @@ export function unknownBreaker(
   anyway: string,
 ): FaultError | null {
   if (!BREAKER.test(breaker) || listed.some((one) => one.breaker === breaker)) return null; // whoever sets it says that it is no breaker
-  const tools = agents.flatMap(toolsOf);
+  const tools = agents.flatMap(listAgentTools);
   const known = [
     ...tools.map(({ name }) => `tool:${name}`),
     ...agents.flatMap(({ model, fallbacks }) => [model, ...fallbacks.map((one) => one.model)]).map((name) => `model:${name}`),
@@ -52,7 +52,7 @@ export function unknownBreaker(
   ];
   const subject = breakerSubject(breaker);
   if (known.includes(subject)) return null;
-  const near = nearestWord(subject, known);
+  const near = findNearestWord(subject, known);
   return new FaultError({
     kind: "usage",
     detail: `nothing was set: this project has no ${subject.replace(":", " `")}\``,

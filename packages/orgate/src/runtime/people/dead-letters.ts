@@ -1,6 +1,6 @@
 /** A call that was set aside, as people see it: what was tried, with which arguments, and how it failed. */
 import { actionText, type CallId, type Entry, type JsonObject, type SessionId, seq } from "@orgate/core";
-import { type DeadLetter, deadLetterChanges, type Journal, type ListedDeadLetter } from "@orgate/core/journal";
+import { computeDeadLetterChanges, type DeadLetter, type Journal, type ListedDeadLetter } from "@orgate/core/journal";
 
 export type DeadLetterView = DeadLetter & Readonly<{ args: JsonObject | null; starts: number; strategies: readonly string[] }>;
 
@@ -30,7 +30,7 @@ export async function viewDeadLetter(
     entries.push(...chunk);
     if (chunk.length === 0) break;
   }
-  const letter = deadLetterChanges(session, agent, entries, () => []).put.find((one) => one.call === call);
+  const letter = computeDeadLetterChanges(session, agent, entries, () => []).put.find((one) => one.call === call);
   if (letter === undefined) return null;
   const events = entries.map((e) => e.event);
   const decided = events.findLast((e) => e.kind === "gate.decided" && e.digest === letter.digest && e.id === actionText(call));

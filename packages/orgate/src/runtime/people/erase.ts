@@ -1,7 +1,7 @@
 /** J-9 an erasure is journalled before anything is gone; a session that another process drives is not touched. Commands share this file. J-8 stored answers go with it. */
 
 import { dirname } from "node:path";
-import { count, ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
+import { countNoun, ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { eraseAnswers } from "../../store/idempotency-keys.ts";
 import type { Erased } from "../../store/journal.ts";
@@ -43,7 +43,7 @@ function mayBeErased(summary: SessionSummary | null, anyway: boolean): void {
   if (openQuestions === 0 || anyway) return;
   throw new FaultError({
     kind: "usage",
-    detail: `nothing was erased: ${count(openQuestions, "approval request")} in session \`${session}\` ${openQuestions === 1 ? "is" : "are"} open`,
+    detail: `nothing was erased: ${countNoun(openQuestions, "approval request")} in session \`${session}\` ${openQuestions === 1 ? "is" : "are"} open`,
     hint: `answer or cancel first (\`orgate sessions cancel ${session}\`), or add --anyway: the request goes with what is erased`,
   });
 }

@@ -3,7 +3,6 @@
  * N-13 what was forgotten before is known by its tombstone: whoever asks once more reaches what was left then.
  */
 import {
-  canonical,
   type Entry,
   ERASURES,
   isFault,
@@ -16,6 +15,7 @@ import {
   type StoredItem,
   type StreamId,
   seq,
+  toCanonicalJson,
 } from "@orgate/core";
 import type { Journal, SessionSummary } from "@orgate/core/journal";
 import { findStreamEnd } from "../../store/stream-end.ts";
@@ -86,7 +86,7 @@ async function forgottenBefore(
       if (event.kind === "content.erased" && reasons.has(keyOf(event.by, event.reason))) erased.add(event.stream);
   return { ids, erased };
 }
-const keyOf = (by: Principal, reason: string): string => canonical([by.kind, by.id, reason]);
+const keyOf = (by: Principal, reason: string): string => toCanonicalJson([by.kind, by.id, reason]);
 
 function* everyItem(store: Pick<KnowledgeStore, "list">): Generator<StoredItem> {
   for (let after: KnowledgeId | null = null; ; ) {
@@ -117,7 +117,7 @@ export async function affectedBy(
     for await (const { seq: at, event } of readable(journal, summary.session, summary.seq)) {
       if (event.kind === "session.forked") forkedFrom = event.from;
       if (first.get(summary.session) === 1 || (gone.length === 0 && first.has(summary.session))) continue;
-      const text = canonical(event);
+      const text = toCanonicalJson(event);
       if (mentions(text, gone)) first.set(summary.session, seq(1));
       else if (!first.has(summary.session) && mentions(text, ids)) first.set(summary.session, at);
     }

@@ -1,8 +1,8 @@
 /** Whether a halt names something that exists. A typing error must not pass for a halt (Q-15). */
 
-import { type Agent, FaultError, toolsOf } from "@orgate/core";
-import { SCOPE } from "@orgate/core/journal";
-import { nearestWord } from "@orgate/core/vocab";
+import { type Agent, FaultError, listAgentTools } from "@orgate/core";
+import { HALT_SCOPE } from "@orgate/core/journal";
+import { findNearestWord } from "@orgate/core/vocab";
 
 const MOST_NAMED = 20;
 
@@ -11,16 +11,16 @@ const MOST_NAMED = 20;
  * `anyway` is how this surface asks for a halt of a name that is not here yet.
  */
 export function unknownScope(agents: readonly Agent[], scope: string, anyway: string): FaultError | null {
-  if (!SCOPE.test(scope)) return null; // whoever halts says that it is no scope
+  if (!HALT_SCOPE.test(scope)) return null; // whoever halts says that it is no scope
   const [kind = "", name = ""] = scope.split(/:(.*)/s);
   const known =
     kind === "agent"
       ? agents.map((one) => one.name)
       : kind === "tool"
-        ? [...new Set(agents.flatMap(toolsOf).map((one) => one.name))]
+        ? [...new Set(agents.flatMap(listAgentTools).map((one) => one.name))]
         : null;
   if (known === null || known.includes(name)) return null;
-  const near = nearestWord(name, known);
+  const near = findNearestWord(name, known);
   const listed = known.length > MOST_NAMED ? `${known.slice(0, MOST_NAMED).join(", ")}, …` : known.join(", ") || "none";
   const meant = near === null ? `it has: ${listed}.` : `did you mean \`${near}\`?`;
   return new FaultError({

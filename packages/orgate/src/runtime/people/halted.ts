@@ -2,7 +2,15 @@
  * The halt that keeps a session from going on, for every surface that tells a session's state.
  * Q-17 A turn that a halt keeps is halted, with which halt, by whom, why, and how to lift it: it is neither at work nor interrupted.
  */
-import { foldOrders, haltOf, type Journal, NO_ORDERS, type Orders, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
+import {
+  findAgentHalt,
+  foldOrders,
+  type Journal,
+  NO_ORDERS,
+  type Orders,
+  type SessionSummary,
+  type StandingHalt,
+} from "@orgate/core/journal";
 import { type Entry, HALT, seq } from "@orgate/core/vocab";
 
 type Reads = Pick<Journal, "read" | "session">;
@@ -25,7 +33,7 @@ export async function haltOnSession({ journal, halts, isHeld }: HaltNeeds, s: Se
   if (halts.size === 0 || (s.state !== "running" && s.state !== "waiting")) return null;
   const orders: Orders = { ...NO_ORDERS, halts };
   for (let at: SessionSummary | null = s; at !== null; at = at.parent === null ? null : await journal.session(at.parent)) {
-    const halt = haltOf(orders, at.agent);
+    const halt = findAgentHalt(orders, at.agent);
     if (halt !== null) return halt;
   }
   if (s.state !== "running" || isHeld) return null;

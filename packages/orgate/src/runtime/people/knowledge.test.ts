@@ -285,7 +285,7 @@ test("N-14 documents are read in once: what has not changed is left alone, what 
 test("N-2 what was exported is imported with its labels; without a person's word it is untrusted, and what was forgotten stays forgotten", async () => {
   const { editor, store } = await stage({ says: () => "ok" });
   const { toLine } = await import("@orgate/core/knowledge");
-  const { factOf } = await import("@orgate/core/testing");
+  const { makeFact: factOf } = await import("@orgate/core/testing");
   const rows = ["a", "b", "c"].map((s) => ({
     ...factOf(s, "is", "known", { labels: ["pii" as never], verified: true }),
     usedAt: null,
@@ -418,7 +418,7 @@ test("N-15 what is put on record is put behind what is there, and that is not re
 
 test("N-13 who may not have it forgotten is told so before the journal is looked through", async () => {
   const { folder, runtime, editor, store } = await stage({ says: () => "ok" });
-  const { factOf } = await import("@orgate/core/testing");
+  const { makeFact: factOf } = await import("@orgate/core/testing");
   const known = factOf("vault", "opens with", "a key");
   store.put(known);
   const eve = personsAt(join(folder, "home")).create("eve");

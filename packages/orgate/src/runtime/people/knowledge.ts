@@ -6,7 +6,6 @@
  *     sessions can no longer resume.
  */
 import {
-  canonical,
   type Embedder,
   FaultError,
   isFault,
@@ -22,8 +21,9 @@ import {
   type Seq,
   type SessionId,
   type StoredItem,
+  toCanonicalJson,
 } from "@orgate/core";
-import { documentKind, idFrom, itemText, LONGEST_EMBEDDED, piecesOf, readLine } from "@orgate/core/knowledge";
+import { deriveKnowledgeId, documentKind, itemText, LONGEST_EMBEDDED, readLine, splitDocument } from "@orgate/core/knowledge";
 import { sha256 } from "../../node/crypto.ts";
 import { appendAtEnd } from "../../store/stream-end.ts";
 import type { OpenProjectStore } from "../ports/project-store.ts";
@@ -52,14 +52,14 @@ export async function addDocuments(
   const { scope, agent, labels, verified } = placing;
   const by = await permitted(editor, scope, "add to what is known");
   const key = (path: string) => ({ path, scope, agent });
-  const digestOf = (text: string) => sha256(canonical({ text, labels: [...labels].sort(), verified }));
+  const digestOf = (text: string) => sha256(toCanonicalJson({ text, labels: [...labels].sort(), verified }));
   const isSame = ({ path, text }: DocumentText): boolean =>
     store.documents(path).some((one) => one.scope === scope && one.agent === agent && one.digest === digestOf(text));
   const changed = documents.filter((one) => !isSame(one));
   const total = { documents: changed.length, unchanged: documents.length - changed.length, added: 0, kept: 0, gone: 0 };
   const work = [...changed, ...gone.map((path): DocumentText => ({ path, directory: null, text: "" }))];
   for (let at = 0; at < work.length; at += BATCH) {
-    const batch = work.slice(at, at + BATCH).map((one) => ({ ...one, pieces: piecesOf(one.text, documentKind(one.path) ?? "text") }));
+    const batch = work.slice(at, at + BATCH).map((one) => ({ ...one, pieces: splitDocument(one.text, documentKind(one.path) ?? "text") }));
     const event: JournalEvent = {
       kind: "knowledge.added",
       how: "add",
@@ -73,7 +73,17 @@ export async function addDocuments(
     for (const [i, { path, directory, text, pieces }] of batch.entries()) {
       const items = pieces.map(
         (piece): KnowledgeItem => ({
-          id: idFrom(sha256, "document", scope, agent ?? "", path, [...labels].sort().join(" "), String(verified), piece.title, piece.text),
+          id: deriveKnowledgeId(
+            sha256,
+            "document",
+            scope,
+            agent ?? "",
+            path,
+            [...labels].sort().join(" "),
+            String(verified),
+            piece.title,
+            piece.text,
+          ),
           body: { kind: "chunk", document: path, ...piece },
           scope,
           agent,

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type Agent,
-  CONDUCTOR,
-  CONDUCTOR_MODEL,
   defineAgent,
   defineMiddleware,
   type Gate,
   type JsonObject,
   type Middleware,
+  ORCHESTRATOR,
+  ORCHESTRATOR_MODEL,
   type Surface,
   tableGate,
 } from "@orgate/core";
@@ -28,9 +28,9 @@ afterEach(() => {
 
 const agent = (name: string): Agent => defineAgent({ name, instructions: "do it", model: "offline/echo" });
 const conductor = defineAgent({
-  name: CONDUCTOR,
+  name: ORCHESTRATOR,
   instructions: "conduct",
-  model: CONDUCTOR_MODEL,
+  model: ORCHESTRATOR_MODEL,
   delegates: ["a", "b"],
   limits: { refusedInARow: 1 },
 });
@@ -56,7 +56,7 @@ async function conducted(surface: Surface, line: string, middleware: readonly Mi
     synchronous: "off",
   });
   try {
-    const result = await runtime.complete(CONDUCTOR, line);
+    const result = await runtime.complete(ORCHESTRATOR, line);
     const members = await membersOf(runtime.place.store.journal, result.session);
     return {
       result,
@@ -101,8 +101,8 @@ test("S-18 whoever else speaks in a session that was opened at the machine is as
     synchronous: "off",
   });
   try {
-    const { session } = await runtime.complete(CONDUCTOR, '/parallel a b "go"');
-    const said = (who: string) => runtime.complete(CONDUCTOR, '/race b b "go"', { session, principal: { kind: "user", id: who } });
+    const { session } = await runtime.complete(ORCHESTRATOR, '/parallel a b "go"');
+    const said = (who: string) => runtime.complete(ORCHESTRATOR, '/race b b "go"', { session, principal: { kind: "user", id: who } });
     expect([(await said("eve")).ending, (await said("bob")).ending]).toEqual(["denied", "completed"]);
   } finally {
     await runtime.close();
@@ -110,5 +110,5 @@ test("S-18 whoever else speaks in a session that was opened at the machine is as
 });
 
 test("S-18 limited access speaks with no conductor: it would reach every agent", () => {
-  expect(desksOf(AGENTS, coordinatorTools())).toEqual(["coordinator", CONDUCTOR]);
+  expect(desksOf(AGENTS, coordinatorTools())).toEqual(["coordinator", ORCHESTRATOR]);
 });

@@ -5,12 +5,12 @@
  */
 import {
   type Agent,
-  CONDUCTOR_MODEL,
   DELEGATE,
   defineMiddleware,
   type Gate,
   type Journal,
   type Middleware,
+  ORCHESTRATOR_MODEL,
   type Surface,
   seq,
 } from "@orgate/core";
@@ -25,7 +25,7 @@ export function leaveToConduct(
   gate: Pick<Gate, "decideFor">,
   journal: () => Pick<Journal, "session" | "read">,
 ): readonly Middleware[] {
-  if (agent.model !== CONDUCTOR_MODEL) return [];
+  if (agent.model !== ORCHESTRATOR_MODEL) return [];
   const mayNotRun = mayNotRunOf(gate);
   const conducted = defineMiddleware({
     name: "leave-to-conduct",

@@ -3,12 +3,12 @@
  * Q-23 A request that was asked because of an unknown outcome says, when it is shown, that the outcome is known by now: what it was, who said so, and when.
  */
 import { type Ask, type CallId, type JournalEvent, principalName, type SessionId, UNKNOWN_OPEN } from "@orgate/core";
-import type { Journal, Likeness } from "@orgate/core/journal";
+import type { CallLikeness, Journal } from "@orgate/core/journal";
 import { callId, isFault, isSessionId } from "@orgate/core/vocab";
 import { newestEntry } from "../delivery.ts";
 
 type Reads = Pick<Journal, "read" | "session" | "unknownsLike">;
-type Asked = Readonly<{ session: SessionId; asks: readonly Ask[]; about: Likeness }>;
+type Asked = Readonly<{ session: SessionId; asks: readonly Ask[]; about: CallLikeness }>;
 type Named = Readonly<{ session: SessionId; call: CallId }>;
 
 /** One sentence for each that is known by now. A session is read only for an unknown that is no longer open. */

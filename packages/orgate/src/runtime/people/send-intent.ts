@@ -1,5 +1,5 @@
 /** Signs an intent and delivers it: the way into a session's inbox for the command line and the library. */
-import { FaultError, type Intent, type IntentId, type SessionId, type Wish } from "@orgate/core";
+import { FaultError, type Intent, type IntentBody, type IntentId, type SessionId } from "@orgate/core";
 import { type Person, signIntent } from "../../store/keyring.ts";
 import { type Delivered, deliver, type IntentDelivery } from "../delivery.ts";
 import type { Outside } from "../ports/outside.ts";
@@ -7,7 +7,7 @@ import type { Outside } from "../ports/outside.ts";
 type Sending = Omit<IntentDelivery, "intent"> &
   Readonly<{
     session: SessionId;
-    wish: Wish;
+    wish: IntentBody;
     as: Person;
     outside: Pick<Outside, "clock" | "ids">;
     /** Makes it idempotent: the same id again is the same intent. */

@@ -3,12 +3,12 @@
  * Q-23 it is looked for in the session that is named, else among the newest entries of the journal: a stranger's id costs the same however long it is.
  */
 import { type ApprovalId, approvalId, type Entry, FaultError, isFault, type Journal, type SessionId, seq } from "@orgate/core";
-import { foldQuestions, NOTHING_WAITS, type WaitingQuestion } from "@orgate/core/journal";
-import { type Settled, sessionViewOf, settledApproval } from "@orgate/core/journal/view";
+import { foldPendingApprovals, NO_PENDING_APPROVALS, type PendingApproval } from "@orgate/core/journal";
+import { buildSessionView, findSettledApproval, type SettledApproval } from "@orgate/core/journal/view";
 import { newestEntry } from "../delivery.ts";
 import { haltOnSession, standingHalts } from "./halted.ts";
 
-export type SettledRequest = Settled & Pick<WaitingQuestion, "approval" | "session" | "agent" | "tool">;
+export type SettledRequest = SettledApproval & Pick<PendingApproval, "approval" | "session" | "agent" | "tool">;
 type Reads = Pick<Journal, "read" | "session" | "tail" | "position">;
 
 const PAGE = 500;
@@ -64,11 +64,11 @@ async function settledBy(journal: Reads, asked: Entry, approval: ApprovalId, me:
   const start = seq(Math.max(0, asked.seq - 1 - BEFORE));
   const entries = await journal.read(session, start, asked.seq - start + AFTER);
   const upTo = entries.filter((entry) => entry.seq <= asked.seq);
-  const question = foldQuestions(NOTHING_WAITS, session, summary.agent, upTo).get(approval);
+  const question = foldPendingApprovals(NO_PENDING_APPROVALS, session, summary.agent, upTo).get(approval);
   if (question === undefined) return null;
   if (question.resource === null && /^\d/.test(question.action)) return null; // its tool is not known: a policy about it must not be passed by
   const halt = await haltOnSession({ journal, halts: await standingHalts(journal), isHeld: false }, summary);
-  const settled = settledApproval(sessionViewOf(session, entries), approval, me, halt);
+  const settled = findSettledApproval(buildSessionView(session, entries), approval, me, halt);
   return settled === null ? null : { ...settled, approval, session, agent: question.agent, tool: question.tool };
 }
 

@@ -3,7 +3,7 @@
  * G-30 a set is edited only by a certified person whom the policies let do so (`edit-known`), with a reason; a tool that declares it extends it when its
  * call is done.
  */
-import { FaultError, isFault, KNOWN, type Millis, SET_NAME, seq } from "@orgate/core";
+import { FaultError, isFault, type Millis, SET_NAME, seq, TRUSTED_VALUES } from "@orgate/core";
 import { plainValue } from "@orgate/core/gate";
 import type { OpenProjectStore } from "../ports/project-store.ts";
 import { type Acting, known, mayAct } from "./approvals.ts";
@@ -35,11 +35,15 @@ export async function editKnown(
     throw wrong(`\`${value}\` is not in \`${set}\``, "`orgate known list` shows what is");
   let after = seq(0);
   for (let tries = 1; ; tries += 1) {
-    for (let page = await journal.read(KNOWN, after, PAGE); page.length > 0; page = await journal.read(KNOWN, after, PAGE))
+    for (
+      let page = await journal.read(TRUSTED_VALUES, after, PAGE);
+      page.length > 0;
+      page = await journal.read(TRUSTED_VALUES, after, PAGE)
+    )
       after = page.at(-1)?.seq ?? after;
     try {
       const event = { kind, set, value, by, why: why.toWellFormed() };
-      await journal.append({ stream: KNOWN, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });
+      await journal.append({ stream: TRUSTED_VALUES, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });
       return;
     } catch (error) {
       if (!isFault(error, "append-conflict") || tries === TRIES) throw error; // somebody else edits it too

@@ -1,4 +1,14 @@
-import { type Agent, agentFacts, type Counters, type Gate, type Ports, specOf, toolbox, toolsOf, withDigest } from "@orgate/core";
+import {
+  type Agent,
+  agentFacts,
+  type Counters,
+  type Gate,
+  listAgentTools,
+  type Ports,
+  toOutputSpec,
+  toolbox,
+  withDigest,
+} from "@orgate/core";
 import { tokenizers } from "../../models/tokenizers.ts";
 import { sha256 } from "../../node/crypto.ts";
 
@@ -14,9 +24,9 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate, coun
     if (agent === undefined || agent.missing.length + agent.missingServers.length + agent.missingTools.length > 0) return null; // without what it names it is not run
     if (found?.under === gate.digest) return found.delegate;
     const delegate = {
-      facts: agentFacts(agent, { gate, tools: toolbox(toolsOf(agent), sha256), hash: sha256, counters }),
+      facts: agentFacts(agent, { gate, tools: toolbox(listAgentTools(agent), sha256), hash: sha256, counters }),
       limits: agent.limits,
-      output: agent.output === null ? null : specOf(withDigest(agent.output, sha256)),
+      output: agent.output === null ? null : toOutputSpec(withDigest(agent.output, sha256)),
     };
     known.set(name, { under: gate.digest, delegate });
     return delegate;

@@ -7,7 +7,7 @@ import {
   type Entry,
   estimateTokens,
   type OpenBreakers,
-  type Count as TokenCount,
+  type TokenCount,
 } from "@orgate/core";
 import { tokenizers } from "../../models/tokenizers.ts";
 

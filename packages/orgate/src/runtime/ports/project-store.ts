@@ -5,11 +5,11 @@ import {
   type BoundedFolds,
   type Clock,
   type CountsPort,
+  createKnowledge,
   type Embedder,
   type Intent,
   type Knowledge,
   type KnowledgeStore,
-  knowledgeOn,
   type OpenBreakers,
   type OpenOrders,
   openBreakers,
@@ -17,7 +17,7 @@ import {
   openOrders,
   type SessionId,
 } from "@orgate/core";
-import { trustIn } from "@orgate/core/journal";
+import { createTrust } from "@orgate/core/journal";
 import { openKnowledge } from "../../knowledge/sqlite.ts";
 import { nodeClock } from "../../node/clock.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "../../node/crypto.ts";
@@ -69,7 +69,7 @@ export async function openPlace(options: PlaceOptions): Promise<OpenProjectStore
     const key = keys.writer(writer);
     return { key: key.id, sign: key.sign };
   };
-  const trust = trustIn(keys.root().publicKey, PROOF_PORTS);
+  const trust = createTrust(keys.root().publicKey, PROOF_PORTS);
   const opening = { directory, blobKey: keys.blobKey, keyFor, trust };
   const store = options.store === undefined ? openStore({ ...opening, thread, synchronous }) : await openOwnStore(options.store, opening);
   try {
@@ -117,7 +117,7 @@ function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
     known ??= own ?? openKnowledge(directory);
     return known;
   };
-  const late: Parameters<typeof knowledgeOn>[0] = {
+  const late: Parameters<typeof createKnowledge>[0] = {
     search: (search, vector) => knowledgeStore().search(search, vector),
     put: (item) => knowledgeStore().put(item),
     embed: (vectors, model) => knowledgeStore().embed(vectors, model),
@@ -125,7 +125,7 @@ function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
   };
   return {
     knowledgeStore,
-    knowledge: (embedder: Embedder | null): Knowledge => knowledgeOn(late, embedder),
+    knowledge: (embedder: Embedder | null): Knowledge => createKnowledge(late, embedder),
     closeKnowledge() {
       known?.close();
       known = null;

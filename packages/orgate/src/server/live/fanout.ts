@@ -9,7 +9,7 @@
  */
 
 import { FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";
-import type { Written } from "@orgate/core/journal";
+import type { WrittenEntry } from "@orgate/core/journal";
 import { type Following, MOST_ENTRIES } from "@orgate/core/wire";
 import { openBell } from "../../node/bell.ts";
 import { listener, openEar, type Subscribe, type Words } from "../../runtime/subscribe.ts";
@@ -182,7 +182,7 @@ function openFront(journal: Places, subscribe: Subscribe, bounds: FanoutLimits):
   };
 }
 
-function heldOf(one: Written): Held {
+function heldOf(one: WrittenEntry): Held {
   const { position, stream, seq: at } = one;
   if (one.kind === "entry")
     return { position, stream, seq: at, text: JSON.stringify(one.entry), isEntry: true, closes: one.entry.event.kind === "session.closed" };

@@ -3,16 +3,16 @@
  * W-5 a request carries an id of the client's; the same id of the same person is one request, also over another connection.
  */
 import {
-  actOfAnswer,
   type Entry,
   FaultError,
+  type IntentBody,
   type IntentId,
   intentId,
   type Journal,
   principalName,
   type SessionId,
   seq,
-  type Wish,
+  toAnswerAct,
 } from "@orgate/core";
 import type { RequestFrame, ServerFrame } from "@orgate/core/wire";
 import { sha256 } from "../../node/crypto.ts";
@@ -71,7 +71,7 @@ async function chat(ports: RequestPorts, caller: Caller, { kind, id, agent, sess
 
 type Asked = Readonly<{ kind: string; id: string; session: SessionId }>;
 
-async function wish(ports: RequestPorts, caller: Caller, asked: Asked, name: "steer" | "cancel", wanted: Wish): Promise<Answer> {
+async function wish(ports: RequestPorts, caller: Caller, asked: Asked, name: "steer" | "cancel", wanted: IntentBody): Promise<Answer> {
   const about = await mustBe(ports, asked.session);
   permit(ports, caller, act(name, "session", { session: asked.session, ...about }));
   return sent(ports, caller, asked, wanted);
@@ -90,7 +90,7 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
   const about = found ?? settled;
   if (about === null) throw missingProblem({ on: "approval", id: approval, session: null });
   const { session, tool } = about;
-  permit(ports, caller, act(actOfAnswer(given), "approval", { id: approval, session, tool, ...(await mustBe(ports, session)) }));
+  permit(ports, caller, act(toAnswerAct(given), "approval", { id: approval, session, tool, ...(await mustBe(ports, session)) }));
   if (settled !== null) throw settledRefusal(settled); // Q-23, to those who may see it
   return sent(ports, caller, { kind, id, session }, { kind: "answer", approval, digest, answer: given });
 }
@@ -122,7 +122,7 @@ async function history(ports: RequestPorts, caller: Caller, { id, session, befor
   return { kind: "page", id, entries: [...entries], before: start === 0 ? null : seq(start + 1) };
 }
 
-async function sent(ports: RequestPorts, caller: Caller, { kind, id, session }: Asked, wanted: Wish): Promise<Answer> {
+async function sent(ports: RequestPorts, caller: Caller, { kind, id, session }: Asked, wanted: IntentBody): Promise<Answer> {
   const { entry } = await ports.floor.send({ session, wish: wanted, as: caller.person, id: intentOfRequest(caller, kind, id) });
   return { kind: "done", id, session, entry };
 }

@@ -7,7 +7,7 @@
 
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { duration, FaultError, lowerFirst, nearest } from "@orgate/core";
+import { durationWords, FaultError, lowerFirst, suggestNearest } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../../files/text-file.ts";
 import { findTomlPosition, readToml } from "../../files/toml-text.ts";
@@ -34,8 +34,8 @@ const megabytes = z.union([
 ]);
 const span = z
   .string()
-  .refine((text) => duration(text) !== null, 'must be a time such as "15m" or "1h"')
-  .transform((text) => duration(text) ?? 0);
+  .refine((text) => durationWords(text) !== null, 'must be a time such as "15m" or "1h"')
+  .transform((text) => durationWords(text) ?? 0);
 /** A tool, an effect, `skill:NAME`, `mcp:SERVER` or `agent:NAME`. */
 const capability = z
   .string()
@@ -107,7 +107,10 @@ export function readConstraints(root: string): Constraints {
   const [issue] = read.error.issues;
   if (issue?.code === "unrecognized_keys") {
     const path = [...issue.path, issue.keys[0] ?? ""];
-    throw bad(findTomlPosition(text, path), `there is no setting \`${path.join(".")}\`; ${nearest(path.join("."), [...constraintKeys()])}`);
+    throw bad(
+      findTomlPosition(text, path),
+      `there is no setting \`${path.join(".")}\`; ${suggestNearest(path.join("."), [...constraintKeys()])}`,
+    );
   }
   const message = issue?.message ?? "not understood";
   throw bad(findTomlPosition(text, issue?.path ?? []), `\`${(issue?.path ?? []).join(".")}\`: ${lowerFirst(message)}`);

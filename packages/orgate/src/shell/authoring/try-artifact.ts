@@ -6,7 +6,7 @@
  * S-10 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
  * Rule: S-11.
  */
-import { type Agent, describe, digestOf, FaultError, SURFACES, type Surface, toolFacts } from "@orgate/core";
+import { type Agent, describeFault, digestJson, FaultError, SURFACES, type Surface, toolFacts } from "@orgate/core";
 import { type LoadedPolicy, USER_ACTIONS } from "@orgate/core/gate";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import type { Config } from "../../config/config.ts";
@@ -95,7 +95,7 @@ const unfit = (found: readonly Finding[], path: string): TryResult => {
 function findingsOf(error: FaultError, root: string): readonly Finding[] {
   const { fault } = error;
   if (fault.kind === "policies-refused") return fault.problems;
-  const { message, hint } = describe(fault);
+  const { message, hint } = describeFault(fault);
   if (fault.kind !== "file-bad") return [{ file: "project", line: 1, column: 1, detail: message, hint }];
   const file = fault.file.startsWith(`${root}/`) ? fault.file.slice(root.length + 1) : fault.file;
   return [{ file, line: fault.line ?? 1, column: fault.column ?? 1, detail: fault.detail, hint: fault.hint }];
@@ -326,7 +326,7 @@ function usedLines(before: Side, after: Side): readonly string[] {
   for (const { name: agent, tools } of before.agents)
     for (const was of tools) {
       const is = after.agents.find(({ name }) => name === agent)?.tools.find(({ name }) => name === was.name);
-      const isOther = is !== undefined && digestOf(toolFacts(is), sha256) !== digestOf(toolFacts(was), sha256);
+      const isOther = is !== undefined && digestJson(toolFacts(is), sha256) !== digestJson(toolFacts(was), sha256);
       if (isOther) users.set(was.name, [...(users.get(was.name) ?? []), agent]);
     }
   return [...users].map(

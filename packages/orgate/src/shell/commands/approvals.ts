@@ -1,8 +1,8 @@
 /** Commands about approval requests, unknown outcomes and grants. */
-import { approvalRow, quorumText, timeLeft } from "@orgate/core/journal/view";
+import { quorumText, timeLeft, toApprovalRow } from "@orgate/core/journal/view";
 import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
-import { age } from "../../terminal/table.ts";
+import { ageText } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import { fitTable } from "../ui/tables.ts";
@@ -17,7 +17,7 @@ async function unknowns({ unwrap, connection, ui }: Shell): Promise<void> {
   const found = await unwrap(connection.client.call("unknowns", { query: { limit: 100 } }));
   if (found === null || found.items.length === 0) return;
   const now = Date.now();
-  const rows = found.items.map((one) => [nameOf(one), one.tool, one.agent, one.cause, `${age(now - one.at)} ago`]);
+  const rows = found.items.map((one) => [nameOf(one), one.tool, one.agent, one.cause, `${ageText(now - one.at)} ago`]);
   ui.print([
     ...fitTable(["nobody knows", "tool", "agent", "why", "since"], rows, ui.look()),
     ui.look().paint("dim", `\`/resolve CALL ${RESOLUTIONS.join("|")} [NOTE]\``),
@@ -47,7 +47,7 @@ async function questions(shell: Shell): Promise<void> {
   if (found === null) return;
   const now = Date.now();
   const rows = found.items
-    .map(approvalRow)
+    .map(toApprovalRow)
     .map((row) => [
       row.approval,
       row.agent,
@@ -55,7 +55,7 @@ async function questions(shell: Shell): Promise<void> {
       row.asks.map(({ question }) => question).join(" / "),
       row.quorum.needed <= 1 ? "-" : `${row.quorum.given.length} of ${row.quorum.needed}`,
       timeLeft(row.expiresAt, now) ?? "-",
-      `${age(now - row.askedAt)} ago`,
+      `${ageText(now - row.askedAt)} ago`,
     ]);
   if (rows.length === 0) return ui.print(["nothing waits for an answer"]);
   await shell.reviewApprovals();
@@ -79,7 +79,7 @@ export async function explainApproval(id: string, shell: Shell): Promise<void> {
   const found = await shell.unwrap(shell.connection.client.call("approval", { params: { approval: approvalId(id) } }));
   if (found === null) return;
   const { paint } = shell.ui.look();
-  const row = approvalRow(found);
+  const row = toApprovalRow(found);
   const args = found.args === null ? [] : JSON.stringify(found.args, null, 2).split("\n");
   shell.ui.print([
     "",

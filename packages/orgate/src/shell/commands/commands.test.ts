@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
-import { width } from "../../terminal/visible.ts";
+import { textWidth } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import { parseLine, SHELL_COMMANDS } from "./commands.ts";
 import { COMMAND_GROUPS } from "./groups.ts";
@@ -21,7 +21,7 @@ test("every command is in one group; help of all is one screen, of a group says 
   for (const { name } of SHELL_COMMANDS) expect(all.join(" ")).toContain(`/${name}`);
   for (const columns of [60, 80, 120])
     for (const asked of ["", "all", "orchestration", "approvals", "shell"])
-      expect(Math.max(...(await helped(asked, columns)).map(width))).toBeLessThanOrEqual(columns);
+      expect(Math.max(...(await helped(asked, columns)).map(textWidth))).toBeLessThanOrEqual(columns);
   expect((await helped("approvals", 80)).join("\n")).toMatch(/what waits for a person\n[\s\S]*\/deny ID REASON +no; the agent is told why/);
   expect(await helped("nonsense", 80)).toEqual(["there is no command and no group `nonsense`: `/help` lists them"]);
   const said = SHELL_COMMANDS.map(({ summary }) => summary);

@@ -5,7 +5,7 @@
  * `/help` lists all commands by group, on one screen; `/help GROUP` and `/help all` say what each is for.
  * Rule: S-13.
  */
-import { nearestWord } from "@orgate/core/vocab";
+import { findNearestWord } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
 import type { ScreenLook } from "../ui/look.ts";
 import { wrapText } from "../ui/screen.ts";
@@ -65,7 +65,7 @@ export function parseLine(text: string): ParsedLine {
   const meant = ELSEWHERE.get(name.toLowerCase()) ?? name.toLowerCase();
   const command = SHELL_COMMANDS.find((one) => one.name === meant);
   if (command === undefined) {
-    const near = nearestWord(
+    const near = findNearestWord(
       name,
       SHELL_COMMANDS.map((one) => one.name),
     );

@@ -1,5 +1,5 @@
 /** Commands that send messages to agents, and manage the model's context. */
-import { count } from "@orgate/core/journal/view";
+import { countNoun } from "@orgate/core/journal/view";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import type { Conversation } from "../conversations.ts";
@@ -58,7 +58,7 @@ async function clear(_: string, shell: Shell): Promise<void> {
   if (talk === null) return shell.say(NOBODY);
   const done = await shell.unwrap(shell.connection.client.call("clear", { params: { session: talk.session }, body: {} }));
   if (done?.entry?.event.kind === "context.cleared")
-    shell.say(`the conversation begins anew: ${count(done.entry.event.before, "token")} of before are shown to the model no more`);
+    shell.say(`the conversation begins anew: ${countNoun(done.entry.event.before, "token")} of before are shown to the model no more`);
 }
 
 async function compact(rest: string, shell: Shell): Promise<void> {

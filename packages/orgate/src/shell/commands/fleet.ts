@@ -1,6 +1,6 @@
 /** Commands about the agents, and about work as a whole. */
-import { narrator } from "@orgate/core/journal/view";
-import { age, count } from "../../terminal/table.ts";
+import { createNarrator } from "@orgate/core/journal/view";
+import { ageText, count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import { describeHalt } from "../server-state.ts";
@@ -35,7 +35,7 @@ async function audit(rest: string, shell: Shell): Promise<void> {
   if (reply.kind === "error") return shell.reportProblem(reply.problem);
   if (reply.kind !== "page") return;
   const look = shell.ui.look();
-  const tell = narrator();
+  const tell = createNarrator();
   shell.ui.print(
     reply.entries.flatMap((entry) =>
       tell(entry).flatMap((line) =>
@@ -165,7 +165,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
       const halts = (await unwrap(connection.client.call("halts", { query: { limit: 100 } })))?.items ?? [];
       const { paint } = ui.look();
       ui.print([
-        `${found.status === "ok" ? paint("good", "ok") : paint("bad", found.status)} · version ${found.version} · up for ${age(found.uptimeMs)}`,
+        `${found.status === "ok" ? paint("good", "ok") : paint("bad", found.status)} · version ${found.version} · up for ${ageText(found.uptimeMs)}`,
         ...halts.map((halt) => `  ${paint("bad", "■")} ${visible(describeHalt(halt))}`),
         ...found.warnings.map((warning) => `  ${paint("warn", "!")} ${visible(warning)}`),
         ...found.checks.map(

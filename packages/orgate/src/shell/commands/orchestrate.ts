@@ -2,7 +2,7 @@
  * Several agents on one task. The line goes to the orchestrator in its own session; the addressed agent stays the same.
  * S-20 what is typed becomes the same plan as the command's CLI twin says; what cannot be is said with the reason, and nothing is begun.
  */
-import { CONDUCTOR, type OrchestrationKind, orchestrationText, readOrchestration } from "@orgate/core/vocab";
+import { ORCHESTRATOR, type OrchestrationKind, orchestrationText, readOrchestration } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import type { ShellCommand } from "./command.ts";
@@ -16,15 +16,15 @@ const orchestrate =
     await shell.refreshAgents();
     const why = whyNot(shell, read.plan.members);
     if (why !== null) return shell.say(why);
-    const reply = await shell.link.ask({ kind: "chat", agent: CONDUCTOR, session: null, text: orchestrationText(read.plan) });
+    const reply = await shell.link.ask({ kind: "chat", agent: ORCHESTRATOR, session: null, text: orchestrationText(read.plan) });
     if (reply.kind === "error") shell.reportProblem(reply.problem);
     if (reply.kind === "done") shell.conversations.follow(reply.session);
   };
 
 function whyNot(shell: Shell, members: readonly string[]): string | null {
-  const conductor = shell.agents().find(({ name }) => name === CONDUCTOR);
+  const conductor = shell.agents().find(({ name }) => name === ORCHESTRATOR);
   if (conductor === undefined)
-    return `this project has no agent \`${CONDUCTOR}\`: a new project of \`orgate init\` has agents/conductor.toml and policies/conductor.cedar to copy`;
+    return `this project has no agent \`${ORCHESTRATOR}\`: a new project of \`orgate init\` has agents/conductor.toml and policies/conductor.cedar to copy`;
   const unknown = members.find((one) => !conductor.delegates.includes(one));
   if (unknown === undefined) return null;
   return `\`${visible(unknown)}\` is not among those that the conductor may have work; there are: ${conductor.delegates.map(visible).join(", ") || "none"}`;

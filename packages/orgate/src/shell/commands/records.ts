@@ -2,10 +2,10 @@
 
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { narrator } from "@orgate/core/journal/view";
+import { createNarrator } from "@orgate/core/journal/view";
 import type { OperationOutput } from "@orgate/core/wire";
 import { errorMessage } from "../../node/error-message.ts";
-import { age, count } from "../../terminal/table.ts";
+import { ageText, count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import { wrapText } from "../ui/screen.ts";
@@ -50,7 +50,7 @@ async function logs(rest: string, shell: Shell): Promise<void> {
   );
   if (found === null) return;
   const look = shell.ui.look();
-  const tell = narrator();
+  const tell = createNarrator();
   const lines = found.items.toReversed().flatMap((item) => {
     if (item.kind !== "entry") return [];
     const { stream, at } = item.entry;
@@ -117,8 +117,8 @@ async function listed(shell: Shell): Promise<void> {
     one.state,
     one.spec.agent,
     whenOf(one),
-    one.nextAt === null ? "-" : `in ${age(one.nextAt - now)}`,
-    one.last === null ? "-" : `${age(now - one.last.at)} ago${one.last.ending === null ? "" : `, ${one.last.ending}`}`,
+    one.nextAt === null ? "-" : `in ${ageText(one.nextAt - now)}`,
+    one.last === null ? "-" : `${ageText(now - one.last.at)} ago${one.last.ending === null ? "" : `, ${one.last.ending}`}`,
   ]);
   shell.ui.print(
     rows.length === 0
@@ -133,14 +133,16 @@ async function addSchedule(rest: string, shell: Shell): Promise<void> {
     shell.connection.client.call("addSchedule", { body: { schedule, agent, cron, ...(input === "" ? {} : { input }) } }),
   );
   if (made !== null)
-    shell.say(`${visible(made.schedule)} is ${made.state}${made.nextAt === null ? "" : `, next in ${age(made.nextAt - Date.now())}`}`);
+    shell.say(`${visible(made.schedule)} is ${made.state}${made.nextAt === null ? "" : `, next in ${ageText(made.nextAt - Date.now())}`}`);
 }
 async function pastOf(schedule: string, shell: Shell): Promise<void> {
   const found = await shell.unwrap(shell.connection.client.call("scheduleHistory", { params: { schedule }, query: { limit: 20 } }));
   if (found === null) return;
   const now = Date.now();
   shell.ui.print(
-    found.items.length === 0 ? ["nothing has come of it yet"] : found.items.map(({ at, event }) => `${age(now - at)} ago  ${event.kind}`),
+    found.items.length === 0
+      ? ["nothing has come of it yet"]
+      : found.items.map(({ at, event }) => `${ageText(now - at)} ago  ${event.kind}`),
   );
 }
 async function cron(rest: string, shell: Shell): Promise<void> {

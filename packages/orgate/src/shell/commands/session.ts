@@ -1,8 +1,8 @@
 /** Commands about sessions, the addressed agent and the server. */
-import { count, durationText, tokensText } from "@orgate/core/journal/view";
+import { countNoun, durationText, tokensText } from "@orgate/core/journal/view";
 import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/core/wire";
-import { age, type Cell } from "../../terminal/table.ts";
+import { ageText, type Cell } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import { describeHalt } from "../server-state.ts";
@@ -70,7 +70,7 @@ export function sessionTable(items: readonly Summary[], now: number, look: Pick<
       s.session,
       stateCell(s),
       s.agent,
-      age(now - s.lastAt),
+      ageText(now - s.lastAt),
       String(s.turns),
       s.ending ?? "-",
       s.external ?? "-",
@@ -118,7 +118,7 @@ async function figures(_: string, shell: Shell): Promise<void> {
   const { totals, turn, turns, model } = talk.view;
   const { input, output, cached } = totals.usage;
   shell.ui.print([
-    `${count(turn, "turn")} · ${count(totals.iterations, "iteration")} · ${count(totals.calls, "call")} · ${durationText(totals.activeMs)} at work${turns.at(-1)?.endedAt === null ? "; calls and time of the turn in progress count when it ends" : ""}`,
+    `${countNoun(turn, "turn")} · ${countNoun(totals.iterations, "iteration")} · ${countNoun(totals.calls, "call")} · ${durationText(totals.activeMs)} at work${turns.at(-1)?.endedAt === null ? "; calls and time of the turn in progress count when it ends" : ""}`,
     `${tokensText(totals)}: ${input} in (${cached} from the cache), ${output} out`,
     totals.micros === null ? `what ${model} costs is not known: \`orgate.toml\` may say its price` : `cost ${formatMoney(totals.micros)}`,
   ]);
@@ -149,7 +149,7 @@ async function debug(rest: string, shell: Shell): Promise<void> {
     ],
     ["entries", String(found.seq)],
     ["turns", `${found.turns}${found.ending === null ? "" : `, the last ended ${found.ending}`}`],
-    ["open", `${count(found.openQuestions, "question")}, ${count(found.openUnknowns, "unknown outcome")}`],
+    ["open", `${countNoun(found.openQuestions, "question")}, ${countNoun(found.openUnknowns, "unknown outcome")}`],
     ["children", found.children.length === 0 ? "none" : found.children.join(", ")],
     ...(view === undefined
       ? []

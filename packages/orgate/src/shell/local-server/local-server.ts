@@ -11,7 +11,7 @@ import type { Identity } from "../../server/identity/auth.ts";
 import type { Access, Asking } from "../../server/identity/authentication.ts";
 import type { Given } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
-import { shortened, visible } from "../../terminal/visible.ts";
+import { shorten, visible } from "../../terminal/visible.ts";
 
 export type LocalServer = Readonly<{ url: string; token: string; name: string; close(): Promise<void> }>;
 
@@ -49,7 +49,7 @@ export const logAside =
     if (level !== "error") return;
     const known = Object.entries(about).flatMap(([name, value]) => (value === null || value === "" ? [] : [`${name} ${value}`]));
     const why = error === null || error === "" ? "" : `: ${error}`;
-    say(`✗ ${shortened(visible(`${what}${why}${known.length === 0 ? "" : ` (${known.join(", ")})`}`), MOST_SAID)}`);
+    say(`✗ ${shorten(visible(`${what}${why}${known.length === 0 ? "" : ` (${known.join(", ")})`}`), MOST_SAID)}`);
   };
 
 /** Beside what the project's identities let in. */

@@ -3,7 +3,7 @@
  * policy decides.
  */
 
-import { type Agent, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
+import { type Agent, defineAgent, describeFault, FaultError, type Middleware } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
 import type { CoordinatorTools } from "../../coordinator/tools.ts";
 import { fileFault } from "../../files/file-fault.ts";
@@ -42,7 +42,7 @@ function withShell(agents: readonly Found[], { command, middleware }: ShellTools
       return { ...found, agent };
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
-      const { message, hint } = describe(error.fault);
+      const { message, hint } = describeFault(error.fault);
       throw fileFault({ file: found.file, detail: message, hint }, error);
     }
   });

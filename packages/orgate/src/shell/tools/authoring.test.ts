@@ -12,7 +12,7 @@ import {
   sessionId,
   type ToolContext,
 } from "@orgate/core";
-import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
+import { caseSchema, toCaseAction, toCaseFacts } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
 import { openPolicies } from "../../policies/policies.ts";
 import { loadProjectAgents } from "../../project/project-agents.ts";
@@ -245,10 +245,10 @@ test("S-8 no yes and no grant covers the shell's own: refused before anybody is 
     surface: "shell",
     verdict: "ask",
   });
-  const { action } = actionOf(c, tools);
+  const { action } = toCaseAction(c, tools);
   for (const id of own) {
     if (action.kind !== "call") throw new Error("it is a call");
-    expect(gate.decide({ ...action, resource: { type: "Artifact", id } }, factsOf(c, tools)).verdict).toMatchObject({
+    expect(gate.decide({ ...action, resource: { type: "Artifact", id } }, toCaseFacts(c, tools)).verdict).toMatchObject({
       kind: "deny",
       because: ["shell/shell/never-its-own"],
     });

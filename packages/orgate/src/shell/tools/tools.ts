@@ -9,7 +9,7 @@
  */
 import { join } from "node:path";
 import {
-  type Checked,
+  type CheckedArgs,
   defineMiddleware,
   defineTool,
   type Json,
@@ -196,7 +196,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
   });
   return Object.freeze({
     ...tool,
-    check(args: Json): Checked {
+    check(args: Json): CheckedArgs {
       const checked = tool.check(args);
       if (checked.kind !== "valid") return checked;
       const why = shelf.whyNot(String(checked.args["path"]));
@@ -241,7 +241,7 @@ function reader(config: Config): Tool {
   });
   return Object.freeze({
     ...tool,
-    check(args: Json): Checked {
+    check(args: Json): CheckedArgs {
       const checked = tool.check(args);
       if (checked.kind !== "valid") return checked;
       const at = files.locate(String(checked.args["path"]), "read");

@@ -1,4 +1,4 @@
-import { sessionFold, width } from "@orgate/core/journal/view";
+import { createSessionFold, textWidth } from "@orgate/core/journal/view";
 import { actionText, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
@@ -21,7 +21,7 @@ const footer: Footer = {
   halts: [],
   isRunning: true,
 };
-const view = sessionFold(sessionId("s_00000001")).view;
+const view = createSessionFold(sessionId("s_00000001")).view;
 const written = (text: string) => withLine(newEditor(), { text, at: text.length });
 const picture = (text: string): Picture => ({
   talks: [{ view, settled: 0 }],
@@ -39,7 +39,7 @@ test.each([4, 6, 24])("in %i rows the region fits, with the line and the footer 
   for (const text of ["", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", "word ".repeat(300)]) {
     const { rows: shown, cursor } = drawFrame(picture(text), look(40), rows);
     expect(shown.length).toBeLessThan(Math.max(rows, 5));
-    for (const row of shown) expect(width(row)).toBeLessThanOrEqual(40);
+    for (const row of shown) expect(textWidth(row)).toBeLessThanOrEqual(40);
     expect(shown.at(-1)).toContain("2 approvals wait");
     expect(cursor === null ? -1 : cursor.row).toBeLessThan(shown.length - 1);
   }
@@ -127,7 +127,7 @@ test.each([
     for (let pages = 0; pages < 200; pages += 1) {
       const { rows: shown, next } = drawFrame({ ...picture(""), panel: at }, look(columns), rows);
       expect(shown.length).toBeLessThan(rows);
-      for (const row of shown) expect(width(row)).toBeLessThanOrEqual(columns);
+      for (const row of shown) expect(textWidth(row)).toBeLessThanOrEqual(columns);
       const wasRead = at.isRead === true;
       at = markDrawn(at, next);
       const isChrome = /^ *(?:──|save_artifact|Save this|Space|y counts|y once|e edit|g grant|n no|\? why|Esc|›|2 approvals)/;
@@ -187,7 +187,7 @@ test.each([12, 20, 33, 40, 80])("S-5 at %i columns no row is wider than the scre
     { panel: { ...panel, isRead: true }, footer: { ...footer, phase: "waits for you" } as const },
   ]) {
     const { rows, cursor } = drawFrame({ ...picture("some words that are written"), ...more }, look(columns), 30);
-    for (const row of rows) expect(width(row)).toBeLessThanOrEqual(columns);
+    for (const row of rows) expect(textWidth(row)).toBeLessThanOrEqual(columns);
     expect(cursor?.column).toBeLessThan(columns);
     expect(rows.length).toBeLessThan(30);
     if ("panel" in more && more.panel.writing === null && columns >= 20)

@@ -3,7 +3,7 @@
  * The region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
  * No row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
  */
-import { count, quorumText, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
+import { countNoun, quorumText, type SessionView, shorten, textWidth, type ViewItem } from "@orgate/core/journal/view";
 import { folded } from "../../terminal/fold.ts";
 import type { Tone } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
@@ -73,7 +73,7 @@ export function drawFrame(picture: Picture, look: ScreenLook, rows: number): Reg
 /** Cuts a row that is too wide; it loses its colours. */
 function within(row: string, columns: number): string {
   const bare = row.replace(COLOURS, "");
-  return width(bare) <= columns ? row : shortened(bare, columns);
+  return textWidth(bare) <= columns ? row : shorten(bare, columns);
 }
 const COLOURS = /\u001b\[[0-9;]*m/g;
 
@@ -83,7 +83,7 @@ function drawnIn(picture: Picture, look: ScreenLook, rows: number): Region & Pic
     -(most - 1),
   );
   const written = picture.question === null ? picture.editor : NOTHING_WRITTEN;
-  const prompt = shortened(promptOf(picture), Math.max(look.columns - 4, 2));
+  const prompt = shorten(promptOf(picture), Math.max(look.columns - 4, 2));
   const line = lineRows(written, look, Math.max(1, Math.min(MOST_LINE_ROWS, most - below.length)), prompt);
   const room = most - below.length - line.rows.length;
   if (picture.modal !== null) {
@@ -107,7 +107,7 @@ function liveRows({ view, settled }: Picture["talks"][number], look: ScreenLook,
   const isShown = (item: ViewItem): boolean => !isQueued(item) && !(item.kind === "question" && item.state === "open"); // that one is the panel's
   const items = view.items.slice(settled).flatMap((item) => (isShown(item) ? renderItem(item, look) : []));
   const later = queuedTexts(view).map((text) =>
-    look.paint("dim", shortened(`› ${text.replaceAll("\n", " ")} (for later)`, look.columns - 1)),
+    look.paint("dim", shorten(`› ${text.replaceAll("\n", " ")} (for later)`, look.columns - 1)),
   );
   return [...items, ...renderStreaming(view, look, most), ...later].slice(-most);
 }
@@ -133,7 +133,7 @@ export function lineRows(
   most: number,
   prompt: string,
 ): Readonly<{ rows: readonly string[]; cursor: Readonly<{ row: number; column: number }> }> {
-  const { rows, cursor } = laidOut(line, columns, width(prompt));
+  const { rows, cursor } = laidOut(line, columns, textWidth(prompt));
   const first = Math.min(Math.max(0, cursor.row - most + 1), Math.max(0, rows.length - most));
   const shown = rows.slice(first, first + most);
   return {
@@ -158,7 +158,7 @@ function laidOut(
       continue;
     }
     const shown = segment === "\t" ? "  " : visible(segment);
-    const wide = width(shown);
+    const wide = textWidth(shown);
     if (used + wide >= columns) {
       rows.push("");
       used = 2;
@@ -177,12 +177,12 @@ function panelRows(panel: Panel, now: number, look: ScreenLook, most: number): P
   const { agent, item, edit } = asked;
   const { paint, columns } = look;
   const title = [
-    paint("warn", shortened(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
-    shortened(`   ${item.tool}(${item.summary})`, columns - 1),
+    paint("warn", shorten(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
+    shorten(`   ${item.tool}(${item.summary})`, columns - 1),
   ];
   const voted = quorumText(item.quorum);
   const asks = [...item.asks.map(({ question }) => question), ...(voted === null ? [] : [voted])].map((text) =>
-    shortened(`   ${text}`, columns - 1),
+    shorten(`   ${text}`, columns - 1),
   );
   const all = granting !== null ? wrapped(granting.says, columns, (row) => paint("warn", row)) : edit === null ? [] : editRows(edit, look);
   const keyed = (left: number): readonly string[] =>
@@ -214,7 +214,7 @@ function keysOf(panel: Panel, left: number): string {
   const { asks } = panel.asked.item;
   if (panel.granting != null) return "y grants that · Esc goes back";
   if (panel.asked.edit === null && !isRead(panel)) return "its change is not shown here: ? shows all, then /approve ID · n no · Esc later";
-  if (!isRead(panel) && left > 0) return `Space shows ${count(left, "more row")} · y counts after the last · n no · ? why · Esc later`;
+  if (!isRead(panel) && left > 0) return `Space shows ${countNoun(left, "more row")} · y counts after the last · n no · ? why · Esc later`;
   const again = panel.asked.edit !== null && (panel.from ?? 0) > 0 ? "Space reads it again · " : "";
   return `y once · e edit · ${grantKey(asks)}n no · ? why · ${again}Esc later`;
 }
@@ -228,8 +228,8 @@ function keyRows(keys: string, columns: number): readonly string[] {
   const rows: string[] = [];
   for (const part of keys.split(" · ")) {
     const last = rows.at(-1);
-    if (last !== undefined && width(last) + 3 + width(part) <= columns) rows[rows.length - 1] = `${last} · ${part}`;
-    else rows.push(shortened(`   ${part}`, columns));
+    if (last !== undefined && textWidth(last) + 3 + textWidth(part) <= columns) rows[rows.length - 1] = `${last} · ${part}`;
+    else rows.push(shorten(`   ${part}`, columns));
   }
   return rows;
 }
@@ -259,14 +259,14 @@ const completionRows = (completion: Completion | null, { paint, columns }: Scree
   completion === null
     ? []
     : completion.offers.map(({ word, about }, i) => {
-        const text = shortened(
+        const text = shorten(
           `  ${i === completion.chosen ? "▸" : " "} ${visible(word)}${about === "" ? "" : `  ${visible(about)}`}`,
           columns - 1,
         );
         return paint(i === completion.chosen ? "accent" : "dim", text);
       });
 const hintRows = (hint: string, { paint, columns }: ScreenLook): readonly string[] =>
-  hint === "" ? [] : [paint("dim", shortened(`  ${hint}`, columns - 1))];
+  hint === "" ? [] : [paint("dim", shorten(`  ${hint}`, columns - 1))];
 
 export function footerRow(footer: Footer, { paint, columns }: ScreenLook): string {
   const { where, state, addressee, model, contextTokens, contextLimit, micros, waiting, halts, isRunning, phase } = footer;
@@ -281,7 +281,7 @@ export function footerRow(footer: Footer, { paint, columns }: ScreenLook): strin
     ...(micros === null || micros === 0 ? [] : [formatMoney(micros)]),
     ...(isRunning ? ["Esc cancels"] : []),
   ];
-  const waits = waiting === 0 ? "" : `${count(waiting, "approval")} ${waiting === 1 ? "waits" : "wait"} · `;
+  const waits = waiting === 0 ? "" : `${countNoun(waiting, "approval")} ${waiting === 1 ? "waits" : "wait"} · `;
   const now = phase === null ? "" : `${phase} · `;
   const halted = halts.includes("all")
     ? "all work is halted · "
@@ -289,10 +289,10 @@ export function footerRow(footer: Footer, { paint, columns }: ScreenLook): strin
       ? ""
       : `halted: ${halts.map((one) => one.replace(":", " ")).join(", ")} · `;
   const room = columns - 3;
-  const kept = shortened(visible(halted), Math.min(room, MOST_HALTED));
-  const first = shortened(waits, room - width(kept));
-  const second = shortened(now, room - width(kept) - width(first));
-  const rest = shortened(parts.join(" · "), room - width(kept) - width(first) - width(second));
+  const kept = shorten(visible(halted), Math.min(room, MOST_HALTED));
+  const first = shorten(waits, room - textWidth(kept));
+  const second = shorten(now, room - textWidth(kept) - textWidth(first));
+  const rest = shorten(parts.join(" · "), room - textWidth(kept) - textWidth(first) - textWidth(second));
   return `  ${paint("bad", kept)}${paint("warn", first)}${paint(phase === null ? "dim" : PHASES[phase], second)}${paint("dim", rest)}`;
 }
 /** Most columns for halts in the footer, so that the rest has room. */

@@ -5,7 +5,7 @@
  * S-19 what is settled is written once, in order, and never touched again; the region below it is all that is ever redrawn.
  * Nothing is written where nothing changed; a row is written again only when it is another one.
  */
-import { width } from "../../terminal/visible.ts";
+import { textWidth } from "../../terminal/visible.ts";
 
 /** `cursor`: where the terminal's cursor stands, counted in rows of the region and columns. */
 export type Region = Readonly<{ rows: readonly string[]; cursor: Readonly<{ row: number; column: number }> | null }>;
@@ -79,7 +79,7 @@ export function liveRegion(columns: number): LiveRegion {
     },
     resized(now) {
       // a narrower terminal breaks a row into several; a wider one joins nothing, since every row ends in a line feed
-      const broken = (row: string): number => Math.max(1, Math.ceil(width(withoutColour(row)) / now));
+      const broken = (row: string): number => Math.max(1, Math.ceil(textWidth(withoutColour(row)) / now));
       const before = shown.rows.slice(0, above).reduce((sum, row) => sum + broken(row), 0);
       above = now < wide ? before + Math.floor((shown.cursor?.column ?? 0) / now) : above;
       wide = now;

@@ -2,10 +2,10 @@
  * The fleet, live: a fold of everything that happens, drawn below what was said until it is left.
  * S-20 `/monitor` follows what happens as the console does, and leaves nothing behind; where nothing can be drawn it is a table, once.
  */
-import { foldOrders, haltOf, NO_ORDERS, type Orders } from "@orgate/core/journal";
-import { type FleetView, fleetFold, shortened } from "@orgate/core/journal/view";
+import { findAgentHalt, foldOrders, NO_ORDERS, type Orders } from "@orgate/core/journal";
+import { createFleetFold, type FleetView, shorten } from "@orgate/core/journal/view";
 import { HALT, millis } from "@orgate/core/vocab";
-import { age } from "../../terminal/table.ts";
+import { ageText } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import { formatMoney, type ScreenLook } from "./look.ts";
@@ -36,7 +36,7 @@ function fleetRows(
     paint("strong", `${running} running, ${waiting} waiting${kept === 0 ? "" : `, ${kept} halted`}`),
     ...fitTable(["agent", "running", "waiting", "turns", "done", "denied", "cost", ""], rows, { paint, columns }),
     ...turns.map(({ agent, session, doing, since }) =>
-      paint("dim", shortened(`  ${visible(agent)} ${session.slice(-6)} ${visible(doing)} · ${age(now - since)}`, columns - 1)),
+      paint("dim", shorten(`  ${visible(agent)} ${session.slice(-6)} ${visible(doing)} · ${ageText(now - since)}`, columns - 1)),
     ),
   ];
 }
@@ -55,8 +55,12 @@ export async function monitor(_: string, shell: Shell): Promise<void> {
   if (running === null || waiting === null) return;
   let orders: Orders = { ...NO_ORDERS, halts: new Map((halts?.items ?? []).map((halt) => [halt.scope, halt])) };
   const halted = (): ReadonlyMap<string, string> =>
-    new Map(shell.agents().flatMap(({ name }) => (haltOf(orders, name) === null ? [] : [[name, haltOf(orders, name)?.reason ?? ""]])));
-  const fold = fleetFold(names, [...running.items, ...waiting.items], usage?.rows ?? []);
+    new Map(
+      shell
+        .agents()
+        .flatMap(({ name }) => (findAgentHalt(orders, name) === null ? [] : [[name, findAgentHalt(orders, name)?.reason ?? ""]])),
+    );
+  const fold = createFleetFold(names, [...running.items, ...waiting.items], usage?.rows ?? []);
   const rows = (look: ScreenLook): readonly string[] =>
     fleetRows(fold.view(millis(Date.now()), [...orders.halts.values()]), halted(), look, Date.now());
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();

@@ -8,7 +8,7 @@
  * S-4 while something is written in the line, keys go there; Tab goes to the question.
  */
 import type { EditView, QuestionItem } from "@orgate/core/journal/view";
-import type { ApprovalId, Digest, GrantWish, SessionId } from "@orgate/core/vocab";
+import type { ApprovalId, Digest, GrantRequest, SessionId } from "@orgate/core/vocab";
 import type { Key } from "./input/keys.ts";
 
 /** `item`: what of a question is shown, and what an answer is bound to. `edit`: what would change in a file, where it says so. */
@@ -32,7 +32,7 @@ export type Panel = Readonly<{
   /** All pages have been on screen. */
   isRead?: boolean;
   /** A grant that the next yes gives, and what it would cover. */
-  granting?: Readonly<{ grant: GrantWish; says: string }> | null;
+  granting?: Readonly<{ grant: GrantRequest; says: string }> | null;
 }>;
 export type Choice = "approve" | "edit" | "grant" | "give-grant" | "deny" | "why";
 const SAVES = "save_artifact";

@@ -1,4 +1,4 @@
-import { sessionFold, sessionViewOf, width } from "@orgate/core/journal/view";
+import { buildSessionView, createSessionFold, textWidth } from "@orgate/core/journal/view";
 import { VIEW_CASES } from "@orgate/core/testing";
 import { ENDINGS, millis, NO_USAGE, seq, sessionId } from "@orgate/core/vocab";
 import { describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ test("of a message of many rows the beginning is shown, and how many more there 
 });
 
 describe.each(VIEW_CASES)("$name", ({ entries, shown, hidden }) => {
-  const { items } = sessionViewOf(VIEWED, entries);
+  const { items } = buildSessionView(VIEWED, entries);
   const lines = items.flatMap((item) => renderItem(item, LOOK));
 
   test("S-19 what is to be seen is on the screen, what is withheld is not, and nothing is wider than it", () => {
@@ -27,11 +27,12 @@ describe.each(VIEW_CASES)("$name", ({ entries, shown, hidden }) => {
     for (const one of shown.filter((one) => one !== ENDINGS.completed.sentence)) expect(text).toContain(wrappedAway([one]).slice(0, 60));
     for (const one of hidden) expect(text).not.toContain(one);
     for (const columns of [40, 80])
-      for (const line of items.flatMap((item) => renderItem(item, { ...LOOK, columns }))) expect(width(line)).toBeLessThanOrEqual(columns);
+      for (const line of items.flatMap((item) => renderItem(item, { ...LOOK, columns })))
+        expect(textWidth(line)).toBeLessThanOrEqual(columns);
   });
 
   test("S-19 what is settled is settled for good: as it was, whatever comes after", () => {
-    const fold = sessionFold(VIEWED);
+    const fold = createSessionFold(VIEWED);
     const printed: string[] = [];
     const open = new Set<string>();
     let done = 0;
@@ -59,7 +60,7 @@ test("only what failed is red; a denial says why and by which policy", () => {
     return text;
   };
   const decided = VIEW_CASES.find(({ name }) => name === "an allow, a denial and an approval");
-  const lines = sessionViewOf(VIEWED, decided?.entries ?? []).items.flatMap((item) => renderItem(item, { ...LOOK, paint }));
+  const lines = buildSessionView(VIEWED, decided?.entries ?? []).items.flatMap((item) => renderItem(item, { ...LOOK, paint }));
   expect(tones).toEqual([]);
   expect(lines.some((line) => /^ {2}⎿ denied: .+ \(.+\)$/.test(line))).toBe(true);
 });

@@ -11,18 +11,18 @@
 import {
   answeredText,
   type CallItem,
-  count,
+  countNoun,
   type DiffLine,
   durationText,
   type EndedItem,
   type QuestionItem,
   quorumText,
   type SessionView,
-  shortened,
+  shorten,
+  textWidth,
   tokenCountText,
   tokensText,
   type ViewItem,
-  width,
 } from "@orgate/core/journal/view";
 import type { Tone } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
@@ -78,7 +78,7 @@ export function renderItem(item: ViewItem, look: ScreenLook): readonly string[] 
       ];
     case "reply":
       return item.withheld
-        ? [paint("dim", shortened("  the reply is withheld: nobody has let it be told", look.columns))]
+        ? [paint("dim", shorten("  the reply is withheld: nobody has let it be told", look.columns))]
         : ["", ...wrapText(item.text, look)];
     case "thinking":
       return look.showThinking ? wrapText(item.text, look, { first: "  ", rest: "  ", indent: 2 }, "dim") : [];
@@ -115,7 +115,7 @@ function callLines(item: CallItem, look: ScreenLook): readonly string[] {
   const used = item.child?.used ?? null;
   const spent = used === null ? "" : ` · ${tokenCountText(used)}${used.micros === null ? "" : ` · ${formatMoney(used.micros)}`}`;
   const took = item.durationMs === null ? "" : `  ${durationText(item.durationMs)}${spent}`;
-  const title = `${paint(isCancelled(item) ? "dim" : DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
+  const title = `${paint(isCancelled(item) ? "dim" : DOT[item.status], "●")} ${shorten(head, columns - 2 - textWidth(took))}${paint("dim", took)}`;
   const status = saidOf(item);
   if (item.edit !== null && item.status !== "denied" && item.status !== "failed") {
     const { path, added, removed, lines } = item.edit;
@@ -125,7 +125,7 @@ function callLines(item: CallItem, look: ScreenLook): readonly string[] {
       below(`${path}  +${added} −${removed}`, look, "dim"),
       ...lines.slice(0, MOST_DIFF).map((line) => renderDiffLine(line, look)),
       ...more(lines.length - MOST_DIFF, look),
-      ...item.edit.newly.slice(0, MOST_NEWLY).map((line) => `    ${paint("warn", shortened(line, columns - 4))}`),
+      ...item.edit.newly.slice(0, MOST_NEWLY).map((line) => `    ${paint("warn", shorten(line, columns - 4))}`),
       ...more(item.edit.newly.length - MOST_NEWLY, look),
     ];
   }
@@ -137,14 +137,14 @@ function callLines(item: CallItem, look: ScreenLook): readonly string[] {
     title,
     ...(item.status === "recovering" ? [] : item.recovery.map((line) => below(line, look, "dim"))),
     ...(status === null ? [] : [below(status.text, look, status.tone)]),
-    ...cut.map((line, i) => (i === 0 && status === null ? below(line, look, tone) : `    ${paint(tone, shortened(line, columns - 4))}`)),
+    ...cut.map((line, i) => (i === 0 && status === null ? below(line, look, tone) : `    ${paint(tone, shorten(line, columns - 4))}`)),
     ...more(lines.length - cut.length, look),
   ];
 }
 
 const below = (text: string, { paint, columns }: ScreenLook, tone: Tone): string =>
-  `  ${paint("dim", "⎿")} ${paint(tone, shortened(text, columns - 4))}`;
-const more = (n: number, { paint }: ScreenLook): readonly string[] => (n > 0 ? [paint("dim", `    … ${count(n, "line")} more`)] : []);
+  `  ${paint("dim", "⎿")} ${paint(tone, shorten(text, columns - 4))}`;
+const more = (n: number, { paint }: ScreenLook): readonly string[] => (n > 0 ? [paint("dim", `    … ${countNoun(n, "line")} more`)] : []);
 
 function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } | null {
   const because =
@@ -178,7 +178,7 @@ export function renderDiffLine(line: DiffLine | null, { paint, columns }: Screen
   if (line === null) return paint("dim", "    ⋮");
   const [mark, tone] =
     line.kind === "added" ? (["+", "good"] as const) : line.kind === "removed" ? (["-", "bad"] as const) : ([" ", "dim"] as const);
-  return paint(tone, `    ${mark} ${shortened(line.text, columns - 6)}`);
+  return paint(tone, `    ${mark} ${shorten(line.text, columns - 6)}`);
 }
 
 function questionLines(item: QuestionItem, look: ScreenLook): readonly string[] {
@@ -193,7 +193,7 @@ function questionLines(item: QuestionItem, look: ScreenLook): readonly string[] 
     );
   }
   return [
-    `${paint("warn", "?")} ${shortened(`${item.tool}(${item.summary})`, look.columns - 2)}`,
+    `${paint("warn", "?")} ${shorten(`${item.tool}(${item.summary})`, look.columns - 2)}`,
     ...item.asks.flatMap(({ question, policy }) =>
       wrapText(`${question} (${policy.id})`, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
     ),
@@ -206,7 +206,7 @@ function questionLines(item: QuestionItem, look: ScreenLook): readonly string[] 
 function endedLines(item: EndedItem, look: ScreenLook): readonly string[] {
   const { paint } = look;
   const cost = item.micros === null ? "" : ` · ${formatMoney(item.micros)}`;
-  const figures = `${item.ending} · ${tokensText(item)} · ${count(item.iterations, "iteration")} · ${durationText(item.activeMs)}${cost}`;
+  const figures = `${item.ending} · ${tokensText(item)} · ${countNoun(item.iterations, "iteration")} · ${durationText(item.activeMs)}${cost}`;
   const isGood = item.ending === "completed";
   const isMute = !isGood && !item.said && item.ending !== "cancelled";
   const why = item.detail === null ? item.sentence : `${item.sentence.replace(/\.$/, "")}: ${item.detail}`;
@@ -224,7 +224,7 @@ function endedLines(item: EndedItem, look: ScreenLook): readonly string[] {
           isMute || item.ending === "failed" ? "bad" : "warn",
         )),
     ...(isGood || next === "" ? [] : wrapText(next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
-    paint("dim", shortened(figures, look.columns)),
+    paint("dim", shorten(figures, look.columns)),
   ];
 }
 
@@ -237,7 +237,7 @@ export function renderStreaming({ streaming, state }: SessionView, look: ScreenL
   return [
     ...lines,
     ...streaming.calls.map(
-      ({ tool, text }) => `${look.paint("dim", "●")} ${shortened(visible(`${tool}(${text.replace(/\s+/g, " ")}`), look.columns - 3)}`,
+      ({ tool, text }) => `${look.paint("dim", "●")} ${shorten(visible(`${tool}(${text.replace(/\s+/g, " ")}`), look.columns - 3)}`,
     ),
   ];
 }
@@ -273,7 +273,7 @@ function broken(text: string, room: number): readonly string[] {
   const line = text.replaceAll("\t", "  ");
   const hang = hangOf(line, room);
   for (const word of line.match(/\s+|\S+/g) ?? []) {
-    const wide = width(word);
+    const wide = textWidth(word);
     if (used + wide <= room) {
       now += word;
       used += wide;
@@ -285,7 +285,7 @@ function broken(text: string, room: number): readonly string[] {
       [now, used] = [hang + word, hang.length + wide];
     } else
       for (const c of word) {
-        const more = width(c);
+        const more = textWidth(c);
         if (used + more > room) {
           rows.push(now);
           [now, used] = [hang, hang.length];

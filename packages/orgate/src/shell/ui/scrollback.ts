@@ -2,7 +2,7 @@
  * The scrollback of a shell's conversations, and older items that were left out of it.
  * S-19 what can no longer change is printed once, in order; a heading says whose it is where the speaker changes.
  */
-import { count, type SessionId } from "@orgate/core/vocab";
+import { countNoun, type SessionId } from "@orgate/core/vocab";
 import { visible } from "../../terminal/visible.ts";
 import type { Conversation, Conversations } from "../conversations.ts";
 import type { ScreenLook } from "./look.ts";
@@ -56,4 +56,4 @@ function itemsFrom({ view }: Conversation, from: number, upTo: number, look: Scr
     .flatMap((item) => (isQueued(item) ? [] : [...renderItem(item, look), ...subAgentTotals(view, item, look)]));
   return first === from ? lines : [before(first, look), ...lines];
 }
-const before = (items: number, look: ScreenLook): string => look.paint("dim", `… ${count(items, "item")} before this: /history`);
+const before = (items: number, look: ScreenLook): string => look.paint("dim", `… ${countNoun(items, "item")} before this: /history`);

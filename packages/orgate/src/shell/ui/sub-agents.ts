@@ -1,5 +1,5 @@
 /** Sub-agents of a session: a card for each, and their totals. */
-import { type CallItem, count, type SessionView, tokenCountText, type ViewItem } from "@orgate/core/journal/view";
+import { type CallItem, countNoun, type SessionView, tokenCountText, type ViewItem } from "@orgate/core/journal/view";
 import { DELEGATE } from "@orgate/core/vocab";
 import { formatMoney, type ScreenLook } from "./look.ts";
 
@@ -19,7 +19,7 @@ export function subAgentTotals(
   const short = items.filter((one) => one.kind === "call" && one.turn === item.turn && isShort(one)).length;
   const failed = short === 0 ? "" : paint("warn", `${short} did not complete`) + paint("dim", " · ");
   return [
-    `${paint("dim", `${count(members.length, "member")} together · `)}${failed}${paint("dim", `${tokenCountText({ tokens, lost })}${cost}`)}`,
+    `${paint("dim", `${countNoun(members.length, "member")} together · `)}${failed}${paint("dim", `${tokenCountText({ tokens, lost })}${cost}`)}`,
   ];
 }
 

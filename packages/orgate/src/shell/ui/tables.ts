@@ -2,9 +2,9 @@
  * Tables that fit the screen.
  * A table is no wider than the screen: its last column gives way first, then the widest, and never the first, which is what a row is called by.
  */
-import { shortened } from "@orgate/core/journal/view";
+import { shorten } from "@orgate/core/journal/view";
 import { type Cell, table as whole } from "../../terminal/table.ts";
-import { visible, width } from "../../terminal/visible.ts";
+import { textWidth, visible } from "../../terminal/visible.ts";
 import type { ScreenLook } from "./look.ts";
 
 const GAP = 2;
@@ -17,7 +17,7 @@ export function fitTable(
   rows: readonly (readonly Cell[])[],
   { paint, columns }: Pick<ScreenLook, "paint" | "columns">,
 ): readonly string[] {
-  const widths = head.map((name, i) => Math.max(width(name), ...rows.map((row) => width(textOf(row[i] ?? "")))));
+  const widths = head.map((name, i) => Math.max(textWidth(name), ...rows.map((row) => textWidth(textOf(row[i] ?? "")))));
   let over = widths.reduce((sum, wide) => sum + wide + GAP, -GAP) - (columns - 1);
   const order = [...widths.keys()]
     .slice(1)
@@ -30,11 +30,11 @@ export function fitTable(
     over -= wide - to;
   }
   const cut = (cell: Cell, i: number): Cell => {
-    const text = shortened(textOf(cell), Math.max(widths[i] ?? 0, 1));
+    const text = shorten(textOf(cell), Math.max(widths[i] ?? 0, 1));
     return typeof cell === "string" ? text : { ...cell, text };
   };
   return whole(
-    head.map((name, i) => shortened(name, Math.max(widths[i] ?? 0, 1))),
+    head.map((name, i) => shorten(name, Math.max(widths[i] ?? 0, 1))),
     rows.map((row) => row.map(cut)),
     paint,
   );

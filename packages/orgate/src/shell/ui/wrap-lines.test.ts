@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { coloured } from "../../terminal/paint.ts";
-import { width } from "../../terminal/visible.ts";
+import { textWidth } from "../../terminal/visible.ts";
 import { foldLines } from "./wrap-lines.ts";
 
 test("a line breaks at blanks and goes on below the column that its words began in", () => {
@@ -17,7 +17,7 @@ test("nothing is wider than the screen, no word is lost, and colours take no roo
   const text = `${coloured("accent", "/halt all | agent NAME | tool NAME [REASON]")}  ${coloured("dim", "the kill switch: nothing new begins")} 漢字漢字漢字 ${"x".repeat(50)}`;
   for (const columns of [20, 37, 60]) {
     const rows = foldLines(text, columns).map((row) => row.replace(/\u001b\[[0-9;]*m/g, ""));
-    expect(Math.max(...rows.map(width))).toBeLessThanOrEqual(columns);
+    expect(Math.max(...rows.map(textWidth))).toBeLessThanOrEqual(columns);
     expect(rows.join("").replace(/\s/g, "")).toBe(text.replace(/\u001b\[[0-9;]*m|\s/g, ""));
   }
 });

@@ -3,8 +3,8 @@
  * and a grant, which is used only while it is not revoked. Rows kept by the events, made again from them where the tables are missing.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { claimsOfOpening, type Records } from "@orgate/core/journal";
-import { type Fault, GRANTS, type GrantId, type SessionId, type Stamped, sessionId } from "@orgate/core/vocab";
+import { listOpeningClaims, type Records } from "@orgate/core/journal";
+import { type Fault, GRANTS, type GrantId, type SessionId, sessionId, type TimedEvent } from "@orgate/core/vocab";
 import { decodeEvents, eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
 
 export const CLAIMS_SCHEMA = `
@@ -15,12 +15,12 @@ CREATE TABLE revoked (grant_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 /** Of one append. */
 export type Claims = Readonly<{ opens: readonly string[]; uses: readonly GrantId[]; revokes: readonly GrantId[] }>;
 
-export function collectClaims(events: readonly Stamped[]): Claims {
+export function collectClaims(events: readonly TimedEvent[]): Claims {
   const opens: string[] = [];
   const uses: GrantId[] = [];
   const revokes: GrantId[] = [];
   for (const { event: e } of events) {
-    if (e.kind === "session.opened") opens.push(...claimsOfOpening(e));
+    if (e.kind === "session.opened") opens.push(...listOpeningClaims(e));
     else if (e.kind === "grant.used") uses.push(e.grant);
     else if (e.kind === "grant.revoked") revokes.push(e.grant);
   }

@@ -3,15 +3,15 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
   type Append,
   BUCKET_MS,
-  bucketOf,
   type Count,
+  type CountQuery,
   type CountRead,
-  type CountSought,
-  countsIn,
+  listCounts,
   type Records,
-  spanOf,
+  toBucket,
+  toBucketSpan,
 } from "@orgate/core/journal";
-import { type Fault, FaultError, isSessionStream, type Lately, type SessionId, streamId } from "@orgate/core/vocab";
+import { type Fault, FaultError, isSessionStream, type RecentCounts, type SessionId, streamId } from "@orgate/core/vocab";
 import type { Alarms } from "./proof/alarms.ts";
 import { type CountKeys, type CountLedger, type CountProof, KEPT_SLOT, slotOf } from "./proof/count-proof.ts";
 import { eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
@@ -40,7 +40,7 @@ export function countReader(
   db: DatabaseSync,
   snapshot: <T>(read: () => T) => T,
   proof: Pick<CountProof, "checkSlot"> | null,
-): (sought: CountSought) => Lately {
+): (sought: CountQuery) => RecentCounts {
   const sum = db.prepare(COUNTED_SQL);
   const since = db.prepare(SINCE_SQL);
   return (sought) =>
@@ -85,7 +85,7 @@ function countRows(db: DatabaseSync, keys: CountKeys, ledger: CountLedger) {
     keep,
     add({ name, agent, value, by, at }: Count, owner: string): void {
       const slot = slotOf({ name, agent, value });
-      const bucket = bucketOf(at);
+      const bucket = toBucket(at);
       const before = row.get(slot, name, agent, value, bucket, owner)?.n;
       const n = Number(before ?? 0) + by;
       const was = before === undefined ? 0n : keys.ofRow([name, agent, value, bucket, owner, before]);
@@ -124,12 +124,12 @@ export function countWriter(db: DatabaseSync, keys: CountKeys, ledger: CountLedg
       db.exec("BEGIN IMMEDIATE");
       try {
         ledger.begin();
-        const { day } = spanOf(now);
+        const { day } = toBucketSpan(now);
         const missing = new Map(names.map((name) => [name, Number(isKept.get(name)?.since ?? Number.MAX_SAFE_INTEGER)]));
         for (const [name, upTo] of missing) if (upTo <= day) missing.delete(name);
         for (const [name, upTo] of missing) rows.drop(name, upTo); // what was counted in that time meanwhile is among the entries
         for (const one of missing.size === 0 ? [] : ofLastDay(db, records(), now))
-          if (bucketOf(one.at) < (missing.get(one.name) ?? 0)) rows.add(one, "");
+          if (toBucket(one.at) < (missing.get(one.name) ?? 0)) rows.add(one, "");
         for (const name of missing.keys()) rows.keep(name, day);
         ledger.settleLast();
         db.exec("COMMIT");
@@ -143,7 +143,7 @@ export function countWriter(db: DatabaseSync, keys: CountKeys, ledger: CountLedg
 
 /** Sessions whose entries will be counted when these are kept: none where all is there. */
 export function listSessionsToCount(db: DatabaseSync, names: readonly string[], now: number): readonly SessionId[] {
-  const { day } = spanOf(now);
+  const { day } = toBucketSpan(now);
   const since = db.prepare(SINCE_SQL);
   const isWhole = names.every((name) => Number(since.get(name)?.since ?? Number.MAX_SAFE_INTEGER) <= day);
   return isWhole ? [] : sessionsSince(db, day);
@@ -169,8 +169,8 @@ const sessionsSince = (db: DatabaseSync, bucket: number): readonly SessionId[] =
 
 /** Sessions in which something was written since; what cannot be read is named when its session is taken up. */
 function* ofLastDay(db: DatabaseSync, records: Records, now: number): Iterable<Count> {
-  const { day } = spanOf(now);
-  for (const session of sessionsSince(db, day)) yield* countsIn(eventsOfStream(session, records), day);
+  const { day } = toBucketSpan(now);
+  for (const session of sessionsSince(db, day)) yield* listCounts(eventsOfStream(session, records), day);
 }
 
 /** A table that is missing is made, empty: it fills when something is kept, unless a commit says that it was not empty (`count-proof.ts`). */
@@ -191,7 +191,7 @@ export function upgradeCounts(db: DatabaseSync): void {
 
 /** Rows that are not what the entries of the last day count, by name. What was erased can be counted no more: then a row may hold more. */
 export function findWrongCounts(db: DatabaseSync, records: Records, now: number): readonly string[] {
-  const { day } = spanOf(now);
+  const { day } = toBucketSpan(now);
   const kept = new Map(
     db
       .prepare("SELECT name, since FROM kept_counts")
@@ -206,7 +206,7 @@ export function findWrongCounts(db: DatabaseSync, records: Records, now: number)
   for (const row of db.prepare("SELECT name, agent, value, bucket, n FROM counts WHERE bucket >= ?").all(day))
     if (isKept(row.name, Number(row.bucket))) add(keyOf(row.name, row.agent, row.value, Number(row.bucket)), Number(row.n));
   for (const { name, agent, value, by, at } of ofLastDay(db, records, now))
-    if (isKept(name, bucketOf(at))) add(keyOf(name, agent, value, bucketOf(at)), -by);
+    if (isKept(name, toBucket(at))) add(keyOf(name, agent, value, toBucket(at)), -by);
   const erased = db.prepare("SELECT 1 FROM entries WHERE payload IS NULL AND at >= ? LIMIT 1").get(day * BUCKET_MS) !== undefined;
   const wrong = [...sums].filter(([, n]) => n < 0 || (n > 0 && !erased)).map(([key]) => String((JSON.parse(key) as unknown[])[0]));
   return [...new Set(wrong)].sort();

@@ -1,11 +1,11 @@
 /** Calls that were set aside, as rows: written with the events that set them aside and see to them, made again where the table is missing. */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
+  type ApprovalPage,
+  computeDeadLetterChanges,
   type DeadLetter,
   type DeadLetterChanges,
-  deadLetterChanges,
   type ListedDeadLetter,
-  type QuestionPage,
   type Records,
   type SessionSummary,
 } from "@orgate/core/journal";
@@ -24,7 +24,7 @@ export const DEAD_LETTERS_SQL = Object.freeze({
   page: "SELECT arrival, letter FROM dead_letters WHERE arrival > ? ORDER BY arrival LIMIT ?",
 });
 
-export type DeadLetterReader = Readonly<{ page(page: QuestionPage): readonly ListedDeadLetter[] }>;
+export type DeadLetterReader = Readonly<{ page(page: ApprovalPage): readonly ListedDeadLetter[] }>;
 
 export function deadLetterReader(db: DatabaseSync, safely: <T>(read: () => T) => T): DeadLetterReader {
   const page = db.prepare(DEAD_LETTERS_SQL.page);
@@ -62,7 +62,7 @@ export function rebuildDeadLetters(db: DatabaseSync, records: () => Records): vo
       );
       for (const row of sessions.all()) {
         const { session, agent } = JSON.parse(String(row.summary)) as SessionSummary;
-        const changes = deadLetterChanges(session, agent, [...eventsOfStream(session, records())], () => []);
+        const changes = computeDeadLetterChanges(session, agent, [...eventsOfStream(session, records())], () => []);
         writer.keep(session, changes);
       }
     },

@@ -3,14 +3,14 @@ import {
   BOUND_STREAMS,
   checkEnd,
   EMPTY_STREAM,
-  foldQuestions,
-  NOTHING_WAITS,
+  foldPendingApprovals,
+  NO_PENDING_APPROVALS,
+  type PendingApprovals,
   type SessionSummary,
   type StoredEntry,
   summariseSession,
   unseal,
   unsealOne,
-  type Waiting,
 } from "@orgate/core/journal";
 import { type Entry, FaultError, type JournalEvent, type Seq, type SessionId, type StreamId, seq } from "@orgate/core/vocab";
 import type { alteredEntries } from "./proof/altered.ts";
@@ -72,13 +72,13 @@ export class ProvedEntries {
   }
 
   /** Approval requests of a session; none where its entries cannot be read. */
-  waitingIn(name: SessionId): Waiting {
+  waitingIn(name: SessionId): PendingApprovals {
     try {
       const entries = [...this.all(name)];
       const line = entries.reduce<SessionSummary | null>(summariseSession, null);
-      return line === null ? NOTHING_WAITS : foldQuestions(NOTHING_WAITS, name, line.agent, entries);
+      return line === null ? NO_PENDING_APPROVALS : foldPendingApprovals(NO_PENDING_APPROVALS, name, line.agent, entries);
     } catch (error) {
-      if (error instanceof FaultError) return NOTHING_WAITS;
+      if (error instanceof FaultError) return NO_PENDING_APPROVALS;
       throw error;
     }
   }

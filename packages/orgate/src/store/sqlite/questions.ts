@@ -1,6 +1,6 @@
 /** What waits for a person, as rows: written with the events that ask and settle it, made again from the entries where the table is missing. */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { type ListedQuestion, NOTHING_WAITS, type QuestionPage, type Waiting } from "@orgate/core/journal";
+import { type ApprovalPage, type ListedApproval, NO_PENDING_APPROVALS, type PendingApprovals } from "@orgate/core/journal";
 import { type ApprovalId, type SessionId, sessionId } from "@orgate/core/vocab";
 import { type QuestionMacs, type QuestionProof, type QuestionRow, type QuestionRows, questionIn } from "./proof/question-proof.ts";
 import { hasTable, makeOnce } from "./side-table.ts";
@@ -22,9 +22,9 @@ export const QUESTIONS_SQL = Object.freeze({
 });
 
 export type QuestionReader = Readonly<{
-  page(page: QuestionPage): readonly ListedQuestion[];
-  byId(approval: ApprovalId): readonly ListedQuestion[];
-  ofSession(session: SessionId): Waiting;
+  page(page: ApprovalPage): readonly ListedApproval[];
+  byId(approval: ApprovalId): readonly ListedApproval[];
+  ofSession(session: SessionId): PendingApprovals;
 }>;
 
 /** Walks through the list that are under way at once; more than these are not followed to their end. */
@@ -62,7 +62,7 @@ export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) =>
       }),
     ofSession(session) {
       const rows = snapshot(() => genuine(ofSession.all(session)));
-      return rows.length === 0 ? NOTHING_WAITS : new Map(rows.map(questionIn).map((q) => [q.approval, q]));
+      return rows.length === 0 ? NO_PENDING_APPROVALS : new Map(rows.map(questionIn).map((q) => [q.approval, q]));
     },
   };
 }
@@ -90,7 +90,7 @@ export function questionWriter(db: DatabaseSync): QuestionWriter {
  * Makes the table where there is none, and its keyed hashes where it has none, from the sessions whose turn is not over. `waiting` reads what is proved; a
  * session that cannot be read is named when it is taken up. Without the key no hash can be made: whoever has it does so.
  */
-export function rebuildQuestions(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => Waiting): void {
+export function rebuildQuestions(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => PendingApprovals): void {
   const hasMacs = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('questions') WHERE name = 'mac'").get() !== undefined;
   makeOnce(
     db,
@@ -104,7 +104,7 @@ export function rebuildQuestions(db: DatabaseSync, macs: QuestionMacs | null, wa
 }
 
 /** Rows that are there keep their places; those that no session waits for go. */
-function refill(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => Waiting): void {
+function refill(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => PendingApprovals): void {
   const names = db.prepare("SELECT session FROM sessions WHERE state IN ('waiting', 'running') UNION SELECT session FROM questions").all();
   const toRow = (q: Parameters<QuestionMacs["toRow"]>[0]): QuestionRow =>
     macs?.toRow(q) ?? { approval: q.approval, question: JSON.stringify(q), mac: "" };
@@ -123,4 +123,4 @@ function refill(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: 
   }
 }
 
-const toListed = (row: Record<string, SQLOutputValue>): ListedQuestion => ({ ...questionIn(row), arrival: Number(row.arrival) });
+const toListed = (row: Record<string, SQLOutputValue>): ListedApproval => ({ ...questionIn(row), arrival: Number(row.arrival) });

@@ -1,24 +1,24 @@
 /** Reads the journal's database: rows (`rows.ts`), proved entries (`proved-entries.ts`) and the tables beside them. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
-  type CountSought,
+  type CountQuery,
   FIRST_COMMIT,
   type Position,
   type Records,
   type SessionPage,
   type SessionSummary,
   type WriterHead,
-  type Written,
+  type WrittenEntry,
 } from "@orgate/core/journal";
 import {
   type Digest,
   digest,
   type JournalEvent,
-  KNOWN,
-  type Lately,
+  type RecentCounts,
   type Seq,
   type SessionId,
   type StreamId,
+  TRUSTED_VALUES,
   type WriterId,
 } from "@orgate/core/vocab";
 import { externalReader, rebuildClaims } from "./claims.ts";
@@ -53,11 +53,11 @@ export type SqliteReader = Readonly<{
   sessions(page: SessionPage): readonly SessionSummary[];
   tally(): readonly Tally[];
   /** In the order in which it became durable, fewer than asked for when there is much. */
-  tail(after: Position, most: number): readonly Written[];
+  tail(after: Position, most: number): readonly WrittenEntry[];
   position(): Position;
   questions: QuestionReader;
   unknowns: UnknownReader;
-  counted(sought: CountSought): Lately;
+  counted(sought: CountQuery): RecentCounts;
   /** Throws `entry-bad` unless all entries that will be counted, when these names are kept, are proved. */
   proveToBeCounted(names: readonly string[], now: number): void;
   known: TrustedValueReader;
@@ -103,7 +103,7 @@ export function openReader(db: DatabaseSync, places: Places, proving: Proving = 
   const countProof = proving.key === null ? null : openCountProof({ ...proofs, keys: countKeys(proving.key) });
   const isTrusted = trustedValueProof({
     ...{ db, alarms: seals.alarms },
-    edits: (after) => proved.chunk(KNOWN, after, CHUNK),
+    edits: (after) => proved.chunk(TRUSTED_VALUES, after, CHUNK),
     event: (stream, place) => proved.eventAt(stream, place),
   });
   const sessionWith = externalReader(db, safely);

@@ -1,7 +1,7 @@
 /** Tables beside the entries: written with the events they come from, and made again from the entries where a database has none. */
 import type { DatabaseSync } from "node:sqlite";
 import { decodePayload, type Records } from "@orgate/core/journal";
-import type { JournalEvent, Stamped, StreamId } from "@orgate/core/vocab";
+import type { JournalEvent, StreamId, TimedEvent } from "@orgate/core/vocab";
 
 export const hasTable = (db: DatabaseSync, name: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
@@ -25,7 +25,7 @@ export function decodeEvents(kind: string, payload: string | null, records: Pick
 }
 
 /** The readable events of a stream, in order. */
-export function* eventsOfStream(stream: StreamId, records: Records): Iterable<Stamped> {
+export function* eventsOfStream(stream: StreamId, records: Records): Iterable<TimedEvent> {
   for (const { at, kind, payload } of records.entries(stream))
     for (const event of decodeEvents(kind, payload, records)) yield { at, event };
 }

@@ -4,7 +4,7 @@
  *      as bad in its place, and is an alarm. A place that is empty is an alarm too: entries are never removed.
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { EMPTY_STREAM, type Position, type StoredEntry, type UnsealPorts, unsealOne, type Written } from "@orgate/core/journal";
+import { EMPTY_STREAM, type Position, type StoredEntry, type UnsealPorts, unsealOne, type WrittenEntry } from "@orgate/core/journal";
 import { type Digest, digest, isFault, millis, type Seq, type StreamId, streamId } from "@orgate/core/vocab";
 import type { alteredEntries } from "./proof/altered.ts";
 import type { Seals } from "./proof/seals.ts";
@@ -22,7 +22,13 @@ type Needs = Readonly<{
 type Row = Readonly<{ position: Position; stored: StoredEntry; before: Digest | null }>;
 
 /** In the order in which it became durable, fewer than asked for when there is much. */
-export function tailReader({ db, snapshot, seals, raiseIfAltered, ports }: Needs): (after: Position, most: number) => readonly Written[] {
+export function tailReader({
+  db,
+  snapshot,
+  seals,
+  raiseIfAltered,
+  ports,
+}: Needs): (after: Position, most: number) => readonly WrittenEntry[] {
   // Writers take turns, entries are never removed, and the rowid of a new row is one more than the last: the order in which commits became durable.
   const writtenAfter = db.prepare(
     "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload, stream, rowid FROM entries WHERE rowid > ? ORDER BY rowid LIMIT ?",
@@ -62,7 +68,7 @@ export function tailReader({ db, snapshot, seals, raiseIfAltered, ports }: Needs
     const chained = new Map<StreamId, Digest>(); // what a proved entry of each stream is chained to
     return rows
       .toReversed()
-      .map(({ position, stored, before }): Written => {
+      .map(({ position, stored, before }): WrittenEntry => {
         const { stream, seq, at } = stored;
         const read = unsealOne(stored, before, ports);
         if (read.kind === "bad") raiseIfAltered({ stream, seq, detail: read.detail });

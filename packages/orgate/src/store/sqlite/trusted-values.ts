@@ -1,7 +1,13 @@
 /** Trusted sets as rows: kept by the events that extend and shorten them, made again from the entries, in the order they became durable, where the table is missing. */
 import type { DatabaseSync } from "node:sqlite";
-import { type KnownChange, type KnownPage, type KnownValue, knownChanges, type Records } from "@orgate/core/journal";
-import { type Entry, type JournalEvent, KNOWN, millis, type Seq, type StreamId, seq, streamId } from "@orgate/core/vocab";
+import {
+  listTrustedValueChanges,
+  type Records,
+  type TrustedValue,
+  type TrustedValueChange,
+  type TrustedValuePage,
+} from "@orgate/core/journal";
+import { type Entry, type JournalEvent, millis, type Seq, type StreamId, seq, streamId, TRUSTED_VALUES } from "@orgate/core/vocab";
 import type { Alarms } from "./proof/alarms.ts";
 import { decodeEvents, hasTable, makeOnce } from "./side-table.ts";
 
@@ -23,7 +29,7 @@ export const TRUSTED_VALUES_SQL = Object.freeze({
 
 export type TrustedValueReader = Readonly<{
   has(set: string, values: readonly string[], cased: boolean): boolean;
-  page(page: KnownPage): readonly KnownValue[];
+  page(page: TrustedValuePage): readonly TrustedValue[];
 }>;
 
 /** `isSaid`: whether the sealed journal says what a row says. A row by itself vouches for nothing. */
@@ -101,7 +107,7 @@ export function trustedValueProof({ db, edits, event, alarms }: ProofNeeds): Tru
   }
   return ({ set, value, stream }) => {
     readEdits();
-    const saidAt = stream === KNOWN ? (added.get(keyOf(set, value)) ?? null) : learntAt(set, value, stream);
+    const saidAt = stream === TRUSTED_VALUES ? (added.get(keyOf(set, value)) ?? null) : learntAt(set, value, stream);
     if (saidAt === null) {
       alarms.raise(`trusted value \`${value}\` of set \`${set}\``, `no sealed entry of stream \`${stream}\` says so`);
       return false;
@@ -112,7 +118,7 @@ export function trustedValueProof({ db, edits, event, alarms }: ProofNeeds): Tru
 
 /** Inside the writer's transaction. */
 export type TrustedValueWriter = Readonly<{
-  keep(stream: StreamId, at: number, changes: readonly KnownChange[]): void;
+  keep(stream: StreamId, at: number, changes: readonly TrustedValueChange[]): void;
   forget(stream: StreamId): void;
 }>;
 
@@ -138,7 +144,7 @@ export function rebuildTrustedValues(db: DatabaseSync, records: () => Records): 
       const writer = trustedValueWriter(db);
       for (const row of db.prepare(KNOWN_ENTRIES).all())
         for (const event of decodeEvents(String(row.kind), row.payload === null ? null : String(row.payload), records()))
-          writer.keep(streamId(String(row.stream)), Number(row.at), knownChanges(event));
+          writer.keep(streamId(String(row.stream)), Number(row.at), listTrustedValueChanges(event));
     },
   );
 }
@@ -149,7 +155,7 @@ export function findWrongTrustedSets(db: DatabaseSync, records: Records): readon
   const keyOf = (set: string, value: string): string => JSON.stringify([set, value]);
   for (const row of db.prepare(KNOWN_ENTRIES).all())
     for (const event of decodeEvents(String(row.kind), row.payload === null ? null : String(row.payload), records))
-      for (const { set, value, on } of knownChanges(event)) {
+      for (const { set, value, on } of listTrustedValueChanges(event)) {
         if (on) made.set(keyOf(set, value), { set, stream: String(row.stream) });
         else for (const key of [...made.keys()]) if (key.toLowerCase() === keyOf(set, value).toLowerCase()) made.delete(key);
       }

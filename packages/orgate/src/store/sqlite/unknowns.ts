@@ -1,9 +1,9 @@
 /** Open unknowns as rows: written with the events that leave and settle them, made again from the entries where the table is missing. */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
+  type CallLikeness,
   foldUnknowns,
-  type Likeness,
-  NOTHING_UNKNOWN,
+  NO_OPEN_UNKNOWNS,
   type OpenUnknown,
   type OpenUnknowns,
   type Records,
@@ -31,7 +31,7 @@ export const UNKNOWNS_SQL = Object.freeze({
 
 export type UnknownReader = Readonly<{
   /** Oldest first. */
-  like(sought: Likeness): readonly OpenUnknown[];
+  like(sought: CallLikeness): readonly OpenUnknown[];
   ofSession(session: SessionId): OpenUnknowns;
   /** Of all sessions, by session and call, with their agents. */
   page(page: UnknownPage): readonly ListedUnknown[];
@@ -54,7 +54,7 @@ export function unknownReader(db: DatabaseSync, safely: <T>(read: () => T) => T)
     },
     ofSession(session) {
       const rows = safely(() => ofSession.all(session));
-      return rows.length === 0 ? NOTHING_UNKNOWN : new Map(rows.map(toUnknown).map((u) => [u.call, u]));
+      return rows.length === 0 ? NO_OPEN_UNKNOWNS : new Map(rows.map(toUnknown).map((u) => [u.call, u]));
     },
     page: ({ after, most }) =>
       safely(() => listed.all(after?.session ?? "", after?.call ?? "", most)).map((row) => ({
@@ -90,7 +90,7 @@ export function rebuildUnknowns(db: DatabaseSync, records: () => Records): void 
       const writer = unknownWriter(db);
       for (const row of db.prepare("SELECT session FROM sessions WHERE json_extract(summary, '$.openUnknowns') > 0").all()) {
         const session = sessionId(String(row.session));
-        const open = foldUnknowns(NOTHING_UNKNOWN, session, [...eventsOfStream(session, records())], () => []);
+        const open = foldUnknowns(NO_OPEN_UNKNOWNS, session, [...eventsOfStream(session, records())], () => []);
         writer.keep(session, { gone: [], put: [...open.values()] });
       }
     },

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Written } from "@orgate/core/journal";
+import type { WrittenEntry } from "@orgate/core/journal";
 import { HOUR_MS, hourOf, sumUsage, type UsageRow } from "@orgate/core/journal/view";
 import { viewJournals as j, VIEW_CASES } from "@orgate/core/testing";
 import { type Entry, ERASURES, millis, seq, sessionId } from "@orgate/core/vocab";
@@ -22,11 +22,11 @@ const folder = (): string => {
 
 /** The table's journals as one: each a session of its own. */
 const sessions = VIEW_CASES.map(({ entries }, i) => entries.map((entry): Entry => ({ ...entry, stream: sessionId(`s_viewed0000${i}`) })));
-const written = (entries: readonly Entry[]): readonly Written[] =>
+const written = (entries: readonly Entry[]): readonly WrittenEntry[] =>
   entries.map((entry, i) => ({ kind: "entry", position: i + 1, stream: entry.stream, seq: entry.seq, at: entry.at, entry }));
-const journalOf = (all: readonly Written[]) => ({
+const journalOf = (all: readonly WrittenEntry[]) => ({
   reads: 0,
-  async tail(after: number, most: number): Promise<readonly Written[]> {
+  async tail(after: number, most: number): Promise<readonly WrittenEntry[]> {
     this.reads += 1;
     return all.slice(after, after + most);
   },

@@ -8,12 +8,21 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Journal, Written } from "@orgate/core/journal";
-import { addCounts, COUNTED, type FacetQuery, facetsOf, NOTHING_COUNTED, termsOf, type UsageRow, usageIn } from "@orgate/core/journal/view";
+import type { Journal, WrittenEntry } from "@orgate/core/journal";
+import {
+  addCounts,
+  type FacetQuery,
+  listFacets,
+  listUsage,
+  NO_USAGE_COUNTS,
+  toFacetTerms,
+  USAGE_FIELDS,
+  type UsageRow,
+} from "@orgate/core/journal/view";
 import { type Entry, isSessionStream, type JournalEvent, type StreamId, seq } from "@orgate/core/vocab";
 
 const VERSION = 2;
-const columns = COUNTED.map((name) => `${name} INTEGER NOT NULL`).join(", ");
+const columns = USAGE_FIELDS.map((name) => `${name} INTEGER NOT NULL`).join(", ");
 const SCHEMA = `
 CREATE TABLE made (position INTEGER NOT NULL) STRICT;
 INSERT INTO made VALUES (0);
@@ -53,22 +62,22 @@ export function openViews(directory: string): Views {
   const last = (): number => Number(sql.position.get()?.position ?? 0);
 
   /** True when it erases something that was not known to be erased. */
-  function take(written: Written, asked: ReadonlyMap<number, Asked | null>): boolean {
+  function take(written: WrittenEntry, asked: ReadonlyMap<number, Asked | null>): boolean {
     if (written.kind !== "entry" || sql.isErased.get(written.stream, written.seq, written.seq) !== undefined) return false;
     const { entry, position: place } = written;
     const agent = agentIn(sql, entry.stream, entry.event);
-    for (const term of facetsOf(entry, agent)) sql.putFacet.run(term, place);
-    const used = usageIn(entry, () => asked.get(place) ?? null);
+    for (const term of listFacets(entry, agent)) sql.putFacet.run(term, place);
+    const used = listUsage(entry, () => asked.get(place) ?? null);
     if (used !== null && agent !== null) {
-      const counts = addCounts(NOTHING_COUNTED, used.counts);
-      sql.putUsage.run(used.hour, agent, used.model, ...COUNTED.map((name) => counts[name]));
+      const counts = addCounts(NO_USAGE_COUNTS, used.counts);
+      sql.putUsage.run(used.hour, agent, used.model, ...USAGE_FIELDS.map((name) => counts[name]));
     }
     const { event: e } = entry;
     return e.kind === "content.erased" && sql.putErasure.run(e.stream, e.first, e.last).changes === 1;
   }
 
   /** One page in one transaction, and nothing of it where another process was faster. */
-  function takeAll(page: readonly Written[], from: number, asked: ReadonlyMap<number, Asked | null>): void {
+  function takeAll(page: readonly WrittenEntry[], from: number, asked: ReadonlyMap<number, Asked | null>): void {
     db.exec("BEGIN IMMEDIATE");
     try {
       if (last() === from) {
@@ -94,7 +103,7 @@ export function openViews(directory: string): Views {
       }
     },
     find(sought, before, most) {
-      const terms = termsOf(sought);
+      const terms = toFacetTerms(sought);
       const [first, ...others] = terms;
       if (first === undefined) {
         const top = Math.min(before - 1, last());
@@ -129,7 +138,7 @@ function agentIn(sql: ReturnType<typeof prepare>, stream: StreamId, event: Journ
 }
 
 function prepare(db: DatabaseSync) {
-  const names = COUNTED.join(", ");
+  const names = USAGE_FIELDS.join(", ");
   return {
     position: db.prepare("SELECT position FROM made"),
     setPosition: db.prepare("UPDATE made SET position = ?"),
@@ -139,8 +148,8 @@ function prepare(db: DatabaseSync) {
     putErasure: db.prepare("INSERT OR IGNORE INTO erasures VALUES (?, ?, ?)"),
     agentOf: db.prepare("SELECT agent FROM agents WHERE stream = ?"),
     putUsage: db.prepare(
-      `INSERT INTO usage (hour, agent, model, ${names}) VALUES (?, ?, ?, ${COUNTED.map(() => "?").join(", ")})
-     ON CONFLICT (hour, agent, model) DO UPDATE SET ${COUNTED.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`,
+      `INSERT INTO usage (hour, agent, model, ${names}) VALUES (?, ?, ?, ${USAGE_FIELDS.map(() => "?").join(", ")})
+     ON CONFLICT (hour, agent, model) DO UPDATE SET ${USAGE_FIELDS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`,
     ),
     usageRows: db.prepare(USAGE_SQL),
   };
@@ -163,7 +172,7 @@ function sumsBy(days: readonly number[] | null): Readonly<{ add(row: UsageRow): 
       }
       const { agent, model } = row;
       const key = `${agent}\n${model}`;
-      today.set(key, { hour: days[at] ?? row.hour, agent, model, ...addCounts(today.get(key) ?? NOTHING_COUNTED, row) });
+      today.set(key, { hour: days[at] ?? row.hour, agent, model, ...addCounts(today.get(key) ?? NO_USAGE_COUNTS, row) });
     },
     rows: () => [...done, ...today.values()],
   };
@@ -173,7 +182,7 @@ type Asked = Extract<JournalEvent, { kind: "model.asked" }>;
 const NEAR = 50;
 
 /** For replies that were lost: the request of each, which lies a little before it in the same session. */
-async function askedFor(journal: Pick<Journal, "read">, page: readonly Written[]): Promise<ReadonlyMap<number, Asked | null>> {
+async function askedFor(journal: Pick<Journal, "read">, page: readonly WrittenEntry[]): Promise<ReadonlyMap<number, Asked | null>> {
   const found = new Map<number, Asked | null>();
   for (const written of page) {
     if (written.kind !== "entry" || written.entry.event.kind !== "model.failed" || !written.entry.event.broke) continue;

@@ -6,12 +6,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import type {
   DeadLetterChanges,
-  KnownChange,
   Records,
   SessionSummary,
   StoredCommit,
   StoredEntry,
   StreamHead,
+  TrustedValueChange,
   UnknownChanges,
 } from "@orgate/core/journal";
 import {
@@ -61,7 +61,7 @@ export type SealedAppend = Readonly<{
   halts: readonly Readonly<{ scope: string; on: boolean }>[];
   claims: Claims;
   counts: AppendCounts | null;
-  known: readonly KnownChange[];
+  known: readonly TrustedValueChange[];
   /** Null for a stream that is not a session's. `listed` says whether what lists filter by has changed. */
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
   questions: QuestionRows;

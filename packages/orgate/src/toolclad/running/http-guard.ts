@@ -10,7 +10,7 @@ import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } fr
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import type { HttpInvocation, Ran, RunOptions } from "@orgate/core/contracts";
+import type { HttpInvocation, InvocationResult, RunOptions } from "@orgate/core/contracts";
 import { onAbort, untilAborted } from "../../node/abort.ts";
 import { type AddressScope, readScope } from "./addresses.ts";
 import { pinnedLookup, type ResolvedHost, type ResolveHost, resolveInScope, systemResolve } from "./resolve-host.ts";
@@ -31,7 +31,7 @@ type Hop = Readonly<{ url: URL; method: string; headers: Readonly<Record<string,
 type Progress = { sent: boolean };
 
 export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}) {
-  return async function run(invocation: HttpInvocation, { signal, onOutput }: RunOptions): Promise<Ran> {
+  return async function run(invocation: HttpInvocation, { signal, onOutput }: RunOptions): Promise<InvocationResult> {
     const began = performance.now();
     const ms = (): number => Math.round(performance.now() - began);
     const read = readScope(invocation.allow);
@@ -123,7 +123,7 @@ function send(
 }
 
 type Objection = Readonly<{ reason: string; hint: string }>;
-const refused = (reason: string, hint: string): Ran => ({ kind: "refused", reason, hint });
+const refused = (reason: string, hint: string): InvocationResult => ({ kind: "refused", reason, hint });
 
 function firstHop({ url, method, headers, body }: HttpInvocation): Hop | Objection {
   const parsed = webAddress(url);

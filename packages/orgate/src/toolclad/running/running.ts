@@ -1,11 +1,11 @@
 /** The runners that the host brings: programs and HTTP. MCP servers are asked by whoever holds their connections. */
-import type { Invocation, Ran, Running, RunOptions } from "@orgate/core/contracts";
+import type { Invocation, InvocationResult, InvocationRunner, RunOptions } from "@orgate/core/contracts";
 import type { HttpGuardOptions, httpGuard } from "./http-guard.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 
 export type HostRunningOptions = SandboxOptions & HttpGuardOptions;
 
-export type HostRunning = Running & Pick<Sandbox, "standing">;
+export type HostRunning = InvocationRunner & Pick<Sandbox, "standing">;
 
 /** For who stays: files that are loaded late may be those of another version by then. */
 export async function loadRunners(): Promise<void> {
@@ -21,7 +21,7 @@ export function hostRunning(options: HostRunningOptions = {}): HostRunning {
   };
   return { run: (invocation, how) => ran(invocation, how), standing: async () => (await programs()).standing() };
 
-  async function ran(invocation: Invocation, how: RunOptions): Promise<Ran> {
+  async function ran(invocation: Invocation, how: RunOptions): Promise<InvocationResult> {
     switch (invocation.kind) {
       case "process":
         return (await programs()).run(invocation, how);

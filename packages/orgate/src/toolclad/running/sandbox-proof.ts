@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ProcessInvocation, ProcessLimits, Ran } from "@orgate/core/contracts";
+import type { InvocationResult, ProcessInvocation, ProcessLimits } from "@orgate/core/contracts";
 import type { LimitEnforcer } from "./sandbox-limits.ts";
 import type { Ready, Unusable } from "./sandbox-readiness.ts";
 
@@ -13,8 +13,8 @@ export type Limit = Exclude<keyof ProcessLimits, "outputBytes">;
 export type Proven = Readonly<{ kind: "usable"; ready: Ready; holding: LimitEnforcer; limits: readonly Limit[] }> | Unusable;
 
 type Runs = Readonly<{
-  inside(invocation: ProcessInvocation, holding: LimitEnforcer): Promise<Ran>;
-  outside(invocation: ProcessInvocation): Promise<Ran>;
+  inside(invocation: ProcessInvocation, holding: LimitEnforcer): Promise<InvocationResult>;
+  outside(invocation: ProcessInvocation): Promise<InvocationResult>;
 }>;
 
 const MIB = 1_048_576;
@@ -76,8 +76,8 @@ async function shown({ limit, at, argv }: Trial, holding: LimitEnforcer, runs: R
   }
 }
 
-const isDone = (ran: Ran): boolean => ran.kind === "exited" && ran.code === 0;
-const told = (ran: Ran): string =>
+const isDone = (ran: InvocationResult): boolean => ran.kind === "exited" && ran.code === 0;
+const told = (ran: InvocationResult): string =>
   ran.kind === "exited"
     ? `exit ${ran.code ?? ran.signal} ${ran.stderr.trim().slice(0, 200)}`
     : ran.kind === "stopped"

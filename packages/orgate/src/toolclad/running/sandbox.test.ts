@@ -17,7 +17,7 @@ import {
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Ran } from "@orgate/core/contracts";
+import type { InvocationResult } from "@orgate/core/contracts";
 import { afterEach, describe, expect, test } from "vitest";
 import { pathGuard } from "../../guard/path-guard.ts";
 import { PROTECTED } from "../../guard/protected-paths.ts";
@@ -43,7 +43,7 @@ test("T-28 a sandbox works on the machine that tests it: bubblewrap is there, an
 
 describe.each(MACHINES)("%s", (_, machine) => {
   const box = sandbox({ machine });
-  const run = (invocation: Parameters<typeof box.run>[0]): Promise<Ran> => box.run(invocation, quietly());
+  const run = (invocation: Parameters<typeof box.run>[0]): Promise<InvocationResult> => box.run(invocation, quietly());
 
   test("T-17 argv reaches the program item by item, with nothing between that reads it", async () => {
     const items = ["a b", "$(id)", "`id`", "", ";", "--", "*", 'q"q', "n\nl", "\\"];
@@ -420,7 +420,7 @@ test("T-28 an ordinary user has the same sandbox, with limits that hold", () => 
     execFileSync(isRoot ? "setpriv" : join(place, "node"), isRoot ? asNobody : args, { encoding: "utf8", env, cwd: place }),
   );
   expect(told.uid).not.toBe(0);
-  expect(told.all.map((ran: Ran) => isDone(ran))).toEqual([true, false, false, false]);
+  expect(told.all.map((ran: InvocationResult) => isDone(ran))).toEqual([true, false, false, false]);
   expect(told.all[0]).toMatchObject({ stdout: "1000\nx\n" });
 });
 

@@ -13,7 +13,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import type { ProcessInvocation, Ran, RunOptions } from "@orgate/core/contracts";
+import type { InvocationResult, ProcessInvocation, RunOptions } from "@orgate/core/contracts";
 import { errorMessage } from "../../node/error-message.ts";
 import { PROGRAM_PATH } from "./program-path.ts";
 import type { ResolveHost } from "./resolve-host.ts";
@@ -50,7 +50,7 @@ export type SandboxOptions = Readonly<{
 }>;
 
 export type Sandbox = Readonly<{
-  run(invocation: ProcessInvocation, options: RunOptions): Promise<Ran>;
+  run(invocation: ProcessInvocation, options: RunOptions): Promise<InvocationResult>;
   /** Whether programs can be run here, who holds which limit, and why not. */
   standing(): Promise<Proven>;
 }>;
@@ -64,7 +64,7 @@ export function sandbox({ protection = NO_PROTECTION, machine = thisMachine(), r
     return proven;
   };
 
-  async function run(invocation: ProcessInvocation, options: RunOptions): Promise<Ran> {
+  async function run(invocation: ProcessInvocation, options: RunOptions): Promise<InvocationResult> {
     const tier: string = invocation.tier;
     if (tier !== "none" && tier !== "process") return refused(otherTier(tier));
     if (options.signal.aborted)
@@ -100,7 +100,7 @@ async function proveOn(machine: Machine): Promise<Proven> {
   });
 }
 
-const refused = ({ reason, hint }: Objection): Ran => ({ kind: "refused", reason, hint });
+const refused = ({ reason, hint }: Objection): InvocationResult => ({ kind: "refused", reason, hint });
 
 function otherTier(tier: string): Objection {
   const known: Readonly<Record<string, string>> = {
@@ -114,7 +114,7 @@ function otherTier(tier: string): Objection {
 }
 
 /** T-28 for a program without a sandbox: its process group. What leaves the group on purpose is beyond reach, one reason more to permit it with care. */
-async function bare(invocation: ProcessInvocation, options: RunOptions): Promise<Ran> {
+async function bare(invocation: ProcessInvocation, options: RunOptions): Promise<InvocationResult> {
   const [file = "", ...args] = invocation.argv;
   const start: Start = {
     file,
@@ -148,7 +148,7 @@ type Box = Readonly<{ ready: Ready; holding: LimitEnforcer; protection: Protecti
 /** Of the child: its own arguments come through one pipe, so that no secret of the environment stands in a list of processes. */
 const [ARGS_FD, STATUS_FD, FILTER_FD, USERS_FD, GROUPS_FD, HOSTS_FD, FIRST_MOUNT_FD] = [3, 4, 5, 6, 7, 8, 9];
 
-async function boxed(invocation: ProcessInvocation, options: RunOptions, box: Box): Promise<Ran> {
+async function boxed(invocation: ProcessInvocation, options: RunOptions, box: Box): Promise<InvocationResult> {
   const gateway = await gatewayFor(invocation, box);
   if (gateway !== null && "reason" in gateway) return refused(gateway);
   let mounts: readonly Mount[] = [];
@@ -230,7 +230,7 @@ type Launch = Readonly<{
   bwrap: string;
 }>;
 
-async function launched({ invocation, options, held, argv, own, handed, bwrap }: Launch): Promise<Ran> {
+async function launched({ invocation, options, held, argv, own, handed, bwrap }: Launch): Promise<InvocationResult> {
   if ([...own, ...argv].some((text) => text.includes("\0")))
     return refused({ reason: "an argument holds a character that none can hold", hint: "leave out NUL" });
   const [file = "", ...args] = [...held.before, bwrap, "--args", String(ARGS_FD), "--", ...argv];
@@ -268,9 +268,9 @@ function ranOf(
   watched: Extract<Watched, { kind: "over" }>,
   { limits }: ProcessInvocation,
   strikes: ReturnType<EnforcedLimits["strikes"]> | null,
-): Ran {
+): InvocationResult {
   const { code, signal, stdout, stderr, truncated, durationMs, endedBy } = watched;
-  const stopped = (by: Extract<Ran, { kind: "stopped" }>["by"], detail: string): Ran => ({
+  const stopped = (by: Extract<InvocationResult, { kind: "stopped" }>["by"], detail: string): InvocationResult => ({
     kind: "stopped",
     by,
     detail,

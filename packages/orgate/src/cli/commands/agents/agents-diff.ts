@@ -1,7 +1,7 @@
 /** `orgate agents diff`: this project against another version of it. */
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
-import { shortened } from "@orgate/core/journal/view";
+import { shorten } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
 import { type Change, compareSides, type Differences, type Rewritten, readPastRequests, type Side } from "../../../policies/agents-diff.ts";
@@ -86,7 +86,7 @@ function show(screen: Screen, title: string, tone: "good" | "bad" | "warn", chan
     .map((c): readonly Cell[] => [
       c.agent,
       c.action,
-      shortened(
+      shorten(
         [
           c.args === null ? "" : JSON.stringify(c.args),
           ...c.labels.map((l) => `[${l}]`),

@@ -1,8 +1,8 @@
 /** Agents for people: which there are, what each says, and whether that is right. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { type Agent, FaultError, MODEL_PLACES, MODEL_SOURCES, nearest } from "@orgate/core";
-import { shortened } from "@orgate/core/journal/view";
+import { type Agent, FaultError, MODEL_SETTINGS, MODEL_SOURCES, suggestNearest } from "@orgate/core";
+import { shorten } from "@orgate/core/journal/view";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import type { Config } from "../../../config/config.ts";
 import { findTomlPosition } from "../../../files/toml-text.ts";
@@ -51,7 +51,7 @@ export const listAgents: RunCommand = async (given, screen) => {
       count(a.tools.length, "tool"),
       a.policies === 0 ? "" : count(a.policies, "own policy", "own policies"),
       a.file,
-      shortened(a.description?.trim().split("\n")[0] ?? "", MOST_ABOUT),
+      shorten(a.description?.trim().split("\n")[0] ?? "", MOST_ABOUT),
     ]);
     for (const line of table(["agent", "model", "tools", "policies", "where", ""], rows, screen.paint)) screen.line(line);
   }
@@ -95,7 +95,7 @@ export const showAgent: RunCommand = async (given, screen) => {
   field("author", shown.author);
   field("license", shown.license);
   field("tags", shown.tags.join(", "));
-  field("model", `${[agent.model, ...agent.fallbacks.map((f) => f.model)].join(", then ")} (${MODEL_PLACES[agent.modelSource]})`);
+  field("model", `${[agent.model, ...agent.fallbacks.map((f) => f.model)].join(", then ")} (${MODEL_SETTINGS[agent.modelSource]})`);
   field("tools", shown.tools.join(", "));
   field("skills", shown.skills.join(", "));
   field("delegates", shown.delegates.join(", "));
@@ -173,7 +173,7 @@ function fileNamed(given: Given, wanted: string): (file: string) => boolean {
   const meant = toProjectPath(root, existsSync(path) ? realpathSync(path) : path);
   if (all.some((file) => toProjectPath(root, file) === meant)) return (file) => file === meant;
   const here = realpathSync(given.cwd);
-  const near = nearest(
+  const near = suggestNearest(
     wanted,
     all.map((file) => relative(here, file)),
   );
@@ -232,7 +232,9 @@ function lacking({ agent, file, symbi }: ProjectAgent, names: readonly string[] 
     symbi?.origin.draft.delegates ?? (agent.definition.delegates ?? []).map((name) => ({ name }));
   const strangers = names === null ? [] : delegates.filter(({ name }) => !names.includes(name));
   return [
-    ...strangers.map(({ name, at }) => told("delegates", `there is no agent \`${name}\` to delegate to`, nearest(name, names ?? []), at)),
+    ...strangers.map(({ name, at }) =>
+      told("delegates", `there is no agent \`${name}\` to delegate to`, suggestNearest(name, names ?? []), at),
+    ),
     ...agent.missing.map(({ skill, detail, hint }) => told("skills", `skill \`${skill}\` cannot be used: ${detail}`, hint)),
     ...agent.missingServers.map(({ server, detail, hint }) => told("mcp", `MCP server \`${server}\` cannot be used: ${detail}`, hint)),
     ...(symbi === undefined ? agent.missingTools : []).map(({ tool, detail, hint }) =>

@@ -5,8 +5,8 @@
  *     before it is sent and again by whoever holds the session.
  * Q-11 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
-import { type Answer, actOfAnswer, canonical, coverageText, isRefusal, type JsonObject, readJson } from "@orgate/core";
-import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
+import { type Answer, coverageText, isRefusal, type JsonObject, readJson, toAnswerAct, toCanonicalJson } from "@orgate/core";
+import { findQuorum, quorumText, resourceText } from "@orgate/core/journal/view";
 import { grantWish, mayAct, type QuestionView } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
@@ -64,15 +64,15 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
     const chosen = said(view);
     const person = personOf(given, screen);
     const { gate } = await deskOf(config, given.env);
-    const kind = actOfAnswer(chosen);
+    const kind = toAnswerAct(chosen);
     const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
     mayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
     const announce = () => (given.json ? undefined : printAnswer(screen, view, chosen));
     const wish = { kind: "answer", approval, digest, answer: chosen } as const;
     const sent = await deliverWish(given, screen, { look, config, session, agent, person, announce }, wish);
-    const isOneOfSeveral = !isRefusal(chosen) && quorumText(quorumOf(view.asks, view.votes)) !== null;
+    const isOneOfSeveral = !isRefusal(chosen) && quorumText(findQuorum(view.asks, view.votes)) !== null;
     const [still] = isOneOfSeveral ? await look.journal.question(approval) : []; // to prove that a row is gone all of them are read
-    const quorum = still === undefined ? null : quorumOf(still.asks, still.votes);
+    const quorum = still === undefined ? null : findQuorum(still.asks, still.votes);
     const code = tellSent(given, screen, look, sent, { quorum });
     const voted = quorum === null ? null : quorumText(quorum);
     if (voted === null || sent.became.kind === "pending") return code;
@@ -86,7 +86,7 @@ const DOING = { approve: "approving", deny: "denying", withdraw: "withdrawing", 
 function printAnswer(screen: Screen, q: QuestionView, chosen: Answer): void {
   const args = chosen.kind === "edit" ? chosen.args : q.args;
   screen.line(
-    `${DOING[chosen.kind]} ${screen.paint("strong", visible(q.tool))} ${args === null ? "" : visible(canonical(args))}`.trimEnd(),
+    `${DOING[chosen.kind]} ${screen.paint("strong", visible(q.tool))} ${args === null ? "" : visible(toCanonicalJson(args))}`.trimEnd(),
   );
   if (chosen.kind === "grant") {
     const says = q.shown === null ? "" : `: ${coverageText(q.shown, chosen.grant)}`;

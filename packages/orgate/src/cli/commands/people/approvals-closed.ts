@@ -1,7 +1,7 @@
 /** Approval requests that are not open any more: who answered, when, and what the call came to, read from the session's journal. */
 import { type ApprovalId, type Entry, FaultError, isFault, type Millis, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
-import { answeredText, type QuestionItem, sessionViewOf, settledApproval } from "@orgate/core/journal/view";
+import { answeredText, buildSessionView, findSettledApproval, type QuestionItem } from "@orgate/core/journal/view";
 import { haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
 import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";
@@ -50,8 +50,8 @@ function closedIn(
   { session, agent }: SessionSummary,
   { approval, me, halt }: Readonly<{ approval: ApprovalId; me: string | null; halt: StandingHalt | null }>,
 ): ClosedRequest | null {
-  const view = sessionViewOf(session, entries);
-  const settled = settledApproval(view, approval, me, halt);
+  const view = buildSessionView(session, entries);
+  const settled = findSettledApproval(view, approval, me, halt);
   const request = view.items.find((one): one is QuestionItem => one.kind === "question" && one.approval === approval);
   if (settled === null || request === undefined) return null;
   return { approval, session, agent, state: request.state, says: settled.says, answeredAt: settled.at, request };

@@ -4,7 +4,7 @@ import type { StandingGrant } from "@orgate/core/journal";
 import { type ListedGrant, revokeGrant, standingOrders } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { age, type Cell, table } from "../../../terminal/table.ts";
+import { ageText, type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
@@ -32,12 +32,12 @@ const rowOf =
     g.says,
     lifetimeText(g, now),
     principalName(g.by),
-    `${age(now - g.givenAt)} ago`,
+    `${ageText(now - g.givenAt)} ago`,
     g.policies.join(", "),
   ];
 
 function lifetimeText({ until, session, turn }: StandingGrant, now: Millis): string {
-  if (until !== null) return `in ${age(until - now)}`;
+  if (until !== null) return `in ${ageText(until - now)}`;
   return turn === null ? `the end of ${session ?? "?"}` : `the end of turn ${turn} of ${session ?? "?"}`;
 }
 

@@ -6,8 +6,8 @@
  */
 
 import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
-import type { ListedQuestion } from "@orgate/core/journal";
-import { quorumOf, quorumText, resourceText } from "@orgate/core/journal/view";
+import type { ListedApproval } from "@orgate/core/journal";
+import { findQuorum, quorumText, resourceText } from "@orgate/core/journal/view";
 import { onAbort } from "../../../node/abort.ts";
 import { isExpired, type QuestionView, viewQuestion, widestText } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
@@ -15,14 +15,14 @@ import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { folded } from "../../../terminal/fold.ts";
 import { bell, type Screen } from "../../../terminal/screen.ts";
-import { age, type Cell, table } from "../../../terminal/table.ts";
-import { shortened, visible } from "../../../terminal/visible.ts";
+import { ageText, type Cell, table } from "../../../terminal/table.ts";
+import { shorten, visible } from "../../../terminal/visible.ts";
 import { looking, lookingIfAny, positive } from "../project/project.ts";
 import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
 
 export const listApprovals: RunCommand = async (given, screen) => {
   const most = positive(given.text("limit") ?? "100", "--limit");
-  const found = await lookingIfAny<readonly ListedQuestion[]>(
+  const found = await lookingIfAny<readonly ListedApproval[]>(
     given,
     (look) => look.journal.questions({ after: 0, most: most + 1 }),
     () => [],
@@ -44,29 +44,29 @@ export const listApprovals: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-const asJson = (q: ListedQuestion, now: Millis) => ({ ...q, expired: isExpired(q, now) });
+const asJson = (q: ListedApproval, now: Millis) => ({ ...q, expired: isExpired(q, now) });
 
 const headOf = (voted: boolean) => ["id", "agent", "wants", "question", "of", ...(voted ? ["yes"] : []), "expires", "asked", "session"];
 const WIDE = 60;
 const rowOf =
   (now: Millis, voted: boolean) =>
-  (q: ListedQuestion): readonly Cell[] => [
+  (q: ListedApproval): readonly Cell[] => [
     q.approval,
     q.agent,
-    shortened(wants(q), WIDE),
-    shortened(q.asks.map((a) => visible(a.question)).join(" / "), WIDE),
+    shorten(wants(q), WIDE),
+    shorten(q.asks.map((a) => visible(a.question)).join(" / "), WIDE),
     [...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ") || "who may approve",
     ...(voted ? [quorumCell(q)] : []),
-    isExpired(q, now) ? { text: "expired", tone: "bad" } : q.expiresAt === null ? "-" : `in ${age(q.expiresAt - now)}`,
-    `${age(now - q.askedAt)} ago`,
+    isExpired(q, now) ? { text: "expired", tone: "bad" } : q.expiresAt === null ? "-" : `in ${ageText(q.expiresAt - now)}`,
+    `${ageText(now - q.askedAt)} ago`,
     q.session,
   ];
 /** Q-8 */
-function quorumCell({ asks, votes }: Pick<ListedQuestion, "asks" | "votes">): string {
-  const { needed, given } = quorumOf(asks, votes);
+function quorumCell({ asks, votes }: Pick<ListedApproval, "asks" | "votes">): string {
+  const { needed, given } = findQuorum(asks, votes);
   return needed <= 1 ? "-" : `${given.length} of ${needed}${given.length === 0 ? "" : `: ${given.join(", ")}`}`;
 }
-const wants = ({ tool, resource }: Pick<ListedQuestion, "tool" | "resource">): string =>
+const wants = ({ tool, resource }: Pick<ListedApproval, "tool" | "resource">): string =>
   `${visible(tool)}${resource === null ? "" : ` ${resourceText(resource)}`}`;
 
 // one
@@ -109,11 +109,11 @@ export async function questionOf(look: ReadOnlyStore, given: Given): Promise<Que
   return view;
 }
 
-async function meantBy({ journal }: ReadOnlyStore, text: string): Promise<readonly ListedQuestion[]> {
+async function meantBy({ journal }: ReadOnlyStore, text: string): Promise<readonly ListedApproval[]> {
   const exact = await journal.question(approvalId(text));
   if (exact.length > 0 || text.length < SHORTEST) return exact;
   const isMeant = (id: ApprovalId): boolean => id.startsWith(text) || id.endsWith(text);
-  const found: ListedQuestion[] = [];
+  const found: ListedApproval[] = [];
   for (let after = 0; ; ) {
     const page = await journal.questions({ after, most: PAGE });
     found.push(...page.filter((q) => isMeant(q.approval)));
@@ -146,7 +146,7 @@ export function printQuestion(screen: Screen, q: QuestionView, now: Millis): voi
     const need = terms.quorum === 1 ? who : `${terms.quorum} different people: ${who}`;
     line("answered by", `${need}${yes.length === 0 ? "" : `; yes so far: ${yes.join(", ")}`}`);
   }
-  const voted = quorumText(quorumOf(q.asks, q.votes));
+  const voted = quorumText(findQuorum(q.asks, q.votes));
   if (voted !== null) line("votes", voted);
   if (q.again !== null) line("again", `an earlier answer does not count: ${q.again}`);
   line("expires", expiryText(q, now));
@@ -166,7 +166,7 @@ function expiryText({ expiresAt, onExpiry, expired }: QuestionView, now: Millis)
   if (expiresAt === null) return "never";
   const then = onExpiry === "halt" ? "the turn is halted" : "it is denied";
   const at = new Date(expiresAt).toISOString();
-  return expired ? `expired at ${at}: ${then}` : `in ${age(expiresAt - now)}, at ${at}; then ${then}`;
+  return expired ? `expired at ${at}: ${then}` : `in ${ageText(expiresAt - now)}, at ${at}; then ${then}`;
 }
 
 // as they come
@@ -193,7 +193,7 @@ async function follow(
   look: ReadOnlyStore,
   stop: AbortSignal,
   screen: Screen,
-  tell: (q: ListedQuestion, isNew: boolean) => void,
+  tell: (q: ListedApproval, isNew: boolean) => void,
 ): Promise<void> {
   let after = 0;
   let wake = (): void => {};
@@ -223,14 +223,14 @@ async function follow(
   }
 }
 
-function told(given: Given, screen: Screen, q: ListedQuestion, isNew: boolean): void {
+function told(given: Given, screen: Screen, q: ListedApproval, isNew: boolean): void {
   const now = NODE.clock.now();
   if (given.json) {
     screen.line(JSON.stringify(asJson(q, now)));
     return;
   }
   const question = q.asks.map((a) => visible(a.question)).join(" / ");
-  const left = isExpired(q, now) ? ", expired" : q.expiresAt === null ? "" : `, ${age(q.expiresAt - now)} left`;
+  const left = isExpired(q, now) ? ", expired" : q.expiresAt === null ? "" : `, ${ageText(q.expiresAt - now)} left`;
   screen.line(
     `${isNew ? bell(screen) : ""}${screen.paint("warn", "?")} ${screen.paint("strong", q.approval)} ${visible(q.agent)} wants ${wants(q)}: ${question}${left}`,
   );

@@ -1,12 +1,12 @@
 /** What keeps failing and is left alone: listed, set by hand, reset. */
-import { duration, type Millis, principalName } from "@orgate/core";
+import { durationWords, type Millis, principalName } from "@orgate/core";
 import type { BreakerState } from "@orgate/core/journal";
 import { type BreakerView, readBreakers, setBreaker, unknownBreaker } from "../../../runtime/people/breakers.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Tone } from "../../../terminal/paint.ts";
 import type { Screen } from "../../../terminal/screen.ts";
-import { age, type Cell, table } from "../../../terminal/table.ts";
+import { ageText, type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, tell, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
@@ -32,8 +32,8 @@ const rowOf =
   (b: BreakerView): readonly Cell[] => [
     b.breaker,
     { text: b.state, tone: TONES[b.state] },
-    b.state === "open" ? (b.until === null ? "when it is closed" : `in ${age(b.until - now)}`) : "-",
-    age(now - b.at),
+    b.state === "open" ? (b.until === null ? "when it is closed" : `in ${ageText(b.until - now)}`) : "-",
+    ageText(now - b.at),
     principalName(b.by),
     b.reason,
   ];
@@ -45,7 +45,7 @@ export const setBreakerCommand: RunCommand = (given, screen) => {
   const state = STATES.find((one) => one === to);
   if (state === undefined) throw usage(`\`${to}\` is no state of a breaker`, `use ${STATES.join(", ")}`);
   const time = given.text("for");
-  const forMs = time === null ? null : duration(time);
+  const forMs = time === null ? null : durationWords(time);
   if (time !== null && forMs === null) throw usage(`\`${time}\` is no time`, "write it like 10m or 8h");
   if (forMs !== null && state !== "open") throw usage("--for is for an open breaker", "leave it out");
   return change(given, screen, breaker, state, forMs);

@@ -8,8 +8,8 @@ import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { folded } from "../../../terminal/fold.ts";
-import { age, type Cell, count, table } from "../../../terminal/table.ts";
-import { shortened, visible } from "../../../terminal/visible.ts";
+import { ageText, type Cell, count, table } from "../../../terminal/table.ts";
+import { shorten, visible } from "../../../terminal/visible.ts";
 import { deskOf, looking, lookingIfAny, personOf, positive } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 import { sendWish } from "./intents.ts";
@@ -39,9 +39,9 @@ const rowOf =
   (d: ListedDeadLetter): readonly Cell[] => [
     `${d.session}/${d.call}`,
     d.agent,
-    shortened(`${visible(d.tool)} ${resourceText(d.resource)}`, WIDE),
-    shortened(visible(d.error), WIDE),
-    `${age(now - d.at)} ago`,
+    shorten(`${visible(d.tool)} ${resourceText(d.resource)}`, WIDE),
+    shorten(visible(d.error), WIDE),
+    `${ageText(now - d.at)} ago`,
   ];
 
 export const showDeadLetter: RunCommand = (given, screen) =>

@@ -9,7 +9,7 @@
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
-import type { Journal, Position, SessionSummary, Written } from "@orgate/core/journal";
+import type { Journal, Position, SessionSummary, WrittenEntry } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { findProject } from "../../../config/project-toml.ts";
 import { errorMessage } from "../../../node/error-message.ts";
@@ -22,7 +22,7 @@ import type { Person } from "../../../store/keyring.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
-import { age, count, table } from "../../../terminal/table.ts";
+import { ageText, count, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { type CommandProject, certified, deskOf, hasRun, personOf, projectOf, tell, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
@@ -160,7 +160,7 @@ export const list: RunCommand = async (given, screen) => {
     else
       for (const line of table(
         ["halted", "since", "by", "reason"],
-        halts.map((h) => [{ text: nameOf(h.scope), tone: "bad" }, age(now - h.at), principalName(h.by), h.reason]),
+        halts.map((h) => [{ text: nameOf(h.scope), tone: "bad" }, ageText(now - h.at), principalName(h.by), h.reason]),
         screen.paint,
       ))
         screen.line(line);
@@ -224,7 +224,11 @@ async function whatBecame(place: OpenProjectStore, scope: string, before: Positi
   return [...busy.values()].map((one) => ({ ...one, state: over.get(one.session) ?? "stopping" }));
 }
 
-async function haltedIn(journal: Pick<Journal, "session">, found: readonly Written[], scope: string): Promise<readonly SessionSummary[]> {
+async function haltedIn(
+  journal: Pick<Journal, "session">,
+  found: readonly WrittenEntry[],
+  scope: string,
+): Promise<readonly SessionSummary[]> {
   const halted = found.flatMap((w) =>
     w.kind === "entry" && w.entry.event.kind === "turn.halted" && w.entry.event.scope === scope ? [w.stream] : [],
   );

@@ -1,18 +1,18 @@
 /** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
 import {
+  canEndWithoutAgent,
   checkAttachments,
-  endsWithoutAgent,
   type Gate,
   type Intent,
+  type IntentBody,
+  type IntentMessage,
   isFault,
   type RunResult,
   type Seq,
   type SessionId,
-  type Spoken,
-  sessionActOf,
-  type Wish,
+  toSessionAct,
 } from "@orgate/core";
-import { narrator } from "@orgate/core/journal/view";
+import { createNarrator } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";
@@ -48,7 +48,7 @@ export const compact: RunCommand = (given, screen) => {
 };
 export const model: RunCommand = (given, screen) => wish(given, screen, { kind: "choose-model", model: given.args[1] ?? "" });
 
-async function spoken(given: Given, screen: Screen): Promise<Spoken> {
+async function spoken(given: Given, screen: Screen): Promise<IntentMessage> {
   const text = await causeText(given.args[1] ?? "", "what you say", screen);
   const files = checkAttachments(filesOf(given)); // all of them together, before anything is sent
   return files.length === 0 ? { text } : { text, files };
@@ -57,12 +57,12 @@ async function spoken(given: Given, screen: Screen): Promise<Spoken> {
 /** How long a holder may take before the command says that it waits no longer. */
 const WAIT_MS = 10_000;
 
-function wish(given: Given, screen: Screen, wanted: Wish): Promise<number> {
+function wish(given: Given, screen: Screen, wanted: IntentBody): Promise<number> {
   return looking(given, async (look, config) => {
     const found = await sessionOf(look.journal, given.args[0] ?? "");
     const { session, agent } = found;
     const person = personOf(given, screen);
-    const act = sessionActOf(wanted.kind);
+    const act = toSessionAct(wanted.kind);
     const gate = act === null ? null : await gateHere(given, look, config, session);
     if (gate !== null && act !== null) mayAct(gate, person, sessionAct(act, found), `${act} in ${session}`);
     return sendWish(given, screen, { look, config, session, agent, person }, wanted);
@@ -90,7 +90,7 @@ export type Addressee = Readonly<{
 }>;
 
 /** Signed, delivered, and told what became of it. */
-export async function sendWish(given: Given, screen: Screen, to: Addressee, wanted: Wish): Promise<number> {
+export async function sendWish(given: Given, screen: Screen, to: Addressee, wanted: IntentBody): Promise<number> {
   return tellSent(given, screen, to.look, await deliverWish(given, screen, to, wanted));
 }
 
@@ -101,14 +101,14 @@ export async function deliverWish(
   given: Given,
   screen: Screen,
   { look, config, session, agent, person, announce }: Addressee,
-  wanted: Wish,
+  wanted: IntentBody,
 ): Promise<SentIntent> {
   await known(given, screen, look, config, person);
   let drove: RunResult | null = null;
   const before = await look.journal.session(session);
   const runnable = async () => {
     const desk = await deskOf(config, given.env);
-    if (!endsWithoutAgent(wanted)) knownAgent(desk, agent, given.env, null, session);
+    if (!canEndWithoutAgent(wanted)) knownAgent(desk, agent, given.env, null, session);
     return desk;
   };
   if (look.holder(session) === null) await runnable(); // Q-24 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
@@ -183,5 +183,5 @@ export function tellSent(
 /** What it became, for people. */
 export function becameLines({ became, intent: { id, session } }: SentIntent): readonly string[] {
   if (became.kind === "pending") return [`sent as ${id}, and not taken yet: whoever holds ${session} will`];
-  return narrator()(became.entry).map(({ text }) => `entry ${became.entry.seq} of ${session}: ${text}`);
+  return createNarrator()(became.entry).map(({ text }) => `entry ${became.entry.seq} of ${session}: ${text}`);
 }

@@ -1,13 +1,13 @@
 /** Trusted sets of the project: listed, and edited with a reason. */
 
-import { type Agent, type FaultError, SET_NAME, toolsOf } from "@orgate/core";
-import type { KnownValue } from "@orgate/core/journal";
-import { nearestWord } from "@orgate/core/vocab";
+import { type Agent, type FaultError, listAgentTools, SET_NAME } from "@orgate/core";
+import type { TrustedValue } from "@orgate/core/journal";
+import { findNearestWord } from "@orgate/core/vocab";
 import { editKnown } from "../../../runtime/people/trusted-values.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
-import { age, table } from "../../../terminal/table.ts";
+import { ageText, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
@@ -17,12 +17,12 @@ const PAGE = 500;
 export const listTrustedValues: RunCommand = async (given, screen) => {
   const set = given.args[0] ?? null;
   const now = NODE.clock.now();
-  const all: KnownValue[] = [];
+  const all: TrustedValue[] = [];
   await lookingIfAny(
     given,
     async ({ journal }) => {
-      for (let after: KnownValue | null = null; ; ) {
-        const page: readonly KnownValue[] = await journal.known({ set, after, most: PAGE });
+      for (let after: TrustedValue | null = null; ; ) {
+        const page: readonly TrustedValue[] = await journal.known({ set, after, most: PAGE });
         all.push(...page);
         after = page.at(-1) ?? null;
         if (after === null || page.length < PAGE) return all;
@@ -34,7 +34,7 @@ export const listTrustedValues: RunCommand = async (given, screen) => {
   if (given.json) screen.line(JSON.stringify(all));
   else if (all.length === 0) screen.line(set === null ? "nothing is known yet" : `nothing is in ${visible(set)}`);
   else {
-    const rows = all.map((k) => [k.set, k.value, k.from === "known" ? "a person" : k.from, age(now - k.at)]);
+    const rows = all.map((k) => [k.set, k.value, k.from === "known" ? "a person" : k.from, ageText(now - k.at)]);
     for (const line of table(["set", "value", "from", "since"], rows, screen.paint)) screen.line(line);
   }
   return EXIT.success;
@@ -43,7 +43,7 @@ export const listTrustedValues: RunCommand = async (given, screen) => {
 /** What a set may be called: a value in any other is looked up by no tool, and would make nothing trusted. */
 const USUAL = ["payees", "people", "domains", "paths"];
 const setsOf = (agents: readonly Agent[]): readonly string[] => {
-  const tools = agents.flatMap(toolsOf);
+  const tools = agents.flatMap(listAgentTools);
   const named = tools.flatMap(({ targets, learns }) => [
     ...Object.values(targets).flatMap((one) => one.known),
     ...learns.map((one) => one.set),
@@ -52,7 +52,7 @@ const setsOf = (agents: readonly Agent[]): readonly string[] => {
 };
 
 function noSuchSet(set: string, sets: readonly string[]): FaultError {
-  const near = nearestWord(set, sets);
+  const near = findNearestWord(set, sets);
   return usage(
     `no tool of this project looks anything up in a set \`${set}\``,
     `${near === null ? "" : `did you mean \`${near}\`? `}the sets are: ${sets.join(", ")}`,

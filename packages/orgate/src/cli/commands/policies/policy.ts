@@ -14,7 +14,7 @@ import {
   type UserAct,
   type Verdict,
 } from "@orgate/core";
-import { actionOf, type CedarGate, caseSchema, type Explained, factsOf, type LoadedPolicy, unaskable } from "@orgate/core/gate";
+import { type CedarGate, caseSchema, type Explanation, type LoadedPolicy, refuseCase, toCaseAction, toCaseFacts } from "@orgate/core/gate";
 import type { Config } from "../../../config/config.ts";
 import type { Env } from "../../../node/env.ts";
 import { type PastDecision, readPastDecisions } from "../../../policies/past-decisions.ts";
@@ -246,7 +246,7 @@ function whyOutOfScope({ json }: LoadedPolicy, action: Action, { agent }: Facts)
   return `out of scope: its principal is not ${agent}`;
 }
 
-function whyOf({ json }: LoadedPolicy, { part, by }: Pick<Explained["considered"][number], "part" | "by">, action: Action): string {
+function whyOf({ json }: LoadedPolicy, { part, by }: Pick<Explanation["considered"][number], "part" | "by">, action: Action): string {
   switch (part) {
     case "overridden":
       return by.length === 0 ? "it matched, and something else denied it" : `it matched, and was overridden by ${by.join(", ")}`;
@@ -329,15 +329,15 @@ async function asked(given: Given, { strict }: Readonly<{ strict: boolean }>): P
   if (c.agent !== undefined && !known.includes(c.agent)) throw new FaultError({ kind: "agent-missing", agent: c.agent, known });
   if (!/^(model|respond|tool:.+)$/.test(c.action))
     throw usage(`--action is \`${c.action}\``, "for an agent: model, respond or tool:NAME; what a person does needs --user NAME");
-  const { action, refused } = actionOf(c, loaded.cast.tools);
-  const why = unaskable(c, loaded.cast);
+  const { action, refused } = toCaseAction(c, loaded.cast.tools);
+  const why = refuseCase(c, loaded.cast);
   const isThere = action.kind !== "call" || loaded.cast.tools.some(({ name }) => name === action.tool);
   if (why !== null && (strict || !isThere)) throw usage(why.detail, why.hint);
   return {
     kind: "agent",
     gate,
     action,
-    facts: factsOf(c, loaded.cast.tools),
+    facts: toCaseFacts(c, loaded.cast.tools),
     refused,
     isThere,
     what: `${c.action} by ${c.agent ?? "somebody"}`,

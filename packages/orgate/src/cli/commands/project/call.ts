@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { FaultError, type Json, type JsonObject, readJson } from "@orgate/core";
-import { nearestWord } from "@orgate/core/vocab";
+import { findNearestWord } from "@orgate/core/vocab";
 import {
   type CallableOperation,
   createClient,
@@ -49,7 +49,7 @@ export const call: RunCommand = async (given, screen) => {
 function mustBeOperation(text: string): CallableOperation {
   const name = OPERATION_NAMES.find((one) => one === text);
   if (name === undefined) {
-    const near = nearestWord(text, OPERATION_NAMES);
+    const near = findNearestWord(text, OPERATION_NAMES);
     throw usage(
       `there is no operation \`${text}\``,
       `${near === null ? "" : `did you mean \`${near}\`? `}there are: ${OPERATION_NAMES.join(", ")}`,

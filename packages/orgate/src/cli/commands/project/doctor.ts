@@ -4,7 +4,7 @@
  */
 
 import { relative } from "node:path";
-import { describe, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
+import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
 import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
 import { modelsWith, onModel } from "../../../models/named-model.ts";
@@ -259,7 +259,7 @@ async function sandboxFound(): Promise<Report["sandbox"]> {
 
 function why(error: unknown): string {
   if (!(error instanceof FaultError)) return errorMessage(error);
-  const { message, hint } = describe(error.fault);
+  const { message, hint } = describeFault(error.fault);
   if (error.fault.kind === "model-unknown") return error.fault.detail; // which names what to set; the hint would lead here
   return `${message} (${hint})`;
 }

@@ -5,9 +5,19 @@
  *      once, and it is listed and revoked under its id. What is one's own one may always revoke; where the project's policies or agents do not load,
  *      whoever is certified may revoke, and is told that nothing was decided.
  */
-import { type AccessId, describe, duration, FaultError, type Gate, isFault, type Millis, millis, type Principal } from "@orgate/core";
+import {
+  type AccessId,
+  describeFault,
+  durationWords,
+  FaultError,
+  type Gate,
+  isFault,
+  type Millis,
+  millis,
+  type Principal,
+} from "@orgate/core";
 import { USER_ACTIONS } from "@orgate/core/gate";
-import { type Access, lapsed } from "@orgate/core/journal";
+import { type Access, accessEnd } from "@orgate/core/journal";
 import { ACT_NAMES } from "@orgate/core/wire";
 import type { Config } from "../../../config/config.ts";
 import { readServerAddress } from "../../../files/server-address.ts";
@@ -88,7 +98,7 @@ function named(given: Given, option: string, all: readonly string[]): readonly s
 
 function untilOf(text: string): Millis | null {
   if (text === "never") return null;
-  const ms = duration(text);
+  const ms = durationWords(text);
   if (ms === null) throw usage(`--expires is \`${text}\``, "write a time such as 12h or 90d, or never");
   return millis(NODE.clock.now() + ms);
 }
@@ -110,18 +120,18 @@ export async function accessIn(look: ReadOnlyStore, all: boolean): Promise<reado
     now: NODE.clock.now,
   });
   const found = [...(await book.refresh()).values()];
-  return all ? found : found.filter((one) => lapsed(one, NODE.clock.now()) === null);
+  return all ? found : found.filter((one) => accessEnd(one, NODE.clock.now()) === null);
 }
 
 /** As it is shown: without what its secret is checked against. */
 export function accessOf(access: Access): Omit<Access, "check"> & Readonly<{ state: string }> {
   const { check: _, ...shown } = access;
-  return { ...shown, state: lapsed(access, NODE.clock.now()) ?? "valid" };
+  return { ...shown, state: accessEnd(access, NODE.clock.now()) ?? "valid" };
 }
 
 export function showAccess(found: readonly Access[], screen: Screen): void {
   const rows = found.map((one): readonly Cell[] => {
-    const state = lapsed(one, NODE.clock.now()) ?? "valid";
+    const state = accessEnd(one, NODE.clock.now()) ?? "valid";
     return [
       one.access,
       `${one.means} for ${visible(one.person)}`,
@@ -166,7 +176,7 @@ function gateIfAny(given: Given, screen: Screen, config: Config): Pick<Gate, "de
     return openPeopleGate(config);
   } catch (error) {
     if (!isFault(error)) throw error;
-    tell(given, screen, `nothing was decided, since the project does not load: ${describe(error.fault).message}`);
+    tell(given, screen, `nothing was decided, since the project does not load: ${describeFault(error.fault).message}`);
     return null;
   }
 }

@@ -11,7 +11,7 @@ import {
   seq,
   toResult,
 } from "@orgate/core";
-import { justDeclared, type StandingSchedule } from "@orgate/core/journal";
+import { newScheduleStanding, type StandingSchedule } from "@orgate/core/journal";
 import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
 import type { Config } from "../../../config/config.ts";
 import { projectScheduleSchema } from "../../../config/schedule-schema.ts";
@@ -81,7 +81,7 @@ async function views(given: Given, screen: Screen): Promise<readonly ScheduleVie
 /** As it would stand were it declared now. */
 function notYet({ name, spec, from }: Declared): StandingSchedule {
   const by = { kind: "user", id: spec.owner } as const;
-  return { schedule: name, spec, from, by, seq: seq(0), since: 0, ...justDeclared(NODE.clock.now()) };
+  return { schedule: name, spec, from, by, seq: seq(0), since: 0, ...newScheduleStanding(NODE.clock.now()) };
 }
 
 export const listSchedules: RunCommand = async (given, screen) => {

@@ -2,7 +2,7 @@
 
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
-import { type Line, narrator, tokensText } from "@orgate/core/journal/view";
+import { createNarrator, type Line, tokensText } from "@orgate/core/journal/view";
 import { NO_USAGE } from "@orgate/core/vocab";
 import { readModelSettings } from "../../../models/env.ts";
 import { modelsWith, onModel } from "../../../models/named-model.ts";
@@ -143,7 +143,7 @@ export type LivePrinter = Readonly<{
 /** V-3 words are shown as they come, once; lines never break into them. What was withheld while it came is shown only when it is delivered. */
 export function livePrinter(screen: Screen): LivePrinter {
   const { paint } = screen;
-  const tellOf = narrator();
+  const tellOf = createNarrator();
   let piece = visibleStream();
   let attempt = "";
   let spoken = "";

@@ -1,6 +1,6 @@
 /** J-20 an operator who has looked lets work go on; what is still bad stays refused. */
 import { FaultError } from "@orgate/core";
-import { MOST_PROBLEMS, type Problem, parseRanges, problemName, type Records, verify } from "@orgate/core/journal";
+import { MAX_VERIFY_PROBLEMS, parseRanges, problemName, type Records, type VerifyProblem, verify } from "@orgate/core/journal";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, rootPublicKey } from "../../../store/open-read-only.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
@@ -51,12 +51,12 @@ export const acknowledge: RunCommand = (given, screen) =>
   });
 
 /** As whoever reads it would name it: a bad commit, and with it all entries that it covers. */
-function places(records: Records, p: Problem): readonly Readonly<{ what: string; detail: string }>[] {
+function places(records: Records, p: VerifyProblem): readonly Readonly<{ what: string; detail: string }>[] {
   const entry = (stream: string, seq: number, detail: string) => ({ what: `entry ${seq} of stream \`${stream}\``, detail });
   if (p.kind === "entry") return [entry(p.stream, p.seq, p.reason)];
   const ranges = [...records.commits(p.writer)].filter(({ number }) => number === p.commit).flatMap((c) => parseRanges(c.ranges) ?? []);
   const covered = ranges.flatMap(({ stream, first, count }) =>
-    Array.from({ length: Math.min(count, MOST_PROBLEMS) }, (_, i) => entry(stream, first + i, p.reason)),
+    Array.from({ length: Math.min(count, MAX_VERIFY_PROBLEMS) }, (_, i) => entry(stream, first + i, p.reason)),
   );
   return [{ what: `commit ${p.commit} of writer \`${p.writer}\``, detail: p.reason }, ...covered];
 }

@@ -4,12 +4,12 @@ import { FaultError } from "@orgate/core";
 import {
   type Head,
   headText,
+  type PolicySetWithoutTexts,
   parseHead,
   parseRanges,
   problemName,
   type Records,
   readExport,
-  type Textless,
   verify as verifyJournal,
 } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
@@ -110,7 +110,7 @@ async function verifiedIn(look: ReadOnlyStore, config: Config, given: Given, scr
 const MOST_NAMED = 3;
 
 /** J-27 not bad, and not passed over either. */
-function tellTextless(screen: Screen, textless: readonly Textless[]): void {
+function tellTextless(screen: Screen, textless: readonly PolicySetWithoutTexts[]): void {
   if (textless.length === 0) return;
   const named = textless.slice(0, MOST_NAMED).map(({ digest, stream, seq }) => `${digest.slice(0, 12)} (entry ${seq} of ${stream})`);
   const more = textless.length > MOST_NAMED ? `, and ${textless.length - MOST_NAMED} more` : "";

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { folderIn } from "@orgate/core/knowledge";
+import { toProjectFolder } from "@orgate/core/knowledge";
 import { afterEach, expect, test } from "vitest";
 import { documentsAt } from "./knowledge-files.ts";
 
@@ -20,5 +20,5 @@ test("N-7 a document's folder is one that can be asked for and exported, or none
   symlinkSync(tmpdir(), join(root, "out"));
   const { documents } = documentsAt(["."], root, root);
   expect(documents.map(({ directory }) => directory)).toEqual([null, "caf\u00e9", "plain"]);
-  for (const { directory } of documents) expect(directory === null ? null : folderIn(directory)).toBe(directory);
+  for (const { directory } of documents) expect(directory === null ? null : toProjectFolder(directory)).toBe(directory);
 });

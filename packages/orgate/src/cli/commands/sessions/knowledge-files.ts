@@ -3,7 +3,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { FaultError } from "@orgate/core";
-import { documentKind, folderIn } from "@orgate/core/knowledge";
+import { documentKind, toProjectFolder } from "@orgate/core/knowledge";
 import { readTextFile, realPath } from "../../../files/text-file.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import type { DocumentText } from "../../../runtime/people/knowledge.ts";
@@ -42,7 +42,7 @@ export function documentsAt(paths: readonly string[], cwd: string, root: string)
       try {
         const text = readTextFile(file, MAX_BYTES);
         const folder = dirname(path) === "." ? "" : dirname(path);
-        documents.set(path, { path, directory: inside ? folderIn(folder) : null, text });
+        documents.set(path, { path, directory: inside ? toProjectFolder(folder) : null, text });
       } catch (error) {
         skipped.push({ path, why: errorMessage(error), named: !isFolder });
       }

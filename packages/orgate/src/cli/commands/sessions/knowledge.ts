@@ -15,7 +15,7 @@ import {
   type StoredItem,
   seq,
 } from "@orgate/core";
-import { isKnowledgeId, itemText, termsIn, toLine } from "@orgate/core/knowledge";
+import { extractTerms, isKnowledgeId, itemText, toLine } from "@orgate/core/knowledge";
 import type { Config } from "../../../config/config.ts";
 import { readTextFile } from "../../../files/text-file.ts";
 import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
@@ -36,7 +36,7 @@ import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
-import { age, count, table } from "../../../terminal/table.ts";
+import { ageText, count, table } from "../../../terminal/table.ts";
 import { visible, visibleLines } from "../../../terminal/visible.ts";
 import { certified, deskOf, looking, lookingIfAny, personOf, positive, projectOf, writingProject } from "../project/project.ts";
 import { documentsAt } from "./knowledge-files.ts";
@@ -192,7 +192,7 @@ export const search: RunCommand = async (given, screen) => {
       {
         agent,
         scope,
-        terms: termsIn(query),
+        terms: extractTerms(query),
         text: query,
         directory: null,
         most: { memory: limit, knowledge: limit, all: limit },
@@ -239,8 +239,8 @@ export const showKnowledge: RunCommand = async (given, screen) => {
     ["labels", item.labels.join(" ") || "none"],
     ["from", item.from === null ? "nowhere in this journal" : `${item.from.stream} ${item.from.seq}`],
     ["directory", item.directory ?? "none"],
-    ["created", `${age(now - item.created)} ago`],
-    ["used", item.usedAt === null ? "never" : `${item.uses} times, last ${age(now - item.usedAt)} ago`],
+    ["created", `${ageText(now - item.created)} ago`],
+    ["used", item.usedAt === null ? "never" : `${item.uses} times, last ${ageText(now - item.usedAt)} ago`],
     [
       "holds",
       `${item.validFrom === null ? "always" : `from ${new Date(item.validFrom).toISOString()}`}${item.validTo === null ? "" : ` until ${new Date(item.validTo).toISOString()}`}`,

@@ -4,16 +4,16 @@
  */
 import {
   type Agent,
-  CONDUCTOR,
+  DEFAULT_DEBATE_ROUNDS,
   FaultError,
+  ORCHESTRATOR,
   type Orchestration,
   type OrchestrationBudget,
   type OrchestrationKind,
   orchestrationText,
   type Principal,
   readBudget,
-  USUAL_ROUNDS,
-  whyNoPlan,
+  refuseOrchestration,
 } from "@orgate/core";
 import { tokenCountText } from "@orgate/core/journal/view";
 import { type Member, membersOf } from "../../../runtime/members.ts";
@@ -25,8 +25,8 @@ import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.
 export const orchestrating =
   (kind: OrchestrationKind): RunCommand =>
   async (given, screen) => {
-    const desk = await deskOf(projectOf(given), given.env, CONDUCTOR);
-    const conductor = desk.agents.find(({ name }) => name === CONDUCTOR);
+    const desk = await deskOf(projectOf(given), given.env, ORCHESTRATOR);
+    const conductor = desk.agents.find(({ name }) => name === ORCHESTRATOR);
     if (conductor === undefined) throw noConductor();
     const said = given.text("input");
     if (said === null) throw usage("--input is missing", `orgate ${kind} A B --input "…"`);
@@ -41,7 +41,7 @@ export const orchestrating =
       await certified(given, screen, runtime.place, person);
       if (!given.json)
         screen.line(`${screen.paint("strong", kind)} ${plan.members.join(", ")} ${screen.paint("dim", "for")} ${person.name}`);
-      const result = await driven(given, screen, (options) => runtime.run(CONDUCTOR, orchestrationText(plan), options));
+      const result = await driven(given, screen, (options) => runtime.run(ORCHESTRATOR, orchestrationText(plan), options));
       const members = await membersOf(runtime.place.store.journal, result.session);
       if (given.json) screen.line(JSON.stringify({ ...result, members }));
       else {
@@ -61,10 +61,10 @@ function planOf(kind: OrchestrationKind, given: Given, task: string): Orchestrat
     kind,
     members: given.args,
     task,
-    rounds: kind !== "debate" ? 1 : rounds === null ? USUAL_ROUNDS : Number(rounds),
+    rounds: kind !== "debate" ? 1 : rounds === null ? DEFAULT_DEBATE_ROUNDS : Number(rounds),
     budget,
   };
-  const why = whyNoPlan(plan);
+  const why = refuseOrchestration(plan);
   if (why !== null) throw usage(why, `\`orgate ${kind} --help\` shows how`);
   return plan;
 }
@@ -80,7 +80,7 @@ function mustBeConducted({ delegates }: Pick<Agent, "delegates">, member: string
 
 const noConductor = (): FaultError =>
   usage(
-    `this project has no agent \`${CONDUCTOR}\``,
+    `this project has no agent \`${ORCHESTRATOR}\``,
     "`orgate init` writes one in a new project: copy agents/conductor.toml and policies/conductor.cedar from there",
   );
 

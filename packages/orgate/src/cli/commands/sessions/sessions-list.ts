@@ -5,7 +5,7 @@ import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Tone } from "../../../terminal/paint.ts";
 import type { Screen } from "../../../terminal/screen.ts";
-import { age, count, table } from "../../../terminal/table.ts";
+import { ageText, count, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { lookingIfAny, positive } from "../project/looking.ts";
 
@@ -62,7 +62,7 @@ async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promis
       s.session,
       { text: state, tone: TONES[state] },
       s.agent,
-      age(now - s.lastAt),
+      ageText(now - s.lastAt),
       String(s.turns),
       s.ending ?? "-",
       ...(own ? [s.external ?? "-"] : []),

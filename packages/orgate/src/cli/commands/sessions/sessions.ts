@@ -1,6 +1,6 @@
 import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
 import { decodePayload, haltText, liftText } from "@orgate/core/journal";
-import { filesText, narrator, tokensText } from "@orgate/core/journal/view";
+import { createNarrator, filesText, tokensText } from "@orgate/core/journal/view";
 import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
 import { requesterOf } from "../../../identity/requester.ts";
 import { tokenizers } from "../../../models/tokenizers.ts";
@@ -85,7 +85,7 @@ function printHead(screen: Screen, s: Awaited<ReturnType<typeof shownIn>>, lost:
 
 function printTimeline(screen: Screen, stored: readonly Stored[], start: number): void {
   const { paint } = screen;
-  const tellOf = narrator();
+  const tellOf = createNarrator();
   const digits = String(stored.length).length;
   for (const s of stored) {
     if (!screen.isOpen()) return;

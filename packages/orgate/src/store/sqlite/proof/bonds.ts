@@ -8,6 +8,7 @@ import {
   BOUND_STREAMS,
   commitHash,
   FULL_EVERY,
+  listNewlySeen,
   parseRanges,
   parseSeen,
   type Seen,
@@ -15,7 +16,6 @@ import {
   type StoredCommit,
   seenName,
   type Trust,
-  toSay,
 } from "@orgate/core/journal";
 import { type Digest, digest, FaultError, type Hash, seq, type WriterId, writerId, ZERO } from "@orgate/core/vocab";
 import type { Alarms } from "./alarms.ts";
@@ -79,7 +79,7 @@ export function openBonds(needs: Needs): Bonds {
       }
       const proved = all.filter(isProved);
       for (const one of proved) met.set(seenName(one), one);
-      return toSay(proved, said, number);
+      return listNewlySeen(proved, said, number);
     },
     said(seen) {
       for (const one of seen) said.set(seenName(one), one.hash);

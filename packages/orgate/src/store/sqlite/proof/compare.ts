@@ -4,20 +4,20 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import {
-  claimsOfOpening,
-  deadLetterChanges,
+  computeDeadLetterChanges,
   foldOrders,
-  foldQuestions,
+  foldPendingApprovals,
   foldUnknowns,
+  listOpeningClaims,
+  NO_OPEN_UNKNOWNS,
   NO_ORDERS,
-  NOTHING_UNKNOWN,
-  NOTHING_WAITS,
+  NO_PENDING_APPROVALS,
   type Records,
   type SessionSummary,
   summariseSession,
-  withQuestions,
+  withPendingApprovals,
 } from "@orgate/core/journal";
-import { canonical, type Entry, HALT, isSessionStream, type Json, type SessionId, type StreamId } from "@orgate/core/vocab";
+import { type Entry, HALT, isSessionStream, type Json, type SessionId, type StreamId, toCanonicalJson } from "@orgate/core/vocab";
 import { decodeEvents } from "../side-table.ts";
 
 /** By table, the key of a row and what it holds. */
@@ -28,7 +28,7 @@ export function findWrongTables(db: DatabaseSync, records: Records): readonly st
   const made: Rows = new Map();
   const found = rowsIn(db);
   const erased = new Set<string>();
-  const put = (table: string, key: string, value: unknown): void => void made.set(nameOf(table, key), canonical(value as Json));
+  const put = (table: string, key: string, value: unknown): void => void made.set(nameOf(table, key), toCanonicalJson(value as Json));
   for (const stream of records.streams()) {
     const { entries, isWhole, last } = readStream(records, stream);
     if (last !== null) put("streams", stream, last);
@@ -71,14 +71,15 @@ function listSession(
 ): void {
   const line = entries.reduce<SessionSummary | null>(summariseSession, null);
   if (line === null) return;
-  const waiting = foldQuestions(NOTHING_WAITS, session, line.agent, entries);
-  put("sessions", session, { ...withQuestions(line, waiting.size), ...(isUntitled ? { title: null } : {}) });
+  const waiting = foldPendingApprovals(NO_PENDING_APPROVALS, session, line.agent, entries);
+  put("sessions", session, { ...withPendingApprovals(line, waiting.size), ...(isUntitled ? { title: null } : {}) });
   for (const question of waiting.values()) put("questions", `${session}/${question.approval}`, question);
-  for (const unknown of foldUnknowns(NOTHING_UNKNOWN, session, entries, () => []).values())
+  for (const unknown of foldUnknowns(NO_OPEN_UNKNOWNS, session, entries, () => []).values())
     put("unknowns", `${session}/${unknown.call}`, unknown);
-  for (const letter of deadLetterChanges(session, line.agent, entries, () => []).put)
+  for (const letter of computeDeadLetterChanges(session, line.agent, entries, () => []).put)
     put("dead_letters", `${session}/${letter.call}`, letter);
-  for (const { event } of entries.slice(0, 1)) for (const claim of claimsOfOpening(event)) put("externals", JSON.stringify(claim), session);
+  for (const { event } of entries.slice(0, 1))
+    for (const claim of listOpeningClaims(event)) put("externals", JSON.stringify(claim), session);
 }
 
 /** Of a row that was written before there were ids of one's own, titles or delegates. */
@@ -91,7 +92,7 @@ function rowsIn(db: DatabaseSync): Found {
   const rows: Rows = new Map();
   const externals = new Map<string, string>();
   const untitled = new Set<string>();
-  const put = (table: string, key: string, value: unknown): void => void rows.set(nameOf(table, key), canonical(value as Json));
+  const put = (table: string, key: string, value: unknown): void => void rows.set(nameOf(table, key), toCanonicalJson(value as Json));
   const all = (sql: string) => db.prepare(sql).all();
   for (const r of all("SELECT stream, seq, hash FROM streams WHERE seq > 0"))
     put("streams", String(r.stream), { seq: Number(r.seq), hash: String(r.hash) });

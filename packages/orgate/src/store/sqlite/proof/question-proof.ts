@@ -6,8 +6,8 @@
  */
 import { createHmac } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { changesOf, type Waiting, type WaitingQuestion } from "@orgate/core/journal";
-import { type ApprovalId, canonical, FaultError, type Json } from "@orgate/core/vocab";
+import { computeApprovalChanges, type PendingApproval, type PendingApprovals } from "@orgate/core/journal";
+import { type ApprovalId, FaultError, type Json, toCanonicalJson } from "@orgate/core/vocab";
 import type { Alarms } from "./alarms.ts";
 import { assertSealed, type SealedSums, toSum } from "./sums.ts";
 
@@ -17,10 +17,10 @@ export type QuestionRows = Readonly<{ gone: readonly ApprovalId[]; put: readonly
 export const NO_QUESTION_ROWS: QuestionRows = Object.freeze({ gone: [], put: [] });
 
 export type QuestionMacs = Readonly<{
-  toRow(question: WaitingQuestion): QuestionRow;
+  toRow(question: PendingApproval): QuestionRow;
   isGenuine(row: Record<string, SQLOutputValue>): boolean;
   /** The rows to write when one set of requests of a session becomes another, and by how much that moves the sum over the table. */
-  change(before: Waiting, after: Waiting): Readonly<{ rows: QuestionRows; moves: bigint }>;
+  change(before: PendingApprovals, after: PendingApprovals): Readonly<{ rows: QuestionRows; moves: bigint }>;
 }>;
 
 export function questionMacs(key: string | Uint8Array): QuestionMacs {
@@ -28,8 +28,8 @@ export function questionMacs(key: string | Uint8Array): QuestionMacs {
     createHmac("sha256", key)
       .update(`orgate-question-1\n${JSON.stringify([session, approval, text])}`)
       .digest("hex");
-  function toRow(q: WaitingQuestion): QuestionRow {
-    const question = canonical(q as unknown as Json);
+  function toRow(q: PendingApproval): QuestionRow {
+    const question = toCanonicalJson(q as unknown as Json);
     return { approval: q.approval, question, mac: macOf(q.session, q.approval, question) };
   }
   const sumOf = (rows: readonly QuestionRow[]): bigint => rows.reduce((sum, { mac }) => sum + toSum(mac), 0n);
@@ -37,7 +37,7 @@ export function questionMacs(key: string | Uint8Array): QuestionMacs {
     toRow,
     isGenuine: ({ session, approval, question, mac }) => mac === macOf(String(session), String(approval), String(question)),
     change(before, after) {
-      const { gone, put } = changesOf(before, after);
+      const { gone, put } = computeApprovalChanges(before, after);
       const rows = put.map(toRow);
       const replaced = [...gone, ...put.map((q) => q.approval)].flatMap((id) => before.get(id) ?? []).map(toRow);
       return { rows: { gone, put: rows }, moves: sumOf(rows) - sumOf(replaced) };
@@ -85,4 +85,4 @@ export function openQuestionProof({ db, macs, sealed, alarms }: Needs): Question
 }
 const HEX = /^[0-9a-f]{64}$/;
 
-export const questionIn = (row: Record<string, SQLOutputValue>): WaitingQuestion => JSON.parse(String(row.question)) as WaitingQuestion;
+export const questionIn = (row: Record<string, SQLOutputValue>): PendingApproval => JSON.parse(String(row.question)) as PendingApproval;

@@ -4,7 +4,7 @@
  *      database. One proved entry proves all before it in its stream, because each hash covers the one before: a read costs one signature at most.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { parseRanges, type Records, type StoredCommit, type StoredEntry, type Trust, whyNotProved } from "@orgate/core/journal";
+import { findProofGap, parseRanges, type Records, type StoredCommit, type StoredEntry, type Trust } from "@orgate/core/journal";
 import { type Digest, digest, FaultError, type Hash } from "@orgate/core/vocab";
 import type { Alarms } from "./alarms.ts";
 
@@ -65,7 +65,7 @@ export function openSeals({ db, trust: trustOf, records, alarms, hash }: SealNee
       const { stream, seq } = entry;
       const row = commitOf.get(stream, seq);
       let leaves: readonly Digest[] = [];
-      const why = whyNotProved(
+      const why = findProofGap(
         entry,
         row === undefined ? null : ({ ...row } as unknown as StoredCommit),
         (commit) => {
