@@ -153,7 +153,7 @@ describe("host", () => {
 describe("console, examples, bench, e2e", () => {
   const page = "packages/console/src/screens/Fleet.tsx";
 
-  test.each(["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/journal/view", "react", "./parts/Row.tsx"])(
+  test.each(["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/view", "react", "./parts/Row.tsx"])(
     "R-1 console may import %s",
     (specifier) => {
       expect(objections(page, `import { a } from "${specifier}";`)).toEqual([]);

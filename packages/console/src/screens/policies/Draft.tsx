@@ -1,6 +1,6 @@
-import { countNoun, diffLines, withContext } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { countNoun, diffLines, withContext } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

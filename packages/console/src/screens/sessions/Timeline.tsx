@@ -1,6 +1,7 @@
 /** The timeline of a session, to scale, with what was parked taken out. */
-import type { Span, TimelineView } from "@orgate/core/journal/view";
+
 import { countNoun, type Seq } from "@orgate/core/vocab";
+import type { Span, TimelineView } from "@orgate/protocol/view";
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { formatDuration as spanText } from "../../parts/time/time.ts";
