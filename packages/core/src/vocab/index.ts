@@ -30,6 +30,7 @@ export * from "./text/duration.ts";
 export * from "./text/halt.ts";
 export * from "./text/hidden.ts";
 export * from "./text/json-text.ts";
+export * from "./text/name.ts";
 export * from "./text/nearest.ts";
 export * from "./text/one-line.ts";
 export * from "./text/wording.ts";

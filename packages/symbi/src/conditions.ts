@@ -4,7 +4,7 @@
  * Y-10 what a condition says is what Cedar evaluates: a whole number is compared with whole numbers, a decimal exactly, and what cannot be compared is refused.
  * Y-10 an argument that is not there makes a rule stricter, never looser: what would be allowed on it is not, what would be denied on it is. Whoever wants it otherwise says so with `has`.
  */
-import { suggestNearest } from "../../vocab/index.ts";
+import { suggestNearest } from "@orgate/core/vocab";
 import type { Expression, NamedArgument } from "./tree.ts";
 import { parseNumber, type Report } from "./values.ts";
 

@@ -4,9 +4,8 @@
  * Y-3 everything has an effect or is refused, with its place: what is not supported yet says so. Y-8 `capabilities` select tools, skills, servers and delegates; they are the only way to any.
  * Y-8 a policy of a file is about the agents of that file.
  */
-import type { JsonObject, Limits } from "../../vocab/index.ts";
-import type { AgentDefinition } from "../define-agent.ts";
-import { isName, NAME_RULE } from "../name.ts";
+import type { AgentDefinition } from "@orgate/core";
+import { isName, type JsonObject, type Limits, NAME_RULE } from "@orgate/core/vocab";
 import { readSchedule, readWebhook } from "./blocks.ts";
 import type { ScheduleDeclaration, SourcePlace, WebhookDeclaration } from "./declarations.ts";
 import { BLOCK_KEYS } from "./keys.ts";

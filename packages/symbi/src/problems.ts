@@ -1,5 +1,5 @@
 /** What is wrong with a file: where, what was expected, what to do. */
-import { suggestNearest, toPosition } from "../../vocab/index.ts";
+import { suggestNearest, toPosition } from "@orgate/core/vocab";
 import { eachToken } from "./tokens.ts";
 
 export type SymbiProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;

@@ -1,6 +1,5 @@
 /** `schedule` and `webhook` blocks as declarations, for whoever wires them. */
-import type { Json } from "../../vocab/index.ts";
-import { isName, NAME_RULE } from "../name.ts";
+import { isName, type Json, NAME_RULE } from "@orgate/core/vocab";
 import {
   type ScheduleDeclaration,
   type SourcePlace,

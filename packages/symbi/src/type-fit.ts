@@ -1,5 +1,5 @@
 /** Whether a value in a body is of the type that the file declares for it: only what is certain either way is told. */
-import { suggestNearest } from "../../vocab/index.ts";
+import { suggestNearest } from "@orgate/core/vocab";
 import type { BodyScope } from "./bodies.ts";
 import type { Argument, Expression, FunctionBlock, RecordField, Struct, TypeNode } from "./tree.ts";
 import { OPTIONAL, type Types, typeText } from "./types.ts";

@@ -4,7 +4,7 @@
  * Y-7 what is certainly wrong is refused where it stands: arguments that a function of the file does not take, fields that a type of the file does not have, values of
  * another type than is declared, a `break` outside of a loop, a secret. A name that nothing here explains is a doubt: the model reads it as what it says.
  */
-import { suggestNearest } from "../../vocab/index.ts";
+import { suggestNearest } from "@orgate/core/vocab";
 import type { Doubt, NamedFunction } from "./procedure.ts";
 import type {
   AgentBlock,

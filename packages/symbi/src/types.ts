@@ -2,7 +2,7 @@
  * Types of a file as JSON Schemas: what an agent is given, and what it answers with.
  * Rule: Y-9.
  */
-import { type JsonObject, suggestNearest } from "../../vocab/index.ts";
+import { type JsonObject, suggestNearest } from "@orgate/core/vocab";
 import type { Field, Param, TypeDeclaration, TypeNode } from "./tree.ts";
 import type { Report } from "./values.ts";
 

@@ -5,6 +5,7 @@
  * Y-11 an effect that is allowed covers tools that do nothing beyond the effects of that rule; one that is denied, audited or needs an approval covers every tool that has it.
  * Y-11 a policy stands in the line of its rule, and is named by file and line.
  */
+import type { AgentPolicies } from "@orgate/core";
 import {
   type ApprovalTerms,
   type Effect,
@@ -13,8 +14,7 @@ import {
   toPosition,
   type UnanswerableTerms,
   type UserGroups,
-} from "../../vocab/index.ts";
-import type { AgentPolicies } from "../agent-policies.ts";
+} from "@orgate/core/vocab";
 import { type Condition, type ConditionScope, cedarPattern, cedarText, compileCondition, groupHint } from "./conditions.ts";
 import type { AgentDraft, SymbiFile } from "./declare.ts";
 import { BLOCK_KEYS } from "./keys.ts";

@@ -2,7 +2,7 @@
  * What `schedule`, `webhook` and `memory` blocks of a `.symbi` file say, typed and checked as far as the file alone can tell. Whoever wires them asks the
  * rest: whether the agent is there, whether a cron expression or a time zone is one, whether a secret can be had.
  */
-import type { Json } from "../../vocab/index.ts";
+import type { Json } from "@orgate/core/vocab";
 
 /** In its file: 1 is the first. */
 export type SourcePlace = Readonly<{ file: string; line: number; column: number }>;

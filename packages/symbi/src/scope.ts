@@ -1,5 +1,5 @@
 /** What conditions may speak of, by what is decided: the words of `gate/policies/vocabulary.ts`, which has the last word when the Cedar is checked. */
-import type { Effect } from "../../vocab/index.ts";
+import type { Effect } from "@orgate/core/vocab";
 import type { ConditionRecord, ConditionScope, ValueType } from "./conditions.ts";
 
 /** Of a tool, what policies can be written about. */

@@ -4,7 +4,7 @@
  * Y-1 the parser is made from the grammar, and what is committed is fresh. Y-2 several problems of a file are told at once, each with line, column, what was expected, and what may
  * have been meant. Y-1 whatever the input, reading ends with a tree or with problems: size and depth are limited, and nothing throws.
  */
-import { findHidden, suggestNearest } from "../../vocab/index.ts";
+import { findHidden, suggestNearest } from "@orgate/core/vocab";
 import { parse as generatedParse } from "./grammar.ts";
 import { type RawProblem, type SymbiProblem, symbiProblemAt, toReadableProblem } from "./problems.ts";
 import { symbiTokens } from "./tokens.ts";
