@@ -50,7 +50,7 @@ type Doors = Readonly<{ values: readonly string[]; types: readonly string[]; tes
 const DOORS: Readonly<Record<string, Doors>> = {
   "packages/protocol": { values: ["@orgate/core/vocab"], types: ["@orgate/core/journal"], tests: ["@orgate/core", "@orgate/core/journal"] },
   "packages/console": {
-    values: ["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/view"],
+    values: ["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/words", "@orgate/protocol/view"],
     types: [],
     tests: ["@orgate/protocol/testing"],
   },
