@@ -43,7 +43,7 @@ const TURNSTILE = "packages/core/src/permit/turnstile.ts";
 const COMMITS = "packages/core/src/loop/commit.ts";
 
 /** What the console may import of core: it renders a fold and sends intents. */
-const CONSOLE_SEES: readonly string[] = ["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/journal/view"];
+const CONSOLE_SEES: readonly string[] = ["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/wire/words", "@orgate/core/journal/view"];
 
 export type Manifest = Readonly<{
   name?: string;

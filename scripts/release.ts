@@ -19,6 +19,7 @@ const BESIDE: readonly string[] = ["bin"];
 const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   orgate: {
     "examples/ops-desk": "demo/ops-desk",
+    "examples/starters": "starter/projects",
     "policies/starter": "starter/policies",
     agents: "starter/agents",
     "policies/coordinator": "starter/coordinator",

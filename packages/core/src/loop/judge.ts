@@ -74,7 +74,7 @@ export function createJudge(p: Needs, { toolDigest, digestAction, now }: Looks):
   const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
   const decide: Judge = (s, t, id) => {
     const text = printActionId(id);
-    const { action, refused, gated, modified, counted, leave } = toAction({ p, s, t, toolDigest, now }, id);
+    const { action, refused, gated, modified, counted, usedAnswer } = toAction({ p, s, t, toolDigest, now }, id);
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null
@@ -84,7 +84,7 @@ export function createJudge(p: Needs, { toolDigest, digestAction, now }: Looks):
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.kind === "reconcile" ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
     const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
-    const answered = t === null ? null : (findAnswered(t, gated) ?? leave);
+    const answered = t === null ? null : (findAnswered(t, gated) ?? usedAnswer);
     const given = withAnswer(careful, answered, () => (t === null ? digest : approvalDigest(t, action, digest, p.hash)), slice);
     const granted = t === null ? given : withGrant(given, { p, s, t, action, digest, slice, now: now() });
     return {
@@ -126,8 +126,8 @@ type Named = Readonly<{
   gated: Gated;
   modified: boolean;
   counted: boolean;
-  /** Of a call that had started: the answer that let it. */
-  leave: Answered | null;
+  /** The approval that a call used up when it first started. */
+  usedAnswer: Answered | null;
 }>;
 
 type Naming = Readonly<{
@@ -170,13 +170,13 @@ function toAction({ p, s, t, toolDigest, now }: Naming, id: ActionId): Named {
         gated: call.gated,
         modified: call.modified,
         counted: isCounted(call),
-        leave: call.starts > 0 ? call.leave : null,
+        usedAnswer: call.starts > 0 ? call.usedAnswer : null,
       };
     }
   }
 }
 
-const PLAIN = { refused: null, modified: false, counted: false, leave: null } as const;
+const PLAIN = { refused: null, modified: false, counted: false, usedAnswer: null } as const;
 
 /** Middleware's word, given before the gate was asked: it can refuse, never permit. */
 const blockedBy = (reason: string | null): Named["refused"] =>

@@ -1,10 +1,63 @@
 /** Cases of the suite `console` in which something goes wrong outside the page: the sign-in, the server, the line. */
 import type { Route } from "playwright-core";
-import { go, misfits, sound } from "./kit.ts";
-import { signOut } from "./seed.ts";
-import { type Case, composer, expectText, PNG, say, updated, wrong } from "./talk.ts";
+import { go, misfits, sound } from "../kit.ts";
+import { signOut } from "../seed.ts";
+import { type Case, composer, expectText, PNG, say, updated, wrong } from "./case.ts";
 
 export const TROUBLES: readonly Case[] = [
+  {
+    name: "O-1 a link signs in once, where one is; used again it says so, and signing out ends it",
+    async run({ browser, desk }) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      const link = await desk.link("bo");
+      await page.goto(`${desk.url()}/approvals`);
+      await page.getByRole("heading", { name: "Orgate" }).waitFor();
+      await page.getByLabel("Sign-in link").fill(link);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "Approvals" }).waitFor();
+      const stayed = page.url().endsWith("/approvals");
+      await page.getByRole("button", { name: "bo" }).click();
+      await page.getByRole("menuitem", { name: "Sign out" }).click();
+      await page.getByLabel("Sign-in link").waitFor();
+      await page.goto(link);
+      await page.getByText(/link/i).first().waitFor();
+      const isOut = await page.getByLabel("Sign-in link").isVisible();
+      const keeps = page.url().includes("#");
+      await context.close();
+      return [
+        ...wrong(stayed, "signing in led elsewhere"),
+        ...wrong(isOut, "a link worked twice"),
+        ...wrong(!keeps, "the secret stayed in the address"),
+      ];
+    },
+  },
+  {
+    name: "O-5 the server is killed and started again, with another build of the console: the page says so, stays as it was, and goes on from there with nothing missing or doubled",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await say(ana, desk, "stage", "pay frank");
+      await page.getByRole("button", { name: "Approve once" }).waitFor();
+      await desk.kill();
+      await expectText(page, "Reconnecting…");
+      const tells = await updated(ana);
+      const stays = await page.getByRole("article", { name: "Question about pay" }).isVisible();
+      await desk.start();
+      await expectText(page, "Live");
+      await page.getByRole("button", { name: "Updated: load again" }).waitFor();
+      await page.getByRole("button", { name: "Approve once" }).click();
+      await expectText(page, "1250 cents paid to frank");
+      const old = await sound(ana, "a page that is older than its server");
+      await tells();
+      const cards = await page.getByRole("article", { name: "Call of pay" }).count();
+      const said = await page.getByRole("region", { name: "Conversation" }).getByText("pay frank", { exact: true }).count();
+      return [
+        ...wrong(stays, "the page went blank"),
+        ...wrong(cards === 1 && said === 1, `${cards} cards, said ${said} times`),
+        ...old.filter((one) => !one.includes("status of 404")),
+      ];
+    },
+  },
   {
     name: "O-7 a sign-in that ends while something is being written: it is said, and after signing in again one is where one was, with every word and file; a screen that the server has no more says so, and how to go on",
     async run({ desk, ana }) {

@@ -1,10 +1,13 @@
-/** What cases of the suite `console` share: what is said to an agent, and waited for. */
+/** A case: a person at a page who does something, and the violations found. With the steps that many cases share. */
 import type { Browser, Locator, Page } from "playwright-core";
-import type { Violation } from "../checks.ts";
-import type { ConsoleDesk } from "./desk.ts";
-import { go, type Person } from "./kit.ts";
+import type { Violation } from "../../checks.ts";
+import type { ConsoleDesk } from "../desk.ts";
+import { go, type Person } from "../kit.ts";
 
 export type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
+/** A case over a server with a past: a session of ten thousand entries, and one full of hostile text. */
+export type WatchCase = Readonly<{ name: string; run(world: WatchWorld): Promise<readonly Violation[]> }>;
+export type WatchWorld = World & Readonly<{ phone: Person; long: string; hostile: string }>;
 export type World = Readonly<{ browser: Browser; desk: ConsoleDesk; ana: Person }>;
 
 export const composer = (page: Page): Locator => page.getByRole("textbox", { name: /^(?:Message to|A word to)/ });

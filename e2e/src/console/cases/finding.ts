@@ -2,8 +2,8 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
-import { go, sound } from "./kit.ts";
-import { type Case, expectText, say, wrong } from "./talk.ts";
+import { go, sound } from "../kit.ts";
+import { type Case, expectText, say, wrong } from "./case.ts";
 
 const finder = (page: Page): Locator => page.getByRole("combobox", { name: /^Find a screen/ });
 const offered = (page: Page, text: string | RegExp): Locator => page.getByRole("option", { name: text }).first();
