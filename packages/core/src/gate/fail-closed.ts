@@ -14,7 +14,7 @@ export function failClosed(decide: () => Decision): Decision {
   }
 }
 
-/** Like `orDenied`, but throws `AwaitsGate` when the gate answers later: for the driver, which waits and decides again. */
+/** Like `failClosed`, but throws `AwaitsGate` when the gate answers later: for the driver, which waits and decides again. */
 export function orAwaited(decide: () => Decision): Decision {
   try {
     const answer: unknown = decide();
@@ -43,7 +43,7 @@ export function groupsFor(gate: Pick<Gate, "groupsOf">, user: string): readonly 
   }
 }
 
-const denied = (message: string): Decision => ({
+export const denied = (message: string): Decision => ({
   verdict: {
     kind: "deny",
     by: "policy",
