@@ -10,6 +10,7 @@ const manifests: Manifests = {
     dependencies: { zod: "4.6.7" },
     peerDependencies: { "fast-check": "4.10.2" },
   },
+  "packages/symbi": { name: "@orgate/symbi", exports: { ".": "" }, dependencies: { "@orgate/core": "0.1.0" } },
   "packages/orgate": { name: "orgate", exports: { ".": "" }, dependencies: { "@orgate/core": "0.1.0", "smol-toml": "1.9.1" } },
   "packages/console": {
     name: "@orgate/console",
@@ -127,6 +128,23 @@ describe("the turnstile and the testing kit", () => {
       ).toEqual([]);
     },
   );
+});
+
+describe("symbi", () => {
+  const symbi = (path: string) => `packages/symbi/src/${path}`;
+
+  test("R-1 a language imports core and runs anywhere; core does not know it", () => {
+    expect(objections(symbi("a.ts"), 'import { a } from "@orgate/core"; import { b } from "./b.ts";')).toEqual([]);
+    expect(objections(symbi("a.ts"), 'import { a } from "orgate";')).toEqual(["`packages/symbi` may not import `orgate`"]);
+    expect(objections(symbi("a.ts"), 'import "node:fs";')).toEqual(["symbi runs anywhere: `node:` modules arrive through ports"]);
+    expect(objections(symbi("a.ts"), "await import(name);")).toHaveLength(1);
+    expect(objections(core("gate/a.ts"), 'import { a } from "@orgate/symbi";')).toEqual(["`packages/core` may not import `@orgate/symbi`"]);
+  });
+
+  test("R-1 a package that is in no table imports nothing of ours", () => {
+    const unknown = { ...manifests, "packages/attic": { name: "@orgate/attic", dependencies: { "@orgate/core": "0.1.0" } } };
+    expect(findingsIn("packages/attic/src/a.ts", 'import { a } from "@orgate/core";', unknown)).toHaveLength(1);
+  });
 });
 
 describe("host", () => {

@@ -29,11 +29,21 @@ const TYPES_OF: Readonly<Record<string, readonly string[]>> = { act: ["permit"] 
 /** The files of core outside any room (its front door) compose what ships. */
 const FRONT_DOOR = Object.keys(ROOMS);
 
+/** Packages, and those of ours that each may import. Folders that are not in this table (examples, bench, e2e, the root) may import all but the console. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "packages/core": [],
+  "packages/symbi": ["packages/core"],
+  "packages/console": ["packages/core"],
+  "packages/orgate": ["packages/core", "packages/symbi"],
+};
+/** Packages that run anywhere: no `node:` module, no computed import. */
+const ANYWHERE: readonly string[] = ["packages/core", "packages/symbi"];
+
 const TURNSTILE = "packages/core/src/permit/turnstile.ts";
 const COMMITS = "packages/core/src/loop/commit.ts";
 
 /** What the console may import of core: it renders a fold and sends intents. */
-const CONSOLE_SEES: readonly string[] = ["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/journal/view"];
+const CONSOLE_SEES: readonly string[] = ["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/wire/words", "@orgate/core/journal/view"];
 
 export type Manifest = Readonly<{
   name?: string;
@@ -65,9 +75,11 @@ export function findingsIn(file: string, source: string, manifests: Manifests): 
 }
 
 function computed(file: string): string | null {
-  if (!file.startsWith("packages/core/src/") || isTest(file)) return null;
-  return "core may not import a computed name: nothing could check it";
+  const home = ANYWHERE.find((folder) => file.startsWith(`${folder}/src/`));
+  return home === undefined || isTest(file) ? null : `${nameOf(home)} may not import a computed name: nothing could check it`;
 }
+
+const nameOf = (folder: string): string => folder.slice("packages/".length);
 
 function objection(use: Use): string | null {
   return use.specifier.startsWith(".") ? objectionToFile(use) : objectionToPackage(use);
@@ -104,7 +116,7 @@ function objectionToPackage(use: Use): string | null {
   const home = packageOf(file, use.manifests);
   if (specifier.startsWith("node:")) {
     if (isTest(file)) return null;
-    if (isCore(file)) return "core runs anywhere: `node:` modules arrive through ports";
+    if (ANYWHERE.includes(home)) return `${nameOf(home)} runs anywhere: \`node:\` modules arrive through ports`;
     return home === "packages/console" ? "the console runs in a browser: no `node:` modules" : null;
   }
   if (specifier.startsWith("/") || /^[a-z]+:/.test(specifier)) return `\`${specifier}\` is neither a package nor a file beside this one`;
@@ -120,8 +132,9 @@ function objectionToOurs({ file, specifier, manifests }: Use, home: string, name
   if (owner === undefined) return null;
   const [folder, manifest] = owner;
   if (folder === home) return "a package imports its own files by path, so that the rooms can be checked";
-  if (folder === "packages/console" || (folder === "packages/orgate" && home === "packages/console"))
-    return `\`${home}\` may not import \`${name}\``;
+  if (folder === "packages/console" || PACKAGES[home]?.includes(folder) === false) return `\`${home}\` may not import \`${name}\``;
+  if (home.startsWith("packages/") && PACKAGES[home] === undefined)
+    return `\`${home}\` is not a known package: add it to the table in scripts/check-rooms.ts`;
   const door = `.${specifier.slice(name.length)}`;
   if (!Object.hasOwn(manifest.exports ?? {}, door)) return `\`${specifier}\` is not a published entry point of \`${name}\``;
   const isTable = specifier === "@orgate/core/testing" && isTest(file); // the shared journals and views

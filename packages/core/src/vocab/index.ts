@@ -29,6 +29,7 @@ export * from "./text/coverage.ts";
 export * from "./text/duration.ts";
 export * from "./text/hidden.ts";
 export * from "./text/json-text.ts";
+export * from "./text/name.ts";
 export * from "./text/nearest.ts";
 export * from "./text/wording.ts";
 export * from "./text/words.ts";

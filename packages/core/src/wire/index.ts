@@ -4,19 +4,7 @@ export * from "./chat.ts";
 export * from "./client.ts";
 export * from "./link.ts";
 export * from "./openapi.ts";
-export {
-  ACT_NAMES,
-  type ActName,
-  type ActOn,
-  API,
-  IDEMPOTENCY_KEY,
-  idempotencyKey,
-  type Method,
-  MOST_PAGE,
-  type Operation,
-  type OperationAct,
-  type OperationAnswer,
-} from "./operation.ts";
+export { API, IDEMPOTENCY_KEY, idempotencyKey, MOST_PAGE, type Operation, type OperationAnswer } from "./operation.ts";
 export * from "./operations.ts";
 export * from "./problem.ts";
 export * as shapes from "./shapes.ts";
@@ -24,3 +12,4 @@ export { followTurn, type LiveSign, type TurnDecision, type TurnSign } from "./t
 export * from "./ui-stream.ts";
 export * from "./v1.ts";
 export { type VerifyLine, verifyLine } from "./views.ts";
+export { ACT_NAMES, type ActName, type ActOn, type Method, type OperationAct } from "./words/index.ts";

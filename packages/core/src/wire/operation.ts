@@ -1,52 +1,13 @@
-/** The type of an operation: input, output, the act that policies decide, idempotency. `operations/` declares them, `operations.ts` is the one table. */
+/** An operation: its words (`words/`) and its schemas (`operations/`), bound by name. `operations.ts` is the one table. */
 import * as z from "zod";
 import * as s from "./shapes.ts";
+import type { OperationWords } from "./words/words.ts";
 
 export const API = "/api/v1";
 export const IDEMPOTENCY_KEY = "idempotency-key";
 export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,128}$/);
 export const MOST_PAGE = 500;
 
-/**
- * The act that policies decide before an operation runs: an action of `User`, and its target. `session` means the session and its agent. An operation
- * on `listing` is always allowed, and returns only the items that the caller may `observe`.
- */
-export const ACT_NAMES = [
-  "list",
-  "observe",
-  "run",
-  "say",
-  "steer",
-  "cancel",
-  "open",
-  "close",
-  "approve",
-  "deny",
-  "withdraw",
-  "resolve",
-  "halt",
-  "set-breaker",
-  "read-journal",
-  "edit-policy",
-  "edit-schedule",
-  "run-schedule",
-] as const;
-export type ActName = (typeof ACT_NAMES)[number];
-export type ActOn =
-  | "listing"
-  | "agent"
-  | "session"
-  | "approval"
-  | "grant"
-  | "call"
-  | "breaker"
-  | "work"
-  | "policies"
-  | "schedule"
-  | "project";
-export type OperationAct = Readonly<{ kind: ActName; on: ActOn }>;
-
-export type Method = "GET" | "POST";
 /** The form of the output. `json` has a decoder; the others are streams of text. */
 export type OperationAnswer<R extends z.ZodType> = Readonly<
   | { kind: "json"; schema: R }
@@ -55,57 +16,52 @@ export type OperationAnswer<R extends z.ZodType> = Readonly<
   | { kind: "text"; mediaType: string }
 >;
 
+/** The schemas of an operation; `operations/` has them by name. */
+type OperationSchemas<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> = Readonly<{
+  params: P;
+  query: Q;
+  body: B;
+  answers: OperationAnswer<R>;
+}>;
 export type Operation<
   P extends z.ZodType = z.ZodType,
   Q extends z.ZodType = z.ZodType,
   B extends z.ZodType = z.ZodType,
   R extends z.ZodType = z.ZodType,
-> = Readonly<{
-  method: Method;
-  /** Below `/api/v1`; `{name}` is a parameter. */
-  path: string;
-  params: P;
-  query: Q;
-  body: B;
-  answers: OperationAnswer<R>;
-  status: 200 | 201 | 202;
-  /** `open`: no sign-in needed. `self`: any signed-in caller, about themselves. */
-  act: OperationAct | "open" | "self";
-  idempotencyKey: boolean;
-  tag: string;
-  /** One sentence that begins with a verb. */
-  summary: string;
-}>;
+> = OperationWords & OperationSchemas<P, Q, B, R>;
 
 export const none = z.strictObject({});
 export const nothing = z.undefined();
-
-type Given<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> = Readonly<{
-  path: string;
-  params?: P;
-  query?: Q;
-  body?: B;
-  status?: Operation["status"];
-  act: Operation["act"];
-  tag: string;
-  summary: string;
-}>;
 export type None = typeof none;
 export type Nothing = typeof nothing;
 
-export function get<R extends z.ZodType, P extends z.ZodType = None, Q extends z.ZodType = None>(
-  given: Omit<Given<P, Q, Nothing>, "body" | "status"> & Readonly<{ answers: OperationAnswer<R> }>,
-): Operation<P, Q, Nothing, R> {
-  const { params = none as unknown as P, query = none as unknown as Q, ...rest } = given;
-  return { ...rest, method: "GET", params, query, body: nothing, status: 200, idempotencyKey: false };
-}
+type Words = Readonly<Record<string, OperationWords>>;
+/** A path with parameters needs their schema; a GET has no body, a POST no query. */
+type SchemasFor<W extends OperationWords> = Readonly<{ answers: OperationAnswer<z.ZodType> }> &
+  (W["path"] extends `${string}{${string}` ? Readonly<{ params: z.ZodType }> : Readonly<{ params?: never }>) &
+  (W["method"] extends "GET" ? Readonly<{ query?: z.ZodType; body?: never }> : Readonly<{ query?: never; body?: z.ZodType }>);
+type SchemaIn<S, Key extends string, Default extends z.ZodType> = S extends Readonly<Record<Key, infer T extends z.ZodType>> ? T : Default;
+type Defined<W extends Words, S> = {
+  readonly [K in keyof W]: K extends keyof S
+    ? W[K] &
+        Readonly<{
+          params: SchemaIn<S[K], "params", None>;
+          query: SchemaIn<S[K], "query", None>;
+          body: SchemaIn<S[K], "body", Nothing>;
+          answers: S[K] extends Readonly<{ answers: infer A }> ? A : never;
+        }>
+    : never;
+};
 
-/** `asks`: it changes nothing, so it needs no idempotency key. */
-export function post<R extends z.ZodType, P extends z.ZodType = None, B extends z.ZodType = Nothing>(
-  given: Omit<Given<P, None, B>, "query"> & Readonly<{ answers: OperationAnswer<R>; asks?: true }>,
-): Operation<P, None, B, R> {
-  const { params = none as unknown as P, body = nothing as unknown as B, status = 200, asks = false, ...rest } = given;
-  return { ...rest, method: "POST", params, query: none, body, status, idempotencyKey: !asks };
+/** Binds words and schemas by name: words without schemas do not compile, nor do schemas without words. */
+export function defineOperations<W extends Words, S extends { readonly [K in keyof W]: SchemasFor<W[K]> }>(
+  words: W,
+  schemas: S & Readonly<Record<Exclude<keyof S, keyof W>, never>>,
+): Defined<W, S> {
+  const given: Readonly<Record<string, object>> = schemas;
+  return Object.fromEntries(
+    Object.entries(words).map(([name, its]) => [name, { ...its, params: none, query: none, body: nothing, ...given[name] }]),
+  ) as unknown as Defined<W, S>; // the parameters' types are the proof that every name has both halves
 }
 
 export const as = <R extends z.ZodType>(schema: R): OperationAnswer<R> => ({ kind: "json", schema });

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import type { Operation } from "./operation.ts";
+import { as, defineOperations, type Operation } from "./operation.ts";
 import { OPERATION_NAMES, OPERATIONS } from "./operations.ts";
+import { OPERATION_WORDS } from "./words/index.ts";
+import { get, post, tagged } from "./words/words.ts";
 
 const all: readonly (readonly [string, Operation])[] = OPERATION_NAMES.map((name) => [name, OPERATIONS[name]]);
 
@@ -28,4 +30,32 @@ test("W-4 what a route's decoders do not know is refused", () => {
 test("W-5 what changes something needs an idempotency key; what only asks does not", () => {
   const asks = ["ticket", "uiChat", "checkPolicies", "evaluatePolicies"];
   for (const [name, { method, idempotencyKey }] of all) expect(idempotencyKey, name).toBe(method === "POST" && !asks.includes(name));
+});
+
+test("words and schemas are bound by name: one without the other does not compile", () => {
+  const words = tagged("things", {
+    things: get({ path: "/things", act: "self", summary: "List things." }),
+    change: post({ path: "/things/{thing}/change", act: "self", summary: "Change a thing.", status: 202 }),
+  });
+  const answers = as(z.string());
+  const change = { params: z.strictObject({ thing: z.string() }), answers };
+  expect(defineOperations(words, { things: { answers }, change })).toMatchObject({
+    things: { method: "GET", status: 200, tag: "things", idempotencyKey: false },
+    change: { method: "POST", status: 202, params: change.params, idempotencyKey: true },
+  });
+  // @ts-expect-error `change` has words and no schemas
+  defineOperations(words, { things: { answers } });
+  // @ts-expect-error `other` has schemas and no words
+  defineOperations(words, { things: { answers }, change, other: { answers } });
+  // @ts-expect-error its path has a parameter
+  defineOperations(words, { things: { answers }, change: { answers } });
+});
+
+test("every summary is a sentence that begins with a verb, and what only a connection can use says why", () => {
+  for (const name of OPERATION_NAMES) {
+    const { summary, onlyConnected } = OPERATION_WORDS[name];
+    expect(summary, name).toMatch(/^[A-Z][a-z]+ .*[^.]\.$/);
+    const isStream = ["events", "ui-stream"].includes(OPERATIONS[name].answers.kind);
+    expect(onlyConnected !== undefined, name).toBe(isStream || name === "ticket");
+  }
 });

@@ -6,7 +6,7 @@
  * W-5 a POST that changes something needs an idempotency key: the same key, by the same person, for the same request, is done once and answered alike.
  */
 import type * as z from "zod";
-import type { Nothing, OperationAct, OperationAnswer } from "./operation.ts";
+import type { Nothing, Operation, OperationAnswer } from "./operation.ts";
 import { agentOperations } from "./operations/agents.ts";
 import { approvalOperations } from "./operations/approvals.ts";
 import { journalOperations } from "./operations/journal.ts";
@@ -18,6 +18,9 @@ import { sessionOperations } from "./operations/sessions.ts";
 import { webhookOperations } from "./operations/webhooks.ts";
 import { workOperations } from "./operations/work.ts";
 import type { ClientFrame } from "./v1.ts";
+import type { OperationAct, OperationName } from "./words/index.ts";
+
+export { OPERATION_NAMES, type OperationName } from "./words/index.ts";
 
 export const OPERATIONS = {
   ...serverOperations,
@@ -30,11 +33,9 @@ export const OPERATIONS = {
   ...policyOperations,
   ...journalOperations,
   ...knowledgeOperations,
-} as const;
+} as const satisfies Readonly<Record<OperationName, Operation>>;
 
 export type Operations = typeof OPERATIONS;
-export type OperationName = keyof Operations;
-export const OPERATION_NAMES: readonly OperationName[] = Object.freeze(Object.keys(OPERATIONS) as OperationName[]);
 
 type Field<Key extends string, T> = Record<never, never> extends T ? Readonly<Partial<Record<Key, T>>> : Readonly<Record<Key, T>>;
 /** What a caller gives, as it may be written: what has a default may be left out. */

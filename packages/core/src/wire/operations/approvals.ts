@@ -1,86 +1,29 @@
 /** What waits for people. */
 import * as z from "zod";
-import { as, get, ofCall, paged, pageOf, post } from "../operation.ts";
+import { as, defineOperations, ofCall, paged, pageOf } from "../operation.ts";
 import * as s from "../shapes.ts";
+import { approvalWords } from "../words/approvals.ts";
 
-export const approvalOperations = {
-  approvals: get({
-    path: "/approvals",
-    query: z.strictObject(paged),
-    answers: as(pageOf(s.listedQuestion)),
-    act: { kind: "list", on: "listing" },
-    tag: "approvals",
-    summary: "List approval requests that wait for a person, oldest first.",
-  }),
-  approval: get({
-    path: "/approvals/{approval}",
-    params: z.strictObject({ approval: s.approvalIdSchema }),
-    answers: as(s.questionView),
-    act: { kind: "observe", on: "approval" },
-    tag: "approvals",
-    summary: "Show one approval request: what will be done, why a person is asked, who may answer.",
-  }),
-  answer: post({
-    path: "/approvals/{approval}/answer",
+export const approvalOperations = defineOperations(approvalWords, {
+  approvals: { query: z.strictObject(paged), answers: as(pageOf(s.listedQuestion)) },
+  approval: { params: z.strictObject({ approval: s.approvalIdSchema }), answers: as(s.questionView) },
+  answer: {
     params: z.strictObject({ approval: s.approvalIdSchema }),
     body: z.strictObject({ digest: s.digestSchema, answer: s.answer }),
     answers: as(s.became),
-    status: 202,
-    act: { kind: "approve", on: "approval" },
-    tag: "approvals",
-    summary: "Answer an approval request, bound to the digest that was shown.",
-  }),
-  grants: get({
-    path: "/grants",
-    query: z.strictObject(paged),
-    answers: as(pageOf(s.standingGrant)),
-    act: { kind: "list", on: "listing" },
-    tag: "approvals",
-    summary: "List grants (remembered approvals) in force.",
-  }),
-  revoke: post({
-    path: "/grants/{grant}/revoke",
+  },
+  grants: { query: z.strictObject(paged), answers: as(pageOf(s.standingGrant)) },
+  revoke: {
     params: z.strictObject({ grant: s.grantIdSchema }),
     body: z.strictObject({ reason: s.requiredReason }),
     answers: as(s.standingGrant),
-    act: { kind: "approve", on: "grant" },
-    tag: "approvals",
-    summary: "Revoke a grant: actions that it covered ask for approval again.",
-  }),
-  unknowns: get({
-    path: "/unknowns",
-    query: z.strictObject(paged),
-    answers: as(pageOf(s.openUnknown)),
-    act: { kind: "list", on: "listing" },
-    tag: "approvals",
-    summary: "List calls whose outcome is unknown.",
-  }),
-  resolve: post({
-    path: "/sessions/{session}/unknowns/{call}/resolve",
+  },
+  unknowns: { query: z.strictObject(paged), answers: as(pageOf(s.openUnknown)) },
+  resolve: {
     params: ofCall,
     body: z.strictObject({ as: s.resolution, note: s.reason.default("") }),
     answers: as(s.became),
-    status: 202,
-    act: { kind: "resolve", on: "call" },
-    tag: "approvals",
-    summary: "Resolve a call whose outcome is unknown, or have its tool asked.",
-  }),
-  deadLetters: get({
-    path: "/dead-letters",
-    query: z.strictObject(paged),
-    answers: as(pageOf(s.deadLetter)),
-    act: { kind: "list", on: "listing" },
-    tag: "approvals",
-    summary: "List dead letters: calls that failed and wait for an operator.",
-  }),
-  dismiss: post({
-    path: "/sessions/{session}/dead-letters/{call}/dismiss",
-    params: ofCall,
-    body: z.strictObject({ note: s.reason.default("") }),
-    answers: as(s.became),
-    status: 202,
-    act: { kind: "resolve", on: "call" },
-    tag: "approvals",
-    summary: "Dismiss a dead letter that has been dealt with.",
-  }),
-} as const;
+  },
+  deadLetters: { query: z.strictObject(paged), answers: as(pageOf(s.deadLetter)) },
+  dismiss: { params: ofCall, body: z.strictObject({ note: s.reason.default("") }), answers: as(s.became) },
+});

@@ -1,7 +1,8 @@
 /** What is known, for people to look at. */
 import * as z from "zod";
-import { as, get } from "../operation.ts";
+import { as, defineOperations } from "../operation.ts";
 import * as s from "../shapes.ts";
+import { knowledgeWords } from "../words/knowledge.ts";
 
 const knownItem = z
   .strictObject({
@@ -21,9 +22,8 @@ const knownItem = z
   })
   .readonly();
 
-export const knowledgeOperations = {
-  knowledge: get({
-    path: "/knowledge",
+export const knowledgeOperations = defineOperations(knowledgeWords, {
+  knowledge: {
     query: z.strictObject({
       /** What this agent keeps, or what it would find. */
       agent: s.name.exactOptional(),
@@ -31,8 +31,5 @@ export const knowledgeOperations = {
       limit: z.coerce.number().int().min(1).max(100).default(20),
     }),
     answers: as(z.strictObject({ items: z.array(knownItem).readonly() }).readonly()),
-    act: { kind: "read-journal", on: "project" },
-    tag: "knowledge",
-    summary: "Search knowledge by words, or list the newest items.",
-  }),
-} as const;
+  },
+});

@@ -1,19 +1,15 @@
 /** Policies. */
 import * as z from "zod";
-import { as, get, MOST_PAGE, post, whole } from "../operation.ts";
+import { as, defineOperations, MOST_PAGE, whole } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { caseView, policyFile, policyFiles, policyHistoryRow, policyView, trouble } from "../views.ts";
+import { policyWords } from "../words/policies.ts";
 
-export const policyOperations = {
-  policies: get({
-    path: "/policies",
+export const policyOperations = defineOperations(policyWords, {
+  policies: {
     answers: as(z.strictObject({ digest: s.digestSchema, policies: z.array(policyView).readonly() }).readonly()),
-    act: { kind: "observe", on: "policies" },
-    tag: "policies",
-    summary: "List the policies in force.",
-  }),
-  policyFiles: get({
-    path: "/policies/files",
+  },
+  policyFiles: {
     answers: as(
       z
         .strictObject({
@@ -24,14 +20,9 @@ export const policyOperations = {
         })
         .readonly(),
     ),
-    act: { kind: "observe", on: "policies" },
-    tag: "policies",
-    summary: "Show the files of `policies/` as they are on disk, with every problem in them; the policies in force may be older.",
-  }),
-  checkPolicies: post({
-    path: "/policies/check",
+  },
+  checkPolicies: {
     body: z.strictObject({ files: policyFiles }),
-    asks: true,
     answers: as(
       z
         .strictObject({
@@ -42,22 +33,13 @@ export const policyOperations = {
         })
         .readonly(),
     ),
-    act: { kind: "observe", on: "policies" },
-    tag: "policies",
-    summary: "Check whether these files would be accepted as the policies, and list every problem in them.",
-  }),
-  evaluatePolicies: post({
-    path: "/policies/evaluate",
+  },
+  evaluatePolicies: {
     /** A line of a decision table without its name and verdict: `{agent, action, resource, args, labels, …}`. */
     body: s.jsonObject,
-    asks: true,
     answers: as(z.strictObject({ verdict: s.jsonObject, read: s.jsonObject }).readonly()),
-    act: { kind: "observe", on: "policies" },
-    tag: "policies",
-    summary: "Evaluate one action: the decision, and the policies that made it. Nothing is done.",
-  }),
-  applyPolicies: post({
-    path: "/policies/apply",
+  },
+  applyPolicies: {
     body: z
       .strictObject({ files: policyFiles.exactOptional(), set: s.digestStart.exactOptional(), reason: s.requiredReason })
       .refine(({ files, set }) => (files === undefined) !== (set === undefined), "it takes either `files` or `set`"),
@@ -69,20 +51,12 @@ export const policyOperations = {
         })
         .readonly(),
     ),
-    act: { kind: "edit-policy", on: "policies" },
-    tag: "policies",
-    summary: "Apply these files, or an earlier set by its digest, as the policies: all at once, journalled.",
-  }),
-  policyHistory: get({
-    path: "/policies/history",
+  },
+  policyHistory: {
     query: z.strictObject({ before: whole.exactOptional(), limit: z.coerce.number().int().min(1).max(MOST_PAGE).default(50) }),
     answers: as(z.strictObject({ rows: z.array(policyHistoryRow).readonly(), next: s.countSchema.nullable() }).readonly()),
-    act: { kind: "observe", on: "policies" },
-    tag: "policies",
-    summary: "List the policy sets that were loaded, applied or refused, newest first: since when, by whom, why, and which files changed.",
-  }),
-  policySet: get({
-    path: "/policies/sets/{digest}",
+  },
+  policySet: {
     params: z.strictObject({ digest: s.digestStart }),
     answers: as(
       z
@@ -97,8 +71,5 @@ export const policyOperations = {
         })
         .readonly(),
     ),
-    act: { kind: "observe", on: "policies" },
-    tag: "policies",
-    summary: "Show the files of one policy set with their texts, as the journal stored them; 6 characters of the digest are enough.",
-  }),
-} as const;
+  },
+});

@@ -1,8 +1,9 @@
 /** What fires by itself. */
 import * as z from "zod";
 import type { ScheduleSpec } from "../../vocab/index.ts";
-import { as, because, get, paged, pageOf, post } from "../operation.ts";
+import { as, because, defineOperations, paged, pageOf } from "../operation.ts";
 import * as s from "../shapes.ts";
+import { scheduleWords } from "../words/schedules.ts";
 
 const scheduleName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const ofSchedule = z.strictObject({ schedule: scheduleName });
@@ -57,11 +58,9 @@ export const scheduleView = z
   })
   .readonly();
 const happened = z.strictObject({ seq: z.number(), at: s.millisSchema, event: s.scheduleEvent }).readonly();
-const tag = "schedules";
 
-export const scheduleOperations = {
-  schedules: get({
-    path: "/schedules",
+export const scheduleOperations = defineOperations(scheduleWords, {
+  schedules: {
     query: z.strictObject({
       ...paged,
       agent: s.name.exactOptional(),
@@ -72,20 +71,9 @@ export const scheduleOperations = {
       order: z.enum(["name", "need"]).default("name"),
     }),
     answers: as(pageOf(scheduleView)),
-    act: { kind: "list", on: "listing" },
-    tag,
-    summary: "List schedules: when they fire, for whom, when next, how the last firing ended; by name, or those that need attention first.",
-  }),
-  schedule: get({
-    path: "/schedules/{schedule}",
-    params: ofSchedule,
-    answers: as(scheduleView),
-    act: { kind: "observe", on: "schedule" },
-    tag,
-    summary: "Show one schedule.",
-  }),
-  addSchedule: post({
-    path: "/schedules",
+  },
+  schedule: { params: ofSchedule, answers: as(scheduleView) },
+  addSchedule: {
     body: z.strictObject({
       schedule: scheduleName,
       agent: s.name,
@@ -98,73 +86,23 @@ export const scheduleOperations = {
       missed: missed.exactOptional(),
     }),
     answers: as(scheduleView),
-    status: 201,
-    act: { kind: "edit-schedule", on: "schedule" },
-    tag,
-    summary: "Add a schedule that runs as the caller: exactly one of `cron` and `at`.",
-  }),
-  pauseSchedule: post({
-    path: "/schedules/{schedule}/pause",
-    params: ofSchedule,
-    body: because,
-    answers: as(scheduleView),
-    act: { kind: "edit-schedule", on: "schedule" },
-    tag,
-    summary: "Pause a schedule, in every process, until it is resumed.",
-  }),
-  resumeSchedule: post({
-    path: "/schedules/{schedule}/resume",
-    params: ofSchedule,
-    body: because,
-    answers: as(scheduleView),
-    act: { kind: "edit-schedule", on: "schedule" },
-    tag,
-    summary: "Resume a schedule that was paused, or that stopped after failures.",
-  }),
-  removeSchedule: post({
-    path: "/schedules/{schedule}/remove",
-    params: ofSchedule,
-    body: because,
-    answers: as(scheduleView),
-    act: { kind: "edit-schedule", on: "schedule" },
-    tag,
-    summary: "Remove a schedule that a person added.",
-  }),
-  runSchedule: post({
-    path: "/schedules/{schedule}/run",
+  },
+  pauseSchedule: { params: ofSchedule, body: because, answers: as(scheduleView) },
+  resumeSchedule: { params: ofSchedule, body: because, answers: as(scheduleView) },
+  removeSchedule: { params: ofSchedule, body: because, answers: as(scheduleView) },
+  runSchedule: {
     params: ofSchedule,
     answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionIdSchema })),
-    status: 202,
-    act: { kind: "run-schedule", on: "schedule" },
-    tag,
-    summary: "Fire a schedule now, beside its times; returns the session.",
-  }),
-  retrySchedule: post({
-    path: "/schedules/{schedule}/retry",
+  },
+  retrySchedule: {
     params: ofSchedule,
     body: z.strictObject({ dueAt: s.millisSchema.exactOptional() }),
     answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionIdSchema })),
-    status: 202,
-    act: { kind: "run-schedule", on: "schedule" },
-    tag,
-    summary: "Retry a failed firing: the one of that due time, or the latest; returns the session.",
-  }),
-  scheduleHistory: get({
-    path: "/schedules/{schedule}/history",
-    params: ofSchedule,
-    query: z.strictObject(paged),
-    answers: as(pageOf(happened)),
-    act: { kind: "observe", on: "schedule" },
-    tag,
-    summary: "List what happened to a schedule, newest first: fired, skipped, ended, paused, by whom.",
-  }),
-  scheduleNext: get({
-    path: "/schedules/{schedule}/next",
+  },
+  scheduleHistory: { params: ofSchedule, query: z.strictObject(paged), answers: as(pageOf(happened)) },
+  scheduleNext: {
     params: ofSchedule,
     query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(5) }),
     answers: as(z.strictObject({ schedule: scheduleName, next: z.array(s.millisSchema).readonly() })),
-    act: { kind: "observe", on: "schedule" },
-    tag,
-    summary: "List the next due times of a schedule.",
-  }),
-} as const;
+  },
+});

@@ -1,54 +1,16 @@
 /** The server itself. */
 import * as z from "zod";
-import { as, get, inText, post } from "../operation.ts";
+import { as, defineOperations, inText } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { whoami } from "../v1.ts";
 import { health, metric } from "../views.ts";
+import { serverWords } from "../words/server.ts";
 
-export const serverOperations = {
-  health: get({
-    path: "/health",
-    answers: as(health),
-    act: "open",
-    tag: "server",
-    summary:
-      "Check whether the server can work: its journal is writable, its policies are loaded; `warnings` name what its machine cannot do.",
-  }),
-  describe: get({
-    path: "/openapi.json",
-    answers: as(s.jsonObject),
-    act: "open",
-    tag: "server",
-    summary: "Describe this API, as OpenAPI 3.1.",
-  }),
-  whoami: get({
-    path: "/me",
-    answers: as(whoami),
-    act: "self",
-    tag: "server",
-    summary: "Show who the caller is, and what its key is limited to.",
-  }),
-  ticket: post({
-    path: "/tickets",
-    answers: as(z.strictObject({ ticket: z.string(), expiresAt: s.millisSchema }).readonly()),
-    status: 201,
-    act: "self",
-    asks: true,
-    tag: "server",
-    summary: "Create a ticket for one WebSocket connection (`?token=`): valid once, for seconds.",
-  }),
-  metrics: get({
-    path: "/metrics",
-    answers: as(z.strictObject({ at: s.millisSchema, metrics: z.array(metric).readonly() }).readonly()),
-    act: { kind: "list", on: "listing" },
-    tag: "server",
-    summary: "Read counters and gauges of the agents that the caller may see.",
-  }),
-  prometheus: get({
-    path: "/metrics/prometheus",
-    answers: inText("text/plain; version=0.0.4; charset=utf-8"),
-    act: { kind: "list", on: "listing" },
-    tag: "server",
-    summary: "Read the same counters and gauges as Prometheus text.",
-  }),
-} as const;
+export const serverOperations = defineOperations(serverWords, {
+  health: { answers: as(health) },
+  describe: { answers: as(s.jsonObject) },
+  whoami: { answers: as(whoami) },
+  ticket: { answers: as(z.strictObject({ ticket: z.string(), expiresAt: s.millisSchema }).readonly()) },
+  metrics: { answers: as(z.strictObject({ at: s.millisSchema, metrics: z.array(metric).readonly() }).readonly()) },
+  prometheus: { answers: inText("text/plain; version=0.0.4; charset=utf-8") },
+});

@@ -1,12 +1,12 @@
 /** Sessions: opening, following, speaking in them. */
 import * as z from "zod";
-import { as, because, EVENTS, get, ofSession, paged, pageOf, post, said, whole } from "../operation.ts";
+import { as, because, defineOperations, EVENTS, ofSession, paged, pageOf, said, whole } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { turnView } from "../views.ts";
+import { sessionWords } from "../words/sessions.ts";
 
-export const sessionOperations = {
-  sessions: get({
-    path: "/sessions",
+export const sessionOperations = defineOperations(sessionWords, {
+  sessions: {
     query: z.strictObject({
       ...paged,
       state: z.enum(["idle", "running", "waiting", "closed"]).exactOptional(),
@@ -15,145 +15,42 @@ export const sessionOperations = {
       text: z.string().trim().min(1).max(200).exactOptional(),
     }),
     answers: as(pageOf(s.listedSession)),
-    act: { kind: "list", on: "listing" },
-    tag: "sessions",
-    summary:
-      "List the sessions that the caller may see, newest first. `text` finds those whose title, ids, agent, person, or newest inputs and answers contain all of its words.",
-  }),
-  openSession: post({
-    path: "/sessions",
+  },
+  openSession: {
     body: z.strictObject({
       agent: s.name,
       id: z.string().min(1).max(128).exactOptional(),
       labels: z.array(s.name).max(50).exactOptional(),
     }),
     answers: as(s.sessionSummary),
-    status: 201,
-    act: { kind: "open", on: "agent" },
-    tag: "sessions",
-    summary: "Open a session without a turn. The same `id` again returns the same session.",
-  }),
-  session: get({
-    path: "/sessions/{session}",
-    params: ofSession,
-    answers: as(s.listedSession),
-    act: { kind: "observe", on: "session" },
-    tag: "sessions",
-    summary: "Show one session: its owner, state and usage.",
-  }),
-  events: get({
-    path: "/sessions/{session}/events",
+  },
+  session: { params: ofSession, answers: as(s.listedSession) },
+  events: {
     params: ofSession,
     query: z.strictObject({ after: whole.default(0), limit: paged.limit }),
     answers: as(z.strictObject({ entries: z.array(s.entry).readonly(), next: s.countSchema.nullable() }).readonly()),
-    act: { kind: "read-journal", on: "session" },
-    tag: "sessions",
-    summary: "Read the entries of a session after a sequence number; `next` is where to continue, null at its end.",
-  }),
-  turns: get({
-    path: "/sessions/{session}/turns",
-    params: ofSession,
-    query: z.strictObject(paged),
-    answers: as(pageOf(turnView)),
-    act: { kind: "observe", on: "session" },
-    tag: "sessions",
-    summary: "List the turns of a session, in order.",
-  }),
-  say: post({
-    path: "/sessions/{session}/turns",
-    params: ofSession,
-    body: z.strictObject(said),
-    answers: as(s.became),
-    status: 202,
-    act: { kind: "say", on: "session" },
-    tag: "sessions",
-    summary: "Start a turn, or queue the message until the turn in progress has ended.",
-  }),
-  steer: post({
-    path: "/sessions/{session}/steer",
-    params: ofSession,
-    body: z.strictObject(said),
-    answers: as(s.became),
-    status: 202,
-    act: { kind: "steer", on: "session" },
-    tag: "sessions",
-    summary: "Steer the turn in progress: the agent reads the message next.",
-  }),
-  cancel: post({
-    path: "/sessions/{session}/cancel",
-    params: ofSession,
-    body: because.extend({ all: z.boolean().default(false) }),
-    answers: as(s.became),
-    status: 202,
-    act: { kind: "cancel", on: "session" },
-    tag: "sessions",
-    summary: "Cancel the turn in progress; with `all`, also the messages queued behind it.",
-  }),
-  clear: post({
-    path: "/sessions/{session}/clear",
-    params: ofSession,
-    body: z.strictObject({}),
-    answers: as(s.became),
-    status: 202,
-    act: { kind: "steer", on: "session" },
-    tag: "sessions",
-    summary: "Clear the conversation: the model no longer sees what was said before. Refused while a turn is in progress.",
-  }),
-  compact: post({
-    path: "/sessions/{session}/compact",
+  },
+  turns: { params: ofSession, query: z.strictObject(paged), answers: as(pageOf(turnView)) },
+  say: { params: ofSession, body: z.strictObject(said), answers: as(s.became) },
+  steer: { params: ofSession, body: z.strictObject(said), answers: as(s.became) },
+  cancel: { params: ofSession, body: because.extend({ all: z.boolean().default(false) }), answers: as(s.became) },
+  clear: { params: ofSession, body: z.strictObject({}), answers: as(s.became) },
+  compact: {
     params: ofSession,
     body: z.strictObject({ tokens: s.countSchema.exactOptional() }),
     answers: as(s.became),
-    status: 202,
-    act: { kind: "steer", on: "session" },
-    tag: "sessions",
-    summary:
-      "Compact what the model sees of the conversation to a number of tokens (default: half of the limit). Refused while a turn is in progress.",
-  }),
-  chooseModel: post({
-    path: "/sessions/{session}/model",
-    params: ofSession,
-    body: z.strictObject({ model: s.name }),
-    answers: as(s.became),
-    status: 202,
-    act: { kind: "steer", on: "session" },
-    tag: "sessions",
-    summary: "Choose one of the models that the session's agent names, from the next turn on.",
-  }),
-  fork: post({
-    path: "/sessions/{session}/fork",
+  },
+  chooseModel: { params: ofSession, body: z.strictObject({ model: s.name }), answers: as(s.became) },
+  fork: {
     params: ofSession,
     body: z.strictObject({ at: s.seqSchema.exactOptional(), id: z.string().min(1).max(128).exactOptional() }),
     answers: as(s.sessionSummary),
-    status: 201,
-    act: { kind: "open", on: "session" },
-    tag: "sessions",
-    summary: "Fork a session: a new session with the conversation up to an entry. The original is only read.",
-  }),
-  close: post({
-    path: "/sessions/{session}/close",
-    params: ofSession,
-    body: because,
-    answers: as(s.sessionSummary),
-    act: { kind: "close", on: "session" },
-    tag: "sessions",
-    summary: "Close a session for good.",
-  }),
-  follow: get({
-    path: "/sessions/{session}/stream",
+  },
+  close: { params: ofSession, body: because, answers: as(s.sessionSummary) },
+  follow: {
     params: ofSession,
     query: z.strictObject({ after: z.union([z.literal("now"), whole]).default(0) }),
     answers: EVENTS,
-    act: { kind: "read-journal", on: "session" },
-    tag: "sessions",
-    summary: "Follow a session as server-sent events; `Last-Event-ID` resumes.",
-  }),
-  followAll: get({
-    path: "/stream",
-    query: z.strictObject({ after: z.union([z.literal("now"), whole]).default("now") }),
-    answers: EVENTS,
-    act: { kind: "list", on: "listing" },
-    tag: "sessions",
-    summary: "Follow everything that the caller may see, as server-sent events.",
-  }),
-} as const;
+  },
+  followAll: { query: z.strictObject({ after: z.union([z.literal("now"), whole]).default("now") }), answers: EVENTS },
+});

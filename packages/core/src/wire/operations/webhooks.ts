@@ -1,7 +1,8 @@
 /** What other systems tell the agents: where they knock, and what came of it. */
 import * as z from "zod";
-import { as, get, paged, pageOf } from "../operation.ts";
+import { as, defineOperations, paged, pageOf } from "../operation.ts";
 import * as s from "../shapes.ts";
+import { webhookWords } from "../words/webhooks.ts";
 
 const told = z
   .strictObject({
@@ -46,25 +47,12 @@ export const deliveryView = z
     detail: z.string(),
   })
   .readonly();
-const tag = "webhooks";
 
-export const webhookOperations = {
-  webhooks: get({
-    path: "/webhooks",
-    query: z.strictObject(paged),
-    answers: as(pageOf(webhookView)),
-    act: { kind: "list", on: "listing" },
-    tag,
-    summary: "List the webhooks of agents that the caller may see: path, provider, and how many deliveries came since the server started.",
-  }),
-  deliveries: get({
-    path: "/agents/{agent}/webhooks/{webhook}/deliveries",
+export const webhookOperations = defineOperations(webhookWords, {
+  webhooks: { query: z.strictObject(paged), answers: as(pageOf(webhookView)) },
+  deliveries: {
     params: z.strictObject({ agent: s.name, webhook: s.name }),
     query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(20) }),
     answers: as(z.strictObject({ items: z.array(deliveryView).readonly(), behind: s.countSchema }).readonly()),
-    act: { kind: "observe", on: "agent" },
-    tag,
-    summary:
-      "List the latest deliveries of a webhook, newest first: those that opened a session (from the journal) and the others since the server started.",
-  }),
-} as const;
+  },
+});
