@@ -2,7 +2,7 @@
  * Waits for gates that answer later (`AwaitsGate`). Nothing has begun yet, so nobody has to wait for the answer: a turn that ends or is left forgets it.
  * A gate's own code keeps no promise to us: an answer that is rejected, or is not there at the time limit, denies the action.
  */
-import { denied, orAwaited } from "../gate/fail-closed.ts";
+import { denyForFault, orAwaited } from "../gate/fail-closed.ts";
 import { AwaitsGate } from "../gate/late.ts";
 import type { Decision } from "../vocab/index.ts";
 
@@ -26,7 +26,7 @@ export class LateAnswers {
       const failure = error instanceof AwaitsGate ? this.#failed.get(error.key) : undefined;
       if (!(error instanceof AwaitsGate) || failure === undefined) throw error;
       this.#failed.delete(error.key);
-      return denied(failure);
+      return denyForFault(failure);
     }
   }
 
