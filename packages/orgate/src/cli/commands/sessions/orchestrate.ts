@@ -15,7 +15,7 @@ import {
   readBudget,
   refuseOrchestration,
 } from "@orgate/core";
-import { tokenCountText } from "@orgate/core/journal/view";
+import { tokenCountText } from "@orgate/protocol/view";
 import { listSubAgentRuns, type SubAgentRun } from "../../../runtime/sub-agent-runs.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { table } from "../../../terminal/table.ts";
