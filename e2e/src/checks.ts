@@ -24,7 +24,7 @@ const REPEATABLE: readonly string[] = [TOOLS.read, TOOLS.idempotent];
 const isUnrepeatable = ({ tool }: Effect): boolean => !REPEATABLE.includes(tool);
 
 /** Opens a project to look, and closes it again. */
-export async function looking<T>(directory: string, look: (store: ReadStore) => Promise<T>): Promise<T> {
+export async function withOpenProject<T>(directory: string, look: (store: ReadStore) => Promise<T>): Promise<T> {
   const store = openReadStore({ directory });
   try {
     return await look(store);
@@ -33,11 +33,11 @@ export async function looking<T>(directory: string, look: (store: ReadStore) => 
   }
 }
 
-export const entriesOf = (store: ReadStore, session: string): Promise<readonly Entry[]> =>
+export const readEntries = (store: ReadStore, session: string): Promise<readonly Entry[]> =>
   store.journal.read(sessionId(session), seq(0), 100_000);
 
 /** The whole journal, proved as an auditor would: stored form and root key. */
-export function provedClean(store: ReadStore, directory: string): readonly Violation[] {
+export function verifyJournal(store: ReadStore, directory: string): readonly Violation[] {
   const { problems } = verify({ records: store.records, root: rootOf(directory), ports, head: null, progress: () => {}, torn: null });
   return problems.map((p) => `J-11 the journal does not verify: ${JSON.stringify(p)}`);
 }
@@ -45,7 +45,7 @@ const ports = { hash: sha256, checkSignature, nameKey };
 const rootOf = (directory: string): string => ed25519.read(readFileSync(join(directory, "keys", "root.key"), "utf8"))?.publicKey ?? "";
 
 /** A file that was taken away, proved as `orgate journal verify FILE` does. */
-export function exportedClean(text: string, directory: string): readonly Violation[] {
+export function verifyExport(text: string, directory: string): readonly Violation[] {
   const { problems, torn, what } = readExport(text, rootOf(directory), ports);
   const found = problems.map((p) => `O-9 the export does not verify: ${JSON.stringify(p)}`);
   return torn || what !== "journal" ? [...found, `O-9 the export is ${torn ? "torn" : `a ${what}`}`] : found;

@@ -79,10 +79,10 @@ if (wanted.length === 0) {
 }
 try {
   // The long form goes one by one, with nothing beside what it measures. The short form has the cores do something while a suite waits.
-  if (values.long) for (const suite of wanted) await put(suite);
+  if (values.long) for (const suite of wanted) await runSuite(suite);
   else {
     const tracks = [wanted.filter((suite) => BUSY.has(suite)), wanted.filter((suite) => !BUSY.has(suite))] as const;
-    await Promise.all([onTrack(tracks[0], tracks[1]), onTrack(tracks[1], tracks[0])]);
+    await Promise.all([runTrack(tracks[0], tracks[1]), runTrack(tracks[1], tracks[0])]);
   }
 } finally {
   const processes = stand.started();
@@ -91,12 +91,12 @@ try {
 }
 
 /** Its own first, then what the other has not come to. */
-async function onTrack(own: Suite[], other: Suite[]): Promise<void> {
-  for (let suite = own.shift() ?? other.pop(); suite !== undefined; suite = own.shift() ?? other.pop()) await put(suite);
+async function runTrack(own: Suite[], other: Suite[]): Promise<void> {
+  for (let suite = own.shift() ?? other.pop(); suite !== undefined; suite = own.shift() ?? other.pop()) await runSuite(suite);
 }
 
 /** What it says is kept together: two of them speak at a time. */
-async function put(suite: Suite): Promise<void> {
+async function runSuite(suite: Suite): Promise<void> {
   const from = performance.now();
   const lines = [`\n${suite.name}`];
   const count = { passed: 0, failed: 0 };

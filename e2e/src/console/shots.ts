@@ -9,9 +9,9 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Browser } from "playwright-core";
 import { openBrowser } from "./browser.ts";
-import { type ConsoleDesk, openDesk } from "./desk.ts";
-import { enter, go, misfits, type Person } from "./kit.ts";
-import { makePast, type Seed, seed, seedMany } from "./seed.ts";
+import { findMisfits, openPage, type Person, signIn } from "./kit.ts";
+import { makePast, type Seed, seedLongSession, seedProject } from "./seed.ts";
+import { type ConsoleServer, startConsoleServer } from "./server.ts";
 import { SHOTS, type Shot } from "./shots-table.ts";
 
 const STATES = ["normal", "empty", "failing", "many"] as const;
@@ -91,8 +91,8 @@ async function fail({ page }: Person): Promise<void> {
 }
 
 type Wanted = Readonly<{ name: string; path: string; isFailing: boolean }>;
-async function take(person: Person, desk: ConsoleDesk, { name, path, isFailing }: Wanted): Promise<void> {
-  await go(person, desk, path);
+async function take(person: Person, server: ConsoleServer, { name, path, isFailing }: Wanted): Promise<void> {
+  await openPage(person, server, path);
   const at = /[?&]at=(\d+)/.exec(path)?.[1];
   if (at !== undefined) await person.page.getByText(`State at ${at}`, { exact: true }).waitFor(); // a long session comes in pieces
   await person.page.locator("main [role=status]", { hasText: /…$/ }).first().waitFor({ state: "detached" });
@@ -103,18 +103,18 @@ async function take(person: Person, desk: ConsoleDesk, { name, path, isFailing }
   const nodes = await person.page.evaluate<number>("document.querySelectorAll('*').length");
   if (nodes > MOST_NODES) wrong.push(`${name}: ${nodes} elements in the page; ${MOST_NODES} is the most`);
   const said = person.errors().filter((text) => !isFailing || !text.includes("503"));
-  wrong.push(...[...(await misfits(person)), ...said].map((found) => `${name}: ${found}`));
+  wrong.push(...[...(await findMisfits(person)), ...said].map((found) => `${name}: ${found}`));
 }
 
-async function takeAll(browser: Browser, desk: ConsoleDesk, at: Seed, state: State): Promise<void> {
+async function takeAll(browser: Browser, server: ConsoleServer, at: Seed, state: State): Promise<void> {
   for (const look of LOOKS) {
-    const person = await enter(browser, desk, "ana", look);
+    const person = await signIn(browser, server, "ana", look);
     if (state === "failing") await fail(person);
     for (const shot of wanted) {
       const path = pathOf(shot, state, at);
       if (path === null) continue;
       const name = `${shot.name}-${state}-${look.name}`;
-      await take(person, desk, { name, path, isFailing: state === "failing" }).catch((error: unknown) =>
+      await take(person, server, { name, path, isFailing: state === "failing" }).catch((error: unknown) =>
         wrong.push(`${name}: ${String(error)}`),
       );
     }
@@ -124,16 +124,16 @@ async function takeAll(browser: Browser, desk: ConsoleDesk, at: Seed, state: Sta
 
 const NONE: Seed = { session: "s_00000000", waiting: "s_00000000", approval: "a_none", hostile: "s_00000000", many: null };
 const browser = await openBrowser();
-const full = await openDesk();
+const full = await startConsoleServer();
 try {
   if (states.includes("empty")) await takeAll(browser, full, NONE, "empty");
-  const ana = await enter(browser, full, "ana");
-  let at = await seed(ana, full);
+  const ana = await signIn(browser, full, "ana");
+  let at = await seedProject(ana, full);
   makePast(full, 0);
   if (states.includes("normal")) await takeAll(browser, full, at, "normal");
   if (states.includes("failing")) await takeAll(browser, full, at, "failing");
   if (states.includes("many")) {
-    at = await seedMany(ana, full, at);
+    at = await seedLongSession(ana, full, at);
     makePast(full, 10_000, 10_000);
     await takeAll(browser, full, at, "many");
   }

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callsIn, createPerson, createRuntime, ed25519, readState, sha256, tableGate } from "orgate";
-import { looking } from "../checks.ts";
+import { withOpenProject } from "../checks.ts";
 import { DESK_POLICIES } from "./desk-policies.ts";
 import { PERSON } from "./script.ts";
 import type { Plan, Stand, Victim } from "./stand.ts";
@@ -92,7 +92,7 @@ export type Standing = Readonly<{ session: string; state: string; unknowns: read
 
 /** The newest session as it stands, and what it asks; looked at from here, because that is quicker than a process. */
 export function standingOf(desk: Desk): Promise<Standing> {
-  return looking(desk.directory, async ({ journal }) => {
+  return withOpenProject(desk.directory, async ({ journal }) => {
     const [newest] = await journal.sessions({ state: null, agent: null, before: null, most: 1 });
     if (newest === undefined) throw new Error("there is no session");
     const { session, state } = newest;

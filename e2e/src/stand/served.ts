@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Entry, type JournalEvent, seq } from "@orgate/core";
 import { scheduleStream } from "@orgate/core/journal";
-import { looking } from "../checks.ts";
+import { withOpenProject } from "../checks.ts";
 import type { Desk } from "./desk.ts";
 import { PERSON } from "./script.ts";
 import type { Plan, Victim } from "./stand.ts";
@@ -76,7 +76,7 @@ export async function deliver(url: string, body: string, id: string): Promise<Re
 }
 
 export const pastOf = (desk: Desk, schedule: string): Promise<readonly Entry[]> =>
-  looking(desk.directory, ({ journal }) => journal.read(scheduleStream(schedule), seq(0), 100_000));
+  withOpenProject(desk.directory, ({ journal }) => journal.read(scheduleStream(schedule), seq(0), 100_000));
 export const eventsOf = <K extends JournalEvent["kind"]>(
   entries: readonly Entry[],
   kind: K,
@@ -98,7 +98,7 @@ export async function until<T>(look: () => Promise<T | null>): Promise<T> {
 export const openedByThemselves = (
   desk: Desk,
 ): Promise<readonly Readonly<{ session: string; turns: number; state: string; entry: Entry }>[]> =>
-  looking(desk.directory, async ({ journal }) => {
+  withOpenProject(desk.directory, async ({ journal }) => {
     const found = [];
     for (const { session, turns, state, surface } of await journal.sessions({ state: null, agent: null, before: null, most: 500 })) {
       if (surface !== "schedule" && surface !== "webhook") continue;

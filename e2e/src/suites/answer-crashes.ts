@@ -1,5 +1,5 @@
 /** The process that takes an answer is killed at every point of taking it, whether it is the one who answered or the one who holds the session. */
-import { entriesOf, isEffect, looking, type Violation } from "../checks.ts";
+import { isEffect, readEntries, type Violation, withOpenProject } from "../checks.ts";
 import { APPROVER, approveArgs, type Desk, makeDesk, type OpenQuestion, parked, runArgs, standingOf } from "../stand/desk.ts";
 import type { Stand } from "../stand/stand.ts";
 import type { Broken, Line } from "../stand/wire.ts";
@@ -28,7 +28,7 @@ async function toTheEnd(desk: Desk): Promise<readonly Line[]> {
 async function unlessOnce(desk: Desk, lines: readonly Line[], what: string): Promise<readonly Violation[]> {
   const times = lines.filter(isEffect).filter((e) => `${e.tool} ${e.n}` === what).length;
   const { session } = await standingOf(desk);
-  const entries = await looking(desk.directory, (store) => entriesOf(store, session));
+  const entries = await withOpenProject(desk.directory, (store) => readEntries(store, session));
   const unknown = entries.some(({ event }) => event.kind === "act.ended" && event.outcome.kind === "unknown");
   return times === 1 || (times === 0 && unknown) ? [] : [`Q-3 ${what} took effect ${times} times${unknown ? ", and is unknown" : ""}`];
 }
@@ -100,7 +100,7 @@ const rememberArgs = ({ approval }: OpenQuestion): readonly string[] => [
 ];
 
 const grantsIn = (desk: Desk): Promise<readonly string[]> =>
-  looking(desk.directory, async ({ records }) =>
+  withOpenProject(desk.directory, async ({ records }) =>
     [...records.streams()].flatMap((s) => (s === "grants" ? [...records.entries(s)].map((e) => e.kind) : [])),
   );
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { looking, provedClean, type Violation } from "../checks.ts";
+import { type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import { type Desk, makeDesk, runArgs } from "../stand/desk.ts";
 import { PERSON } from "../stand/script.ts";
 import type { Victim } from "../stand/stand.ts";
@@ -143,7 +143,7 @@ async function nothingBegins(bench: Bench): Promise<readonly Violation[]> {
     ...(closed === 3 ? [] : [`Q-13 ${closed} of the three turns after the restart ended`]),
     ...refused.filter((r) => BEGINNINGS.includes(r.kind)).map((r) => `Q-13 ${r.kind} of ${r.stream} after a restart`),
     ...begunWhileHalted(rowsOf(desk)).map((r) => `Q-13 ${r.kind} of ${r.stream} while work was halted`),
-    ...(await looking(desk.directory, async (store) => provedClean(store, desk.directory))),
+    ...(await withOpenProject(desk.directory, async (store) => verifyJournal(store, desk.directory))),
   ];
 }
 

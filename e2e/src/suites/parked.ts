@@ -1,7 +1,7 @@
 /** Rule 10 in numbers: what a fresh process needs does not depend on how many sessions wait for people. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { looking, provedClean, type Violation } from "../checks.ts";
+import { type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import { APPROVER, approveArgs, type Desk, makeDesk, type OpenQuestion, parked } from "../stand/desk.ts";
 import { PERSON } from "../stand/script.ts";
 import type { Victim } from "../stand/stand.ts";
@@ -135,7 +135,7 @@ export const parkedSessions: Suite = {
       scansIn(many, [{ sql: "SELECT seq FROM entries WHERE kind = ?", times: 1, rows: 0 }]).length === 1 ? [] : ["it was not"],
     );
     await judge("J-11 the journal of all of them verifies", () =>
-      looking(many.directory, async (store) => provedClean(store, many.directory)),
+      withOpenProject(many.directory, async (store) => verifyJournal(store, many.directory)),
     );
   },
 };

@@ -3,7 +3,7 @@
  * says which due time or delivery it was.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { looking, provedClean, type Violation } from "../checks.ts";
+import { type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import { type Desk, makeDesk } from "../stand/desk.ts";
 import { PERSON } from "../stand/script.ts";
 import { deliver, eventsOf, furnish, openedByThemselves, pastOf, serve, type Up, until, up, WEBHOOK } from "../stand/served.ts";
@@ -17,7 +17,8 @@ async function kill({ victim }: Pick<Up, "victim">): Promise<void> {
   await killed(victim);
 }
 
-const proved = (desk: Desk): Promise<readonly Violation[]> => looking(desk.directory, async (store) => provedClean(store, desk.directory));
+const proved = (desk: Desk): Promise<readonly Violation[]> =>
+  withOpenProject(desk.directory, async (store) => verifyJournal(store, desk.directory));
 
 /** One firing, one session, of that due time, with one turn; and the model asked once for each. */
 async function onceEach(desk: Desk, schedules: readonly string[]): Promise<readonly Violation[]> {

@@ -24,7 +24,7 @@ agent = "reporter"
 filter = { json_path = "state", equals = "failed" }
 `;
 
-export type ConsoleDesk = Readonly<{
+export type ConsoleServer = Readonly<{
   root: string;
   url(): string;
   /** An address that signs somebody in, once; `actions`: to do these alone. */
@@ -40,7 +40,7 @@ export type ConsoleDesk = Readonly<{
 const started = z.object({ url: z.string(), signIn: z.string().nullable() });
 const linked = z.object({ link: z.string() });
 
-export async function openDesk(): Promise<ConsoleDesk> {
+export async function startConsoleServer(): Promise<ConsoleServer> {
   const built = spawnSync(process.execPath, [join(ROOT, "scripts", "build-console.ts"), "--if-needed"], { encoding: "utf8" });
   if (built.status !== 0) throw new Error(built.stderr);
   const folder = mkdtempSync(join(tmpdir(), "orgate-console-"));
