@@ -1,6 +1,6 @@
 /** Q-17 halts in force, on every screen: scope, person, time and reason, and a button to lift each. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { use, useState } from "react";
 import { useHub } from "../link/use.ts";
 import { Button } from "../parts/Button.tsx";

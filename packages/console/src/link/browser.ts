@@ -1,6 +1,6 @@
 /** How a browser reaches the server: `fetch` with its cookie, and a socket. */
-import type { Dial, HttpTransport, Problem } from "@orgate/core/wire";
-import { problemSchema, wireProblem } from "@orgate/core/wire";
+import type { Dial, HttpTransport, Problem } from "@orgate/protocol";
+import { problemSchema, wireProblem } from "@orgate/protocol";
 import { clock } from "./clock.ts";
 
 /** The CSRF token of this sign-in, readable only by this site's pages; requests that change something carry it. */

@@ -1,7 +1,7 @@
 /** One followed session: its entries, exact and in order, and their fold. Changes are published once per frame, however many arrive. */
-import { createSessionFold, type SessionView } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
-import type { Follower, Item, Problem } from "@orgate/core/wire";
+import type { Follower, Item, Problem } from "@orgate/protocol";
+import { createSessionFold, type SessionView } from "@orgate/protocol/view";
 import { cell, type Watched } from "../state/cell.ts";
 
 export type FeedState = Readonly<{

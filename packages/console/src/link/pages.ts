@@ -1,5 +1,5 @@
 /** Lists in pages: the first page is read again when something happens, later pages stay as they were. */
-import type { Called } from "@orgate/core/wire";
+import type { Called } from "@orgate/protocol";
 import { useCallback, useRef, useState } from "react";
 import { toastProblem } from "../state/toasts.ts";
 

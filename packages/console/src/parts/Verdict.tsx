@@ -1,5 +1,5 @@
 /** The gate's verdict on an action, with links to the policies that decided. */
-import type { PolicyRef, VerdictView } from "@orgate/core/journal/view";
+import type { PolicyRef, VerdictView } from "@orgate/protocol/view";
 import { policyPath } from "../routing/addresses.ts";
 import { Link } from "./Link.tsx";
 import { Tag, type Tone } from "./Tag.tsx";

@@ -1,6 +1,6 @@
 /** Describes halts, and lists what can be halted: everything, an agent or a tool. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 
 export type Halt = OperationOutput<"halts">["items"][number];
 

@@ -2,7 +2,7 @@
  * What waits and what is wrong, for every page. Read once and shared by all components.
  * The first page shows it at a glance, and every page links to it.
  */
-import { countNoun } from "@orgate/core/journal/view";
+import { countNoun } from "@orgate/protocol/view";
 import { createContext, use } from "react";
 import { useQuery } from "../link/use.ts";
 import type { Figure } from "../parts/charts/Figures.tsx";

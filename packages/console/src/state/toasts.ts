@@ -1,5 +1,5 @@
 /** Notices. Errors stay until they are dismissed, news disappears by itself. */
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { cell } from "./cell.ts";
 
 export type Toast = Readonly<{ id: number; tone: "bad" | "ok"; title: string; detail: string }>;

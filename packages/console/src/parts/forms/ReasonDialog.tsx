@@ -1,5 +1,5 @@
 /** A dialog that asks for a reason before an action. W-18: the console never makes up a reason for a person. */
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { type ReactNode, useState } from "react";
 import { Dialog } from "./Dialog.tsx";
 import { Field, Form } from "./Form.tsx";

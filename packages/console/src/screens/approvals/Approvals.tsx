@@ -2,9 +2,10 @@
  * Approval requests, unknown outcomes, failed calls, and grants.
  * O-10 everything here works with the keyboard alone: up and down choose, single keys approve, deny, edit and remember.
  */
-import { findSettledApproval, toApprovalRow } from "@orgate/core/journal/view";
+
 import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { findSettledApproval, toApprovalRow } from "@orgate/protocol/view";
 import { use, useEffect, useRef, useState } from "react";
 import { useFeed, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

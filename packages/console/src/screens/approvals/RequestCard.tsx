@@ -1,6 +1,6 @@
 /** An approval request in its conversation: open ones can be answered there, closed ones show their answers. */
-import type { QuestionItem, QuestionState } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
+import type { QuestionItem, QuestionState } from "@orgate/protocol/view";
 import { Icon } from "../../parts/Icon.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/time/Time.tsx";

@@ -2,7 +2,7 @@
  * Cost by agent, model and day.
  * Days follow the viewer's clock; usage without a known price is reported, never counted as zero.
  */
-import { dayOf, HOUR_MS, hourOf, sumUsage, type UsageCounts, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
+import { dayOf, HOUR_MS, hourOf, sumUsage, type UsageCounts, type UsageRow, type UsageSum } from "@orgate/protocol/view";
 import { useEffect, useMemo } from "react";
 import { serverNow } from "../../link/clock.ts";
 import { useQuery } from "../../link/use.ts";

@@ -4,7 +4,7 @@
  * O-6 failing checks come first, with their details; the figures are a few seconds old at most.
  */
 import { escapeHidden } from "@orgate/core/vocab";
-import { API, OPERATIONS, type OperationOutput, type Problem, problemSchema } from "@orgate/core/wire";
+import { API, OPERATIONS, type OperationOutput, type Problem, problemSchema } from "@orgate/protocol";
 import { use, useEffect, useState } from "react";
 import { UNREACHABLE } from "../../link/browser.ts";
 import { useHub, useQuery } from "../../link/use.ts";

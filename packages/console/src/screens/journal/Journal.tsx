@@ -4,9 +4,10 @@
  * list of all kinds.
  * O-9 every entry of every stream has an address.
  */
-import { createNarrator, toPhase } from "@orgate/core/journal/view";
+
 import { EVENT_KINDS, isSessionStream, streamId } from "@orgate/core/vocab";
-import { type OperationOutput, shapes } from "@orgate/core/wire";
+import { type OperationOutput, shapes } from "@orgate/protocol";
+import { createNarrator, toPhase } from "@orgate/protocol/view";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";

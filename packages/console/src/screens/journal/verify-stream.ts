@@ -1,5 +1,5 @@
 /** Reads a running verification: lines of JSON, as they arrive. */
-import { API, type VerifyLine, verifyLine } from "@orgate/core/wire";
+import { API, type VerifyLine, verifyLine } from "@orgate/protocol";
 
 export async function* readVerification(): AsyncGenerator<VerifyLine> {
   const failed = (detail: string): VerifyLine => ({ kind: "failed", detail });

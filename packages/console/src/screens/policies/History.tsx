@@ -2,9 +2,10 @@
  * The history of policy sets: since when, by whom, why. A recorded set shows its text and its difference to the current files, and can be applied again
  * with a reason.
  */
-import { countSet, setText } from "@orgate/core/journal/view";
+
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput, Problem } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/protocol";
+import { countSet, setText } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

@@ -2,9 +2,10 @@
  * Policy files, their problems, decision tables, and test decisions.
  * O-8 an error is shown in its line; the server's own loader checks a draft before it can be applied, and the whole shown diff is applied.
  */
-import { countNoun, countSet, policyRef, setText } from "@orgate/core/journal/view";
+
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { countNoun, countSet, policyRef, setText } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

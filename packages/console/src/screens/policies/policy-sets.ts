@@ -1,7 +1,7 @@
 /** Compares two policy sets, file by file. */
-import { diffLines, type EditView, withContext } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { diffLines, type EditView, withContext } from "@orgate/protocol/view";
 
 export type PolicyFiles = OperationOutput<"policyFiles">;
 export type PolicyFile = PolicyFiles["files"][number];

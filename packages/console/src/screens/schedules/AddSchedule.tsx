@@ -1,6 +1,6 @@
 /** Adds a schedule that runs as the person who adds it. The server's objections are shown in the form. */
-import { cronWords } from "@orgate/core/journal/view";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
+import { cronWords } from "@orgate/protocol/view";
 import { useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Dialog } from "../../parts/forms/Dialog.tsx";

@@ -2,7 +2,7 @@
  * Webhooks: did a delivery arrive, and what happened to it?
  * An accepted delivery links to its session, a rejected one says why, and unsigned ones are counted.
  */
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";

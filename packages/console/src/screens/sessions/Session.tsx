@@ -4,8 +4,9 @@
  * current entry.
  * A session of ten thousand entries has at most 600 elements on the page.
  */
-import { type SessionView, sessionTitle, tokensText } from "@orgate/core/journal/view";
-import { isSessionId, type Seq, type SessionId, seq as toSeq } from "@orgate/core/vocab";
+
+import { isSessionId, type Seq, type SessionId, sessionTitle, seq as toSeq } from "@orgate/core/vocab";
+import { type SessionView, tokensText } from "@orgate/protocol/view";
 import { memo, useCallback, useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

@@ -1,5 +1,5 @@
 /** Positions of the parts of a timeline, in pixels of one window. Pure. */
-import { createTimeScale, type Folded, type Mark, PHASES, type Phase, type Span, type TimelineView } from "@orgate/core/journal/view";
+import { createTimeScale, type Folded, type Mark, PHASES, type Phase, type Span, type TimelineView } from "@orgate/protocol/view";
 
 export const ROW = 20;
 export const TOP = 20; // marks
