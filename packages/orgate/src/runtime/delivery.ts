@@ -5,7 +5,9 @@
  * W-2 with no holder, or when the holder dies before it took the intent, whoever sent it takes the session up: a wish is not left lying.
  * W-1 what became of an intent is told from the journal: the event it became, or the reason of its refusal.
  */
+
 import { type Entry, type Intent, type IntentId, type Journal, type JournalEvent, type Seq, type SessionId, seq } from "@orgate/core";
+import { eachEntry } from "@orgate/core/journal";
 import { offerIntent, type SocketAnswer, socketsIn } from "../store/intent-socket.ts";
 import type { ReadStore } from "../store/journal.ts";
 
@@ -68,17 +70,11 @@ async function lastSeq({ journal }: IntentDelivery["store"], session: SessionId)
 
 /** It left the inbox in the commit of what it became, so that is there to be read. */
 async function found({ journal }: IntentDelivery["store"], { id, session }: Intent, before: Seq, way: Way): Promise<Delivered> {
-  for (let after = before; ; ) {
-    const chunk = await journal.read(session, after, 1_000);
-    for (const entry of chunk) {
-      if (intentOf(entry.event) !== id) continue;
-      return entry.event.kind === "intent.refused" ? { kind: "refused", reason: entry.event.reason } : { kind: "became", entry, way };
-    }
-    const last = chunk.at(-1);
-    // taken, and no trace after the place where we began: it was sent, and taken, before
-    if (last === undefined) return { kind: "refused", reason: "it was sent before" };
-    after = last.seq;
+  for await (const entry of eachEntry(journal, session, before)) {
+    if (intentOf(entry.event) !== id) continue;
+    return entry.event.kind === "intent.refused" ? { kind: "refused", reason: entry.event.reason } : { kind: "became", entry, way };
   }
+  return { kind: "refused", reason: "it was sent before" }; // taken, and no trace after the place where we began
 }
 
 export function intentOf(event: JournalEvent): IntentId | null {
