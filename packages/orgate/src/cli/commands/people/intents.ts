@@ -14,7 +14,7 @@ import {
   toSessionAct,
 } from "@orgate/core";
 import { eachEntry } from "@orgate/core/journal";
-import { createNarrator } from "@orgate/core/journal/view";
+import { createNarrator } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";
