@@ -2,7 +2,7 @@
 
 import { callId, FaultError } from "@orgate/core";
 import { readAllEntries } from "@orgate/core/journal";
-import { type Envelope, envelopeOf, type Settled } from "../../../runtime/people/evidence.ts";
+import { buildEnvelope, type Envelope, type SettledCall } from "../../../runtime/people/evidence.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { looking, sessionOf } from "../project/project.ts";
@@ -20,7 +20,7 @@ export const evidence: RunCommand = (given, screen) =>
     const { session } = await sessionOf(journal, text.slice(0, slash));
     const entries = await readAllEntries(journal, session);
     const wanted = text.slice(slash + 1);
-    const envelope = envelopeOf(entries, callId(wanted));
+    const envelope = buildEnvelope(entries, callId(wanted));
     if (envelope === null) {
       const ended = entries.flatMap(({ event }) => (event.kind === "act.ended" ? [event.call] : []));
       throw new FaultError({
@@ -55,7 +55,7 @@ function linesOf(e: Envelope): readonly (readonly [string, string])[] {
   ];
 }
 
-const AS: Readonly<Record<Settled["as"], string>> = {
+const AS: Readonly<Record<SettledCall["as"], string>> = {
   done: "it was done",
   failed: "it failed",
   happened: "it happened",
@@ -63,7 +63,7 @@ const AS: Readonly<Record<Settled["as"], string>> = {
   "given-up": "given up: nobody will find out",
 };
 
-function settledText({ how, as, detail, by, at, entry }: Settled): string {
+function settledText({ how, as, detail, by, at, entry }: SettledCall): string {
   const who = how === "late" ? "its result came late" : how === "tool" ? "its tool was asked" : `${by ?? ""} says so`;
   return `${AS[as]} (${who}, ${new Date(at).toISOString()}, entry ${entry})${detail === "" ? "" : `: ${detail}`}`;
 }
