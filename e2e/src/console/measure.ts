@@ -1,5 +1,5 @@
 /**
- * Opening a session of ten thousand entries, and scrolling through it, timed by the browser itself: `node e2e/src/console/measure.ts ROUNDS`, told as JSON.
+ * Opening a session of ten thousand entries, and scrolling through it, timed by the browser itself: `node e2e/src/console/measure.ts ROUNDS` prints JSON.
  * `bench/` starts this and reports it: the browser and the server that it needs are here.
  */
 import type { Browser, Page } from "playwright-core";

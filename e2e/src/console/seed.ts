@@ -1,4 +1,4 @@
-/** Things for the screens to show, made as an operator would make them: over the API, by real turns. */
+/** Content for the screens, made over the API by real turns. */
 import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
@@ -13,26 +13,26 @@ export type Seed = Readonly<{
   waiting: string;
   approval: string;
   hostile: string;
-  /** More than 10,000 entries; null until it was made. */
+  /** A session of more than 10,000 entries; null until it is made. */
   many: string | null;
 }>;
 
 const ran = z.object({ session: z.string(), state: z.string(), questions: z.array(z.string()) });
 type Ran = z.infer<typeof ran>;
 
-/** What this site's own pages send. */
+/** The headers that the console's own pages send. */
 async function headersOf({ context }: Person, server: ConsoleServer): Promise<Readonly<Record<string, string>>> {
   const cookies = await context.cookies();
   return { origin: server.url(), "x-orgate-csrf": cookies.find(({ name }) => name.startsWith("orgate-csrf-"))?.value ?? "" };
 }
 
-/** Elsewhere than at the page: there it ends unasked. */
+/** Signs out outside the page, so that the sign-in ends there unexpectedly. */
 export async function signOut(person: Person, server: ConsoleServer): Promise<void> {
   const answer = await person.context.request.post(`${server.url()}/sign-out`, { headers: await headersOf(person, server) });
   if (!answer.ok()) throw new Error(`signing out: ${await answer.text()}`);
 }
 
-/** As the command sets it, or as too many failures do. */
+/** Sets a breaker over the API. */
 export async function setBreaker(person: Person, server: ConsoleServer, breaker: string, to: "open" | "closed"): Promise<void> {
   const answer = await person.context.request.post(`${server.url()}/api/v1/breakers`, {
     headers: { ...(await headersOf(person, server)), "idempotency-key": crypto.randomUUID() },
@@ -53,7 +53,7 @@ export async function execute(person: Person, server: ConsoleServer, { agent, in
   return ran.parse(await answer.json());
 }
 
-/** What the build server sends; returns how it was answered. */
+/** Sends a webhook delivery as the build server would; returns the status. */
 export async function deliver(server: ConsoleServer, content: Readonly<Record<string, unknown>>, secret = WEBHOOK_SECRET): Promise<number> {
   const body = JSON.stringify(content);
   const signature = createHmac("sha256", secret).update(body).digest("hex");
@@ -88,7 +88,7 @@ export async function seedLongSession(person: Person, server: ConsoleServer, so:
 }
 
 const past = z.object({ session: z.string() });
-/** A journal with a past, made by another process. Returns its long session. */
+/** Fills the journal with a past, in another process. Returns its long session. */
 export function makePast(server: ConsoleServer, entries: number, schedules = 0): string {
   const made = spawnSync(
     process.execPath,

@@ -22,7 +22,7 @@ const LOOKS = [
   { name: "phone-light", phone: true, scheme: "light" },
   { name: "phone-dark", phone: true, scheme: "dark" },
 ] as const;
-/** Kept in the repository: enough to see what it is like. */
+/** The pictures that are kept in the repository. */
 const KEPT: readonly string[] = [
   "chat-normal-desktop-light",
   "chat-question-normal-desktop-dark",
@@ -51,7 +51,7 @@ const KEPT: readonly string[] = [
   "health-normal-phone-light",
 ];
 
-/** However much there is to show, and the frame around it included. */
+/** The most elements that a page may have, frame included. */
 const MOST_NODES = 600;
 
 const { values } = parseArgs({
@@ -72,7 +72,7 @@ let taken = 0;
 const pathOf = (shot: Shot, state: State, at: Seed): string | null =>
   state === "empty" ? shot.empty : state === "many" ? shot.many(at) : shot.normal(at);
 
-/** Every answer of the API but who one is: as a server that cannot read its journal gives them. */
+/** Fails every call of the API except the sign-in, as a server that cannot read its journal would. */
 async function fail({ page }: Person): Promise<void> {
   const problem = {
     type: "urn:orgate:problem:unavailable",
@@ -94,7 +94,7 @@ type Wanted = Readonly<{ name: string; path: string; isFailing: boolean }>;
 async function take(person: Person, server: ConsoleServer, { name, path, isFailing }: Wanted): Promise<void> {
   await openPage(person, server, path);
   const at = /[?&]at=(\d+)/.exec(path)?.[1];
-  if (at !== undefined) await person.page.getByText(`State at ${at}`, { exact: true }).waitFor(); // a long session comes in pieces
+  if (at !== undefined) await person.page.getByText(`State at ${at}`, { exact: true }).waitFor(); // a long session arrives in pieces
   await person.page.locator("main [role=status]", { hasText: /…$/ }).first().waitFor({ state: "detached" });
   if (!isFailing) await person.page.locator("main").getByText("…", { exact: true }).first().waitFor({ state: "detached" }); // figures that are being counted
   await person.page.evaluate("document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 250)))");

@@ -28,7 +28,7 @@ provider = "github"
 secret = "$${SECRET_VARIABLE}"
 `;
 
-/** With an agent that says back what it is told, and these settings. */
+/** With an agent that echoes its input, and these settings. */
 export function furnish(desk: Desk, settings: string): void {
   writeFileSync(join(desk.root, "agents", "clerk.toml"), CLERK);
   writeFileSync(join(desk.root, "orgate.toml"), `[project]\nname = "desk"\n${settings}`);
@@ -60,7 +60,7 @@ export async function up(desk: Desk, plan: Omit<Plan, "directory" | "jobs"> = {}
   }
 }
 
-/** Signed as GitHub does; its status and what it says, or null where nobody is left to answer. */
+/** Sends a delivery signed as GitHub does; returns status and text, or null if no server answers. */
 export async function deliver(url: string, body: string, id: string): Promise<Readonly<{ status: number; said: string }> | null> {
   const signature = createHmac("sha256", SECRET).update(body).digest("hex");
   try {
@@ -84,7 +84,7 @@ export const eventsOf = <K extends JournalEvent["kind"]>(
 const isKind = <K extends JournalEvent["kind"]>(event: JournalEvent, kind: K): event is Extract<JournalEvent, { kind: K }> =>
   event.kind === kind;
 
-/** Bounded by what starts it: a victim lives a minute at the most. */
+/** Needs no limit of its own: a victim lives a minute at most. */
 export async function until<T>(look: () => Promise<T | null>): Promise<T> {
   for (let looks = 0; looks < 1_000; looks += 1) {
     const found = await look();

@@ -1,4 +1,4 @@
-/** Questions that outlive the process that asked them, answered by the command line of another: by whoever is alive then, once. */
+/** Approval requests that outlive their process, answered once by the command line of another process. */
 import type { Entry } from "@orgate/core";
 import { checkAnswers, checkSession, isEffect, readEntries, type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import {
@@ -20,7 +20,7 @@ import type { Suite } from "../suite.ts";
 import { killed } from "./kill-points.ts";
 
 type Expected = Readonly<{
-  /** What took effect, in order: `fire 1`. */
+  /** The effects, in order: `fire 1`. */
   effects: readonly string[];
   ending?: string;
 }>;
@@ -132,7 +132,7 @@ async function bothAtOnce(desk: Desk): Promise<readonly Violation[]> {
   return [...found, ...(effects.toSorted().join() === "fire 1,ring 2" ? [] : [`Q-3 took effect: ${effects.join()}`])];
 }
 
-/** Two people, one question: one answer counts, and the other person is told so. */
+/** Two people, one request: one answer counts, and the other person sees that. */
 async function sameQuestion(desk: Desk): Promise<readonly Violation[]> {
   const question = onlyOne(await parked(desk, "one"));
   const both = await Promise.all([approve(desk, question, PERSON), approve(desk, question, APPROVER)]);

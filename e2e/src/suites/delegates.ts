@@ -32,7 +32,7 @@ const familyOf = (directory: string): Promise<readonly Family[]> =>
     );
   });
 
-/** Everything that must hold of a run of `boss`, whatever became of the processes that drove it. */
+/** All checks of a run of `boss`, however its processes ended. */
 async function findings(directory: string, lines: readonly Line[]): Promise<readonly Violation[]> {
   const family = await familyOf(directory);
   const found: Violation[] = [...(await withOpenProject(directory, async (store) => verifyJournal(store, directory)))];
@@ -141,7 +141,7 @@ async function goOn(stand: Stand, directory: string, first: readonly Job[], asks
   return lines;
 }
 
-/** What waits, and in which session; answered with yes. */
+/** Open approval requests with their sessions, each approved. */
 async function answersTo(directory: string): Promise<readonly Job[]> {
   const questions = await withOpenProject(directory, (store) => store.journal.questions({ after: 0, most: 100 }));
   return questions.flatMap(({ session, approval, digest }): readonly Job[] => [

@@ -1,4 +1,4 @@
-/** What fails and keeps failing, with real processes: a breaker that others see and a restart keeps, and a retry that a kill does not double. */
+/** Lasting failures, with real processes: a breaker that other processes see and a restart keeps, and a retry that a kill does not double. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,7 +22,7 @@ const write = (desk: Desk, file: string): void => writeFileSync(join(desk.root, 
 const flaky = (desk: Desk, ...args: readonly string[]): Promise<Victim> => desk.program("flaky.ts", args);
 const outcomeOf = async (victim: Victim): Promise<Outcome> => decode<Outcome>((await ended(victim, 0)).output());
 
-/** Bounded, so that what never comes fails the suite. */
+/** Limited, so that an event that never comes fails the suite. */
 async function until<T>(what: string, look: () => T | null | Promise<T | null>): Promise<T> {
   for (let looks = 0; looks < 1_500; looks += 1) {
     const found = await look();

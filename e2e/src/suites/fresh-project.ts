@@ -1,6 +1,6 @@
 /**
- * A project as `orgate init` makes it, with no key: it runs, what a person writes into its policies is what the next run is held to, and what a stranger
- * sends to it does not do what its owner may have done.
+ * A project as `orgate init` makes it, without a key: it runs, the next run follows a changed policy, and a delivery from a stranger cannot do what its
+ * owner may.
  */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

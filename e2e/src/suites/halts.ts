@@ -1,4 +1,4 @@
-/** The kill switch: everything is busy in several processes when work is halted, and nothing begins after the commit that halts it. */
+/** The kill switch: several busy processes are halted, and nothing starts after the commit of the halt. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ function rowsOf(desk: Desk): readonly Row[] {
   }
 }
 
-/** What began between the commit that halts and the one that lets work go on. */
+/** Everything that started between the commit of the halt and the commit that lifts it. */
 function begunWhileHalted(rows: readonly Row[]): readonly Row[] {
   const from = rows.findIndex((r) => r.kind === "work.halted");
   if (from < 0) throw new Error("nothing was halted");
@@ -85,7 +85,7 @@ type Halted = Readonly<{
   alive: readonly number[];
 }>;
 
-/** Whatever comes of it, no group is left behind on the machine. */
+/** Kills every group, however the suite ends. */
 async function haltAll({ stand }: Bench, broken: Broken | null): Promise<Halted> {
   const desk = await makeDesk(stand);
   const mills: Victim[] = [];

@@ -14,7 +14,7 @@ const MANY = 10_000;
 const RUNS = { short: 5, long: 11 } as const;
 const MOST_MORE_BYTES = 5_000_000;
 
-/** What does not grow with sessions that wait: one row, one for each scope that is halted, one for each open unknown, whose sum is checked (J-24). */
+/** Reads that do not grow with waiting sessions: one row, one for each halted scope, one for each open unknown outcome, whose sum is checked (J-24). */
 const SMALL = new Set(["format", "halts", "sqlite_schema", "sqlite_master", "pragma_table_info", "unknowns", "count_slots"]);
 
 async function deskWith(bench: Bench, count: number): Promise<Desk> {

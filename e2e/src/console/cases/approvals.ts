@@ -90,7 +90,7 @@ export const APPROVALS: readonly Case[] = [
       await page.getByLabel("for this session").check();
       await page.getByRole("button", { name: "Approve and remember" }).click();
       await expectText(page, "1250 cents paid to carol");
-      await page.getByRole("button", { name: "Send" }).waitFor(); // the turn has ended: what is said now is not a word in it
+      await page.getByRole("button", { name: "Send" }).waitFor(); // the turn has ended: the next message starts another
       await composer(page).fill("pay dora");
       await composer(page).press("Enter");
       await expectText(page, "1250 cents paid to dora");

@@ -13,7 +13,7 @@ export type World = Readonly<{ browser: Browser; server: ConsoleServer; ana: Per
 export const composer = (page: Page): Locator => page.getByRole("textbox", { name: /^Message to/ });
 export const expectText = async (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor();
 
-/** Says something to an agent in a conversation of its own; returns where that is. */
+/** Sends a message to an agent in a new conversation; returns its address. */
 export async function startConversation(person: Person, server: ConsoleServer, agent: string, text: string): Promise<string> {
   const { page } = person;
   await openPage(person, server, `/chat/with/${agent}`);
@@ -28,7 +28,7 @@ export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAEElEQVR4nGP4
 
 export const violationUnless = (isSo: boolean, what: string): readonly Violation[] => (isSo ? [] : [what]);
 
-/** As if the server had been updated: what a page asks for by its old name is not there, as the server says it. Returns the way back. */
+/** Simulates an updated server: files under their old names answer 404. Returns how to undo it. */
 export async function simulateUpdate({ page }: Person): Promise<() => Promise<void>> {
   const old = /\/assets\/.*\.(?:js|css)$/;
   await page.route(old, (route) =>

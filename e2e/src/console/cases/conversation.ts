@@ -40,7 +40,7 @@ export const CONVERSATION: readonly Case[] = [
       found.push(...(await checkStill(ana, "at the end on a phone", false, turn("ben", approved))));
       await page.setViewportSize(DESKTOP);
       await page.evaluate(`(async () => {
-        // Wider, its lines are fewer: the list is at its new end first, then somebody scrolls up, by however little.
+        // A wider list has fewer lines: wait until it is at its new end, then scroll up a little.
         const box = document.querySelector("section[aria-label=Conversation]");
         for (let [calm, was] = [0, ""]; calm < 10; ) {
           await new Promise((done) => requestAnimationFrame(done));

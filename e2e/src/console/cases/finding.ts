@@ -1,4 +1,4 @@
-/** Cases of the suite `console`: what things are called, how they are found, and what the server's machine cannot do. */
+/** Cases of the suite `console`: titles, search, and limits of the server's machine. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";

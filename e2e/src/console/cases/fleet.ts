@@ -13,7 +13,7 @@ const resumed = z.object({
   items: z.array(z.object({ entry: z.object({ event: z.object({ by: z.object({ id: z.string() }), reason: z.string() }) }) })),
   behind: z.number(),
 });
-/** Who lifted halts, and why, as the journal has it. */
+/** Lifted halts in the journal, each as `person: reason`. */
 async function listLiftedHalts(person: Person, server: ConsoleServer): Promise<readonly string[]> {
   const read = async () =>
     resumed.parse(await (await person.context.request.get(`${server.url()}/api/v1/journal/entries?kind=work.resumed`)).json());

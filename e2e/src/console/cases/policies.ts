@@ -46,7 +46,7 @@ export const POLICIES: readonly WatchCase[] = [
       const editor = page.getByRole("textbox", { name: "Draft of policies/desk.cedar" });
       await editor.click();
       await page.keyboard.press("Control+Home");
-      await page.keyboard.type("permit(nonsense); // gaps, login\u202e\n"); // `g a` and `g i` lead elsewhere, where nobody types
+      await page.keyboard.type("permit(nonsense); // gaps, login\u202e\n"); // `g a` and `g i` are shortcuts outside a field
       const mark = await editor.locator("mark").textContent();
       await page.getByRole("button", { name: "Check", exact: true }).click();
       await page.getByText(/^\d+ problems?$/).waitFor();

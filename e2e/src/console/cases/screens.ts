@@ -60,7 +60,7 @@ export const SCREENS: readonly Case[] = [
       const other = await late.newPage();
       await other.clock.install({ time: Date.now() + 3 * 3_600_000 });
       await other.goto(`${server.url()}/approvals`);
-      const left = (await other.getByRole("list", { name: "Requests" }).textContent()) ?? ""; // comes with the answer that tells the time
+      const left = (await other.getByRole("list", { name: "Requests" }).textContent()) ?? ""; // the answer that fills the list also carries the server's time
       await late.close();
       const height = (await approve.boundingBox())?.height ?? 0;
       await approve.tap();
@@ -126,7 +126,7 @@ export const SCREENS: readonly Case[] = [
       await waitUntilSettled(looking);
       const offered = await looking.page.getByRole("button", { name: /^(?:Run now|Pause|Remove)$/ }).count();
       found.push(...(await checkPage(looking, "a schedule on a phone")));
-      await openPage(looking, server, "/schedules?tab=webhooks"); // a page of what is removed would ask for it once more, and be told that it is gone
+      await openPage(looking, server, "/schedules?tab=webhooks"); // the page of a removed schedule would read it again, and log a 404
       await page.getByRole("button", { name: "Remove" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
       await page.waitForURL(/\/schedules$/);
@@ -171,7 +171,7 @@ export const SCREENS: readonly Case[] = [
       const palette = await checkPage(ana, "the palette");
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/chat\/with\/billing/);
-      await composer(page).waitFor(); // it takes the focus when it comes
+      await composer(page).waitFor(); // it takes the focus when it appears
       await blur(ana);
       await page.keyboard.press("?");
       await page.getByRole("dialog").getByText("Go to Approvals").waitFor();

@@ -1,4 +1,4 @@
-/** Cases of the suite `console` in which something goes wrong outside the page: the sign-in, the server, the line. */
+/** Cases of the suite `console`: sign-in, server and network fail. */
 import type { Route } from "playwright-core";
 import { checkPage, findMisfits, openPage } from "../kit.ts";
 import { signOut } from "../seed.ts";
@@ -87,7 +87,7 @@ export const TROUBLES: readonly Case[] = [
       await page.getByRole("link", { name: "Fleet" }).first().click();
       await expectText(page, "This screen could not be shown");
       const gone = await findMisfits(ana);
-      ana.errors(); // of each part that is gone
+      ana.errors(); // one error for each missing part
       await tells();
       await page.getByRole("button", { name: "Reload the page" }).click();
       await page.getByRole("heading", { name: "Fleet" }).waitFor();
