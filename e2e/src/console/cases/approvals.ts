@@ -17,7 +17,7 @@ import { type Case, composer, expectText, startConversation, violationUnless } f
 
 export const APPROVALS: readonly Case[] = [
   {
-    name: "O-4 O-10 V-1 approve, by keyboard alone: the exact action is there, hidden characters escaped also where it is edited; Escape leads back to where one was; one key approves it, held down or not",
+    name: "O-4 O-10 V-1 approve by keyboard alone: the exact action is shown, hidden characters escaped also in the editor; Escape leads back; one key approves, held down or not",
     async run({ server, ana }) {
       const { page } = ana;
       const place = await startConversation(ana, server, "stage", "pay alice");
@@ -61,7 +61,7 @@ export const APPROVALS: readonly Case[] = [
     },
   },
   {
-    name: "O-4 O-10 deny with a reason, edit and approve: the agent is told, and what runs is what was edited",
+    name: "O-4 O-10 deny with a reason, edit and approve: the agent sees the reason, and the edited call runs",
     async run({ server, ana }) {
       const { page } = ana;
       await startConversation(ana, server, "stage", "pay mallory");
@@ -110,7 +110,7 @@ export const APPROVALS: readonly Case[] = [
     },
   },
   {
-    name: "O-5 O-4 two operators at once: both see a question, one answers, and the other sees at once who did; where two must say yes, the first is told so and the whole of a long text can be read, in a low window too",
+    name: "O-5 O-4 two operators at once: both see a request, one answers, and the other sees at once who did; where two must approve, the first sees that one is missing; a long text can be read whole, in a low window too",
     async run({ browser, server, ana }) {
       const bo = await signIn(browser, server, "bo");
       const place = await startConversation(ana, server, "stage", "pay grace");

@@ -5,7 +5,7 @@ import { type Case, composer, expectText, PNG, startConversation, violationUnles
 
 export const CONVERSATION: readonly Case[] = [
   {
-    name: "a turn streams, and shows words, calls with their verdict and policy, tokens and cost; nothing is shown twice",
+    name: "a turn streams, and shows text, calls with their verdict and policy, tokens and cost; nothing is shown twice",
     async run({ server, ana }) {
       const { page } = ana;
       await startConversation(ana, server, "billing", "What became of ch_8812?");
@@ -21,7 +21,7 @@ export const CONVERSATION: readonly Case[] = [
     },
   },
   {
-    name: "nothing jumps while a turn thinks, streams, calls, asks and ends: neither for whoever follows it nor for whoever has scrolled up, also on a phone",
+    name: "nothing jumps while a turn thinks, streams, calls, asks and ends: neither at the end nor scrolled up, also on a phone",
     async run({ server, ana }) {
       const { page } = ana;
       const told = page.getByRole("region", { name: "Conversation" });
@@ -81,7 +81,7 @@ export const CONVERSATION: readonly Case[] = [
     },
   },
   {
-    name: "O-3 files are attached by the button, pasted and dropped, none is lost; what is refused says why, and so does a message without words; a picture is drawn, a text is shown, and nothing of them runs",
+    name: "O-3 files are attached by button, paste and drop, and none is lost; a refused file says why, and so does a message without text; a picture is drawn, a text is shown, and nothing of them runs",
     async run({ server, ana }) {
       const { page } = ana;
       await openPage(ana, server, "/chat/with/stage");
@@ -126,7 +126,7 @@ export const CONVERSATION: readonly Case[] = [
     },
   },
   {
-    name: "a running call tells its output as it comes, and nothing moves for whoever wants no motion; a word steers the turn; cancelling ends it, what nobody can tell of is put to a person, and what was set aside is seen to",
+    name: "a running call shows its output live, without motion for people who prefer none; a message steers the turn; cancelling ends it, a person resolves the unknown outcome, and a failed call is dismissed",
     async run({ server, ana }) {
       const { page } = ana;
       await startConversation(ana, server, "stage", "work on it");
@@ -150,7 +150,7 @@ export const CONVERSATION: readonly Case[] = [
     },
   },
   {
-    name: "O-3 what is hostile is shown and does nothing: no markup, no request, no link that leads anywhere unasked, nothing wider than the page, no page that hangs",
+    name: "O-3 hostile text is shown and does nothing: no markup, no request, no link that opens unasked, nothing wider than the page, no page that hangs",
     async run({ server, ana }) {
       const { page } = ana;
       await startConversation(ana, server, "stage", "show me something hostile");

@@ -13,7 +13,7 @@ const AGENT = 'name = "greeter"\ninstructions = "Greet."\nmodel = "offline/echo"
 
 export const FINDING: readonly Case[] = [
   {
-    name: "J-8 a session is called by what was first said in it, and found by that, by later words, and by the id that Sessions shows; a policy by its id and its file",
+    name: "J-8 a session is titled by its first message, and found by that, by later messages, and by the id that Sessions shows; a policy by its id and its file",
     async run({ server, ana }) {
       const { page } = ana;
       const place = await startConversation(ana, server, "stage", "tally the quokkas\nand the wombats too");
@@ -52,7 +52,7 @@ export const FINDING: readonly Case[] = [
     },
   },
   {
-    name: "the kind of an entry is chosen from all there are, stands in the address, and stays where it is none that this version knows",
+    name: "the kind filter lists all kinds, is part of the address, and keeps a kind that this version does not know",
     async run({ server, ana }) {
       const { page } = ana;
       await openPage(ana, server, "/journal");
@@ -76,7 +76,7 @@ export const FINDING: readonly Case[] = [
     },
   },
   {
-    name: "T-31 Health says that tools cannot run programs on the server's machine, and the command that mends it",
+    name: "T-31 Health says that tools cannot run programs on the server's machine, and the command that fixes it",
     async run({ server, ana }) {
       const { page } = ana;
       const [tools, agent] = [join(server.root, "tools"), join(server.root, "agents", "greeter.toml")];

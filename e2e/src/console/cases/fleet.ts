@@ -137,7 +137,7 @@ async function showFiveHundredAgents({ server, ana }: WatchWorld) {
 
 export const FLEET: readonly WatchCase[] = [
   {
-    name: "O-3 W-18 the fleet: who works, waits and costs what at one look; a breaker is closed and opened, a run is started, an agent chosen, halted and let go on, with the operator's own reason, its definition opened",
+    name: "O-3 W-18 the fleet at a glance: work, waiting, cost; a breaker is closed and opened, an agent halted and resumed with the operator's own reason, its definition opened, a run started",
     async run(world) {
       const found: Violation[] = [];
       for (const step of FLEET_STEPS) found.push(...(await step(world)));
@@ -145,7 +145,7 @@ export const FLEET: readonly WatchCase[] = [
     },
   },
   {
-    name: "Q-17 a halt is told on every screen, with who, why and the way to lift it; the chat and Health say so, and what waits says why",
+    name: "Q-17 every screen shows a halt with person, reason and a way to lift it; chat and Health show it, and a waiting message says why",
     async run({ server, ana }) {
       const { page } = ana;
       const { session } = await execute(ana, server, { agent: "stage", input: "what do you know?" });

@@ -4,7 +4,7 @@ import { violationUnless, type WatchCase } from "./case.ts";
 
 export const POLICIES: readonly WatchCase[] = [
   {
-    name: "the history of policies: a set as it was, its difference to now, a decision's policies, and applying a set again with a reason",
+    name: "the history of policies: an old set, its difference to now, and applying it again with a reason",
     async run({ server, ana }) {
       const { page } = ana;
       await openPage(ana, server, "/policies?policy=desk/find-charges");
@@ -36,7 +36,7 @@ export const POLICIES: readonly WatchCase[] = [
     },
   },
   {
-    name: "O-8 O-7 policies: what is typed into a draft is no shortcut, what hides in it is seen, and it is there again when one comes back; an error stands in its line and cannot be applied; tables hold; what would be decided is told with its policy",
+    name: "O-8 O-7 policies: keys typed into a draft are no shortcuts, hidden characters are shown, and the draft is kept; an error is shown in its line and cannot be applied; tables pass; a test decision names its policy",
     async run({ server, ana }) {
       const { page } = ana;
       await openPage(ana, server, "/policies?policy=desk/find-charges");

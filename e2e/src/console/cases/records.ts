@@ -7,7 +7,7 @@ import { violationUnless, type WatchCase } from "./case.ts";
 
 export const RECORDS: readonly WatchCase[] = [
   {
-    name: "O-9 the journal is verified with its progress and its head; what is exported is a file that proves itself; entries are found by verdict, tool and person, and each has an address, also one that is no session's",
+    name: "O-9 a verification of the journal shows progress and head; the exported file verifies; entries are found by verdict, tool and person, and each has an address, also outside sessions",
     async run({ server, ana, phone }) {
       const { page } = ana;
       await openPage(ana, server, "/journal");

@@ -17,7 +17,7 @@ import { type Case, composer, expectText, startConversation, violationUnless } f
 
 export const SCREENS: readonly Case[] = [
   {
-    name: "O-7 the first run: an allow, a denial and an approval, with no key, within a minute; it is still there when the page is loaded again",
+    name: "O-7 the first run: an allow, a denial and an approval, without a key, within a minute; it is still there after a reload",
     async run({ server, ana }) {
       const { page } = ana;
       const from = Date.now();
@@ -38,7 +38,7 @@ export const SCREENS: readonly Case[] = [
     },
   },
   {
-    name: "O-7 on a phone: the first page says what waits, the bar leads to what waits, the question fits, a thumb approves it; a clock that is wrong does not change how long there is",
+    name: "O-7 on a phone: the first page shows what waits, the bar leads there, the request fits, a thumb approves it; a wrong clock does not change the time left",
     async run({ browser, server, ana }) {
       await startConversation(ana, server, "stage", "pay heidi");
       const phone = await signIn(browser, server, "ana", { phone: true, scheme: "dark" });
@@ -81,7 +81,7 @@ export const SCREENS: readonly Case[] = [
     },
   },
   {
-    name: "schedules: added (what is wrong is said in the form), fired, paused, resumed, removed, each told live; webhooks: what arrived; who may only look is offered nothing",
+    name: "schedules: added (the form shows the problem), fired, paused, resumed, removed, all live; webhooks: deliveries; a person who may only read sees no buttons",
     async run({ browser, server, ana }) {
       const { page } = ana;
       await openPage(ana, server, "/schedules");

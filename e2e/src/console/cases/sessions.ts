@@ -6,7 +6,7 @@ import { violationUnless, type WatchCase } from "./case.ts";
 
 export const SESSIONS: readonly WatchCase[] = [
   {
-    name: "O-10 a session is gone through by keyboard, its list being one stop: entry by entry, turn by turn, its state and its raw form; the address says where one is",
+    name: "O-10 the keyboard steps through a session, whose list is one stop: by entry, by turn, its state and its raw form; the address names the entry",
     async run({ server, ana }) {
       const { page } = ana;
       await openPage(ana, server, "/sessions?agent=billing");
@@ -54,7 +54,7 @@ export const SESSIONS: readonly WatchCase[] = [
     },
   },
   {
-    name: "a fork goes on from the entry that one stands at, and the origin is as it was",
+    name: "a fork continues from the current entry, and the origin is unchanged",
     async run({ server, ana }) {
       const { page } = ana;
       const { session } = await execute(ana, server, { agent: "stage", input: "what do you know?" });
@@ -97,7 +97,7 @@ export const SESSIONS: readonly WatchCase[] = [
     },
   },
   {
-    name: "O-3 what is hostile is inert in the timeline, the entries, the state and the raw form",
+    name: "O-3 hostile text does nothing in the timeline, the entries, the state and the raw form",
     async run({ server, ana, hostile }) {
       const { page } = ana;
       const found: Violation[] = [];

@@ -6,7 +6,7 @@ import { type Case, composer, expectText, PNG, simulateUpdate, startConversation
 
 export const TROUBLES: readonly Case[] = [
   {
-    name: "O-1 a link signs in once, where one is; used again it says so, and signing out ends it",
+    name: "O-1 a link signs in once, at the current address; used again it says so, and signing out ends it",
     async run({ browser, server }) {
       const context = await browser.newContext();
       const page = await context.newPage();
@@ -33,7 +33,7 @@ export const TROUBLES: readonly Case[] = [
     },
   },
   {
-    name: "O-5 the server is killed and started again, with another build of the console: the page says so, stays as it was, and goes on from there with nothing missing or doubled",
+    name: "O-5 the server is killed and started again, with another build of the console: the page says so, stays as it was, and continues with nothing missing or doubled",
     async run({ server, ana }) {
       const { page } = ana;
       await startConversation(ana, server, "stage", "pay frank");
@@ -59,7 +59,7 @@ export const TROUBLES: readonly Case[] = [
     },
   },
   {
-    name: "O-7 a sign-in that ends while something is being written: it is said, and after signing in again one is where one was, with every word and file; a screen that the server has no more says so, and how to go on",
+    name: "O-7 a sign-in that ends while somebody writes: the page says so, and after signing in again it is where it was, with all text and files; a screen that the server no longer has says so, and what to do",
     async run({ server, ana }) {
       const { page } = ana;
       const place = await startConversation(ana, server, "stage", "pay kim");
@@ -104,7 +104,7 @@ export const TROUBLES: readonly Case[] = [
     },
   },
   {
-    name: "O-7 over a slow line that loses every first request to the server the screens come all the same, by themselves",
+    name: "O-7 over a slow connection that loses every first request the screens still load, by themselves",
     async run({ server, ana }) {
       const { page, context } = ana;
       const line = await context.newCDPSession(page);

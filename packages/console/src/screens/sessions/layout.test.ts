@@ -9,7 +9,7 @@ const laid = VIEW_CASES.map(({ name, entries }) => {
   return { name, timeline, layout: layOut(timeline, windowOf(timeline, null), 1_000) };
 });
 
-test("what is laid out is in the window and in the row of its phase; calls at once do not lie on each other", () => {
+test("every part lies in the window and in the lane of its phase; parallel calls do not overlap", () => {
   for (const { name, timeline, layout } of laid) {
     expect([name, layout.spans.length]).toEqual([name, timeline.spans.length]);
     for (const { x, width, y, height, span } of layout.spans) {
@@ -25,7 +25,7 @@ test("what is laid out is in the window and in the row of its phase; calls at on
   }
 });
 
-test("what was parked takes little room, and what is left is to scale", () => {
+test("parked time takes little room, and the rest is to scale", () => {
   const [, asked] = laid;
   const [fold] = asked?.layout.folds ?? [];
   expect(fold?.width).toBeLessThan(100);
@@ -35,7 +35,7 @@ test("what was parked takes little room, and what is left is to scale", () => {
   expect(ratio(0)).toBeCloseTo(ratio(1), 3);
 });
 
-test("a span is found where it is drawn; a window holds what is looked at, however near", () => {
+test("a span is found where it is drawn; a window contains its position at any zoom", () => {
   const [, , , crashed] = laid;
   for (const one of crashed?.layout.spans.filter(({ width }) => width > 10) ?? [])
     expect(crashed === undefined ? null : spanAt(crashed.layout, one.x + one.width / 2, one.y + 4)).toBe(one.span);
