@@ -1,20 +1,20 @@
 import { actionText, approvalId, digest, findHidden, millis, policyId, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import {
+  type ApprovalRequest,
   approvedBy,
-  coverage,
   describeAnswer,
+  describeCoverage,
   grantFor,
+  offeredScopes,
   parseEdited,
-  type Question,
-  scopesShown,
   scopesWithin,
   toEditableJson,
   untilsWithin,
-  type Widest,
+  type WidestGrant,
 } from "./answers.ts";
 
-const widest = (scope: Widest["scope"], lifetime: Widest["lifetime"]): Widest => ({ scope, lifetime });
+const widest = (scope: WidestGrant["scope"], lifetime: WidestGrant["lifetime"]): WidestGrant => ({ scope, lifetime });
 
 test("O-4 an offered grant is no wider and no longer than the policy allows", () => {
   expect(scopesWithin(widest("digest", "turn"))).toEqual(["digest"]);
@@ -42,7 +42,7 @@ test("V-1 arguments to edit show hidden characters, and are the same when parsed
   expect(parseEdited(text)).toEqual({ kind: "args", args });
 });
 
-const asked = (quorum: number, ...yes: readonly string[]): Question => ({
+const asked = (quorum: number, ...yes: readonly string[]): ApprovalRequest => ({
   approval: approvalId("a_1"),
   session: sessionId("s_1"),
   agent: "stage",
@@ -84,10 +84,10 @@ test("O-4 an approval that is not sufficient is shown as counted, with how many 
 test("O-3 Q-11 the coverage of a grant is described in words, hidden characters escaped; equal scopes are offered once", () => {
   const shown = { tool: "transfer", resource: { type: "Account", id: "zoe\u{202e}" }, targets: {}, labels: [], survives: [] };
   const question = { ...asked(1), shown };
-  expect(coverage(question, grantFor("resource", "turn", { scope: "tool", lifetime: "session" }, 0))).toBe(
+  expect(describeCoverage(question, grantFor("resource", "turn", { scope: "tool", lifetime: "session" }, 0))).toBe(
     "every later call of transfer on Account zoe\\u{202e}, whatever its other arguments, in this turn, while no new label joins the session",
   );
   const widest = { scope: "tool", lifetime: "session" } as const;
-  expect(scopesShown(question, widest)).toEqual(["digest", "resource", "tool"]);
-  expect(scopesShown({ shown: { ...shown, resource: { type: "Tool", id: "transfer" } } }, widest)).toEqual(["digest", "tool"]);
+  expect(offeredScopes(question, widest)).toEqual(["digest", "resource", "tool"]);
+  expect(offeredScopes({ shown: { ...shown, resource: { type: "Tool", id: "transfer" } } }, widest)).toEqual(["digest", "tool"]);
 });

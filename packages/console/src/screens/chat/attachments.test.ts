@@ -1,6 +1,6 @@
 import { MAX_FILE_BYTES } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
-import { attach, blobOf } from "./attachments.ts";
+import { attach, toBlob } from "./attachments.ts";
 
 const PNG = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="), (c) =>
   c.charCodeAt(0),
@@ -28,5 +28,5 @@ test("a long file comes back as it was", async () => {
   const bytes = Uint8Array.from([...PNG, ...Array.from({ length: 100_000 }, (_, i) => i % 251)]);
   const came = await attach([], [new File([bytes], "long.png")]);
   if (came.kind === "wrong" || came.files[0] === undefined) throw new Error("refused");
-  expect(new Uint8Array(await blobOf(came.files[0]).arrayBuffer())).toEqual(bytes);
+  expect(new Uint8Array(await toBlob(came.files[0]).arrayBuffer())).toEqual(bytes);
 });

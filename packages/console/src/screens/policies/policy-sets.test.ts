@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { appliable, editsBetween } from "./policy-sets.ts";
+import { editsBetween, listAppliable } from "./policy-sets.ts";
 
 test("two sets are compared file by file: equal files are left out, a file of only one set is shown whole, hidden characters are escaped", () => {
   const before = [
@@ -19,5 +19,5 @@ test("two sets are compared file by file: equal files are left out, a file of on
 
 test("rules in agents' own files are not applied again", () => {
   const paths = ["base.cedar", "base.cases.json", "agents/clerk.symbi#clerk"];
-  expect(appliable(paths.map((path) => ({ path, text: "" }))).map(({ path }) => path)).toEqual(["base.cedar", "base.cases.json"]);
+  expect(listAppliable(paths.map((path) => ({ path, text: "" }))).map(({ path }) => path)).toEqual(["base.cedar", "base.cases.json"]);
 });
