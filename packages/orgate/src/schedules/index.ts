@@ -6,11 +6,11 @@ import { mayNotRunOf } from "../runtime/people/may-run.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../runtime/ports/project-store.ts";
 import { openCalendar } from "./calendar.ts";
-import { type ScheduleDesk, scheduleDesk } from "./operations.ts";
+import { ProjectSchedules } from "./project-schedules.ts";
 import { type Beginning, type Clockwork, type ClockworkPorts, openClockwork } from "./scheduler.ts";
 import { type Book, openBook } from "./store.ts";
 
-export type Schedules = Readonly<{ book: Book; desk: ScheduleDesk; clockwork: Clockwork }>;
+export type Schedules = Readonly<{ book: Book; desk: ProjectSchedules; clockwork: Clockwork }>;
 
 export type SchedulesNeed = Readonly<{
   place: Pick<OpenProjectStore, "keyring" | "orders" | "store">;
@@ -48,5 +48,5 @@ export function openSchedules({ place, gate, beginning, wake = () => {}, failed 
     isHeld: (session) => holder(session) !== null,
     failed,
   });
-  return { book, clockwork, desk: scheduleDesk({ ...shared, place, gate }) };
+  return { book, clockwork, desk: new ProjectSchedules({ ...shared, place, gate }) };
 }
