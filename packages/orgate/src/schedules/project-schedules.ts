@@ -17,13 +17,13 @@ import {
   seq,
 } from "@orgate/core";
 import { foldSchedule, type StandingSchedule, scheduleStream, toScheduleStanding } from "@orgate/core/journal";
-import { type Acting, known, mayAct } from "../runtime/people/approvals.ts";
-import { mayNotRunOf } from "../runtime/people/may-run.ts";
+import { type Acting, assertMayAct, certifyActor } from "../runtime/people/approvals.ts";
+import { createRunCheck } from "../runtime/people/may-run.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Calendar } from "./calendar.ts";
 import { dueTimes, nextThree } from "./due-times.ts";
-import { type ClockworkPorts, firingId, firingOf } from "./scheduler.ts";
-import { type Book, wrong } from "./store.ts";
+import { planFiring, type SchedulerPorts, toFiringId } from "./scheduler.ts";
+import { type ScheduleStore, usageFault } from "./store.ts";
 
 export type ScheduleView = Readonly<{
   schedule: string;
@@ -52,9 +52,9 @@ export type ScheduleHistoryEntry = Readonly<{
   event: Readonly<Record<string, unknown>> & Readonly<{ kind: string }>;
 }>;
 
-export type ScheduleReadsPorts = Readonly<{ book: Book; journal: Pick<Journal, "read">; calendar: Calendar; now(): Millis }>;
+export type ScheduleReadsPorts = Readonly<{ schedules: ScheduleStore; journal: Pick<Journal, "read">; calendar: Calendar; now(): Millis }>;
 export type ProjectSchedulesPorts = ScheduleReadsPorts &
-  Pick<ClockworkPorts, "beginning" | "newSession" | "sign"> &
+  Pick<SchedulerPorts, "findSessionStart" | "newSession" | "sign"> &
   Readonly<{ journal: Pick<Journal, "session">; place: Acting["place"]; gate: Pick<Gate, "decideFor"> }>;
 
 /** The session to open: its id tells one request from another. `again`: an earlier attempt may have got anywhere. */
@@ -104,9 +104,9 @@ export class ScheduleReads {
 
   /** The same before due times are computed: a schedule that is not shown costs nothing. */
   async standing(): Promise<readonly StandingSchedule[]> {
-    const { book } = this.#ports;
-    await book.refresh();
-    return [...book.all().values()].filter(({ state }) => state !== "removed").sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
+    const { schedules } = this.#ports;
+    await schedules.refresh();
+    return [...schedules.all().values()].filter(({ state }) => state !== "removed").sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
   }
 
   view(s: StandingSchedule): ScheduleView {
@@ -142,9 +142,9 @@ export class ScheduleReads {
   }
 
   protected async find(name: string): Promise<StandingSchedule | null> {
-    const { book } = this.#ports;
-    await book.refresh(name);
-    const found = book.get(name);
+    const { schedules } = this.#ports;
+    await schedules.refresh(name);
+    const found = schedules.get(name);
     return found === null || found.state === "removed" ? null : found;
   }
 
@@ -164,17 +164,17 @@ export class ProjectSchedules extends ScheduleReads {
   }
 
   async add(name: string, spec: ScheduleSpec, as: Person): Promise<ScheduleView> {
-    const { book, calendar, now, beginning } = this.#ports;
-    if (!SCHEDULE_NAME.test(name)) throw wrong(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
+    const { schedules, calendar, now, findSessionStart } = this.#ports;
+    if (!SCHEDULE_NAME.test(name)) throw usageFault(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
     if (spec.owner !== as.name)
-      throw wrong("a schedule runs as the person who adds it", "leave the owner out; a file of the project may name another");
-    if (beginning(spec.agent) === null) throw new FaultError({ kind: "agent-missing", agent: spec.agent, known: [] });
-    if (calendar.next(spec.when, now()) === null) throw wrong("that time has passed", "name one that is to come");
+      throw usageFault("a schedule runs as the person who adds it", "leave the owner out; a file of the project may name another");
+    if (findSessionStart(spec.agent) === null) throw new FaultError({ kind: "agent-missing", agent: spec.agent, known: [] });
+    if (calendar.next(spec.when, now()) === null) throw usageFault("that time has passed", "name one that is to come");
     const by = await this.#permit({ schedule: name, spec }, "edit-schedule", `add schedule ${name}`, as);
-    await book.refresh(name);
-    await book.change(name, (s) => {
+    await schedules.refresh(name);
+    await schedules.change(name, (s) => {
       if (s !== null && s.state !== "removed")
-        throw wrong(`there is a schedule \`${name}\` already`, "choose another name, or remove that one first");
+        throw usageFault(`there is a schedule \`${name}\` already`, "choose another name, or remove that one first");
       return { events: [{ kind: "schedule.declared", schedule: name, spec, from: null, by, after: now(), carried: null }] };
     });
     return this.view(await this.mustFind(name));
@@ -223,29 +223,29 @@ export class ProjectSchedules extends ScheduleReads {
     what: string,
     as: Person,
   ): Promise<Principal> {
-    const { gate, place, book } = this.#ports;
-    mayAct(gate, as, { kind, schedule, agent: spec.agent, requester: spec.owner }, what);
-    const by = await known({ place, person: as }, what);
-    await book.recordExpected(by);
+    const { gate, place, schedules } = this.#ports;
+    assertMayAct(gate, as, { kind, schedule, agent: spec.agent, requester: spec.owner }, what);
+    const by = await certifyActor({ place, person: as }, what);
+    await schedules.recordExpected(by);
     return by;
   }
 
   async #edit(name: string, doing: Doing, reason: string, as: Person): Promise<ScheduleView> {
-    const { book, now } = this.#ports;
+    const { schedules, now } = this.#ports;
     const found = await this.mustFind(name);
     const by = await this.#permit(found, "edit-schedule", `${doing} schedule ${name}`, as);
     if (doing === "remove" && found.from !== null)
-      throw wrong(`\`${name}\` is declared in ${found.from}`, "remove it from that file; `orgate schedules pause` stops it meanwhile");
+      throw usageFault(`\`${name}\` is declared in ${found.from}`, "remove it from that file; `orgate schedules pause` stops it meanwhile");
     const hasCome = found.state === "done" && (doing === "resume" || found.retry.length === 0);
     if (doing !== "remove" && hasCome)
-      throw wrong(`\`${name}\` has fired, and comes once`, "declare it at another time, or `orgate schedules run` fires it now");
-    await book.change(name, (s) => {
+      throw usageFault(`\`${name}\` has fired, and comes once`, "declare it at another time, or `orgate schedules run` fires it now");
+    await schedules.change(name, (s) => {
       if (s === null || s.state === "removed") throw noSchedule(name);
       const edited = { schedule: name, by, reason: reason.toWellFormed() };
       const event: SystemEvent = doing === "resume" ? { kind: EDITS.resume, ...edited, after: now() } : { kind: EDITS[doing], ...edited };
       return changes(s, event, now()) ? { events: [event] } : null;
     });
-    const after = book.get(name);
+    const after = schedules.get(name);
     if (after === null) throw noSchedule(name);
     return this.view(after);
   }
@@ -256,14 +256,14 @@ export class ProjectSchedules extends ScheduleReads {
     const { journal, now } = this.#ports;
     if ((await journal.session(wanted.session)) !== null) return wanted.session;
     if (!wanted.again) return null;
-    const intent = firingId(name, wanted.session);
+    const intent = toFiringId(name, wanted.session);
     return (await this.#findFired(name, millis(now() - ASKED_AGAIN_MS), (fired) => fired.intent === intent))?.session ?? null;
   }
 
   /** The last firing that fits: from the end of the schedule's history, page by page, and not before `since`. */
   async #findFired(name: string, since: Millis, isIt: (fired: Fired) => boolean): Promise<Fired | null> {
-    const { book, journal } = this.#ports;
-    for (let end: number = book.get(name)?.seq ?? 0; end > 0; end -= PAGE) {
+    const { schedules, journal } = this.#ports;
+    for (let end: number = schedules.get(name)?.seq ?? 0; end > 0; end -= PAGE) {
       const start = Math.max(0, end - PAGE);
       const entries = await journal.read(scheduleStream(name), seq(start), end - start);
       const found = entries.flatMap(({ event }) => (event.kind === "schedule.fired" && isIt(event) ? [event] : [])).at(-1);
@@ -275,14 +275,14 @@ export class ProjectSchedules extends ScheduleReads {
 
   async #fire(name: string, by: Principal, wanted: SessionId | undefined, which: Which): Promise<SessionId> {
     const ports = this.#ports;
-    const mayNotRun = mayNotRunOf(ports.gate);
+    const mayNotRun = createRunCheck(ports.gate);
     const newSession = wanted === undefined ? ports.newSession : () => wanted;
     let session: SessionId | null = null;
     for (let tries = 0; session === null; tries += 1) {
       try {
-        await ports.book.change(name, (s) => {
+        await ports.schedules.change(name, (s) => {
           if (s === null || s.state === "removed") throw noSchedule(name);
-          const firing = firingOf({ ...ports, mayNotRun, newSession }, s, { ...which(s, tries), why: "asked" }, by, wanted);
+          const firing = planFiring({ ...ports, mayNotRun, newSession }, s, { ...which(s, tries), why: "asked" }, by, wanted);
           if ("kind" in firing)
             throw new FaultError({ kind: "not-permitted", user: s.spec.owner, what: `run \`${s.spec.agent}\``, reason: firing.detail });
           session = firing.session;
@@ -316,7 +316,7 @@ const ASKED_AGAIN_MS = 2 * 86_400_000;
 type Fired = Extract<SystemEvent, { kind: "schedule.fired" }>;
 
 const notSetAside = (name: string, { setAside }: StandingSchedule, dueAt: Millis | null): FaultError =>
-  wrong(
+  usageFault(
     dueAt === null
       ? `nothing of \`${name}\` is set aside`
       : `\`${name}\` has nothing set aside that was due ${new Date(dueAt).toISOString()}`,
@@ -325,4 +325,4 @@ const notSetAside = (name: string, { setAside }: StandingSchedule, dueAt: Millis
       : `there are: ${setAside.map((one) => new Date(one.dueAt).toISOString()).join(", ")}`,
   );
 
-const noSchedule = (name: string): FaultError => wrong(`there is no schedule \`${name}\``, "`orgate schedules list` shows them");
+const noSchedule = (name: string): FaultError => usageFault(`there is no schedule \`${name}\``, "`orgate schedules list` shows them");

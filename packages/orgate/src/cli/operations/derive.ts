@@ -1,5 +1,5 @@
 /** Derives the command of an operation from its words. Nothing but words is loaded before the command runs. */
-import { type ActOn, type CliField, OPERATION_WORDS, type OperationName, type OperationWords } from "@orgate/core/wire/words";
+import { type ActOn, type CliField, OPERATION_WORDS, type OperationName, type OperationWords } from "@orgate/protocol/words";
 import type { ArgSpec, CommandSpec, OptionSpec } from "../../terminal/command.ts";
 import { AS } from "../table/options.ts";
 import type { OperationView } from "./run.ts";

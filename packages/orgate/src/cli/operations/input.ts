@@ -1,7 +1,7 @@
 /** From the words of a command to the input of its operation, and from a problem with that input back to the words. */
 import { durationWords, FaultError, type Json, type JsonObject, lowerFirst } from "@orgate/core";
-import { OPERATIONS, type Operation, type OperationName, type OperationRequest, type Problem, unreadable } from "@orgate/core/wire";
-import { type CliField, OPERATION_WORDS } from "@orgate/core/wire/words";
+import { OPERATIONS, type Operation, type OperationName, type OperationRequest, type Problem, unreadable } from "@orgate/protocol";
+import { type CliField, OPERATION_WORDS } from "@orgate/protocol/words";
 import * as z from "zod";
 import type { Given } from "../../terminal/command.ts";
 import { positive } from "../commands/project/looking.ts";

@@ -5,8 +5,8 @@
  * at the server, before anything is recorded (A-10): also before the person's key is certified.
  */
 import { randomUUID } from "node:crypto";
-import { openApi } from "@orgate/core/wire";
-import { OPERATION_WORDS } from "@orgate/core/wire/words";
+import { openApi } from "@orgate/protocol";
+import { OPERATION_WORDS } from "@orgate/protocol/words";
 import { version } from "../../node/version.ts";
 import type { Act, Caller } from "../../operations/access.ts";
 import { policyRefusal } from "../../operations/access-limits.ts";
@@ -17,7 +17,7 @@ import { openOperations } from "../../operations/open.ts";
 import { isRefusal } from "../../operations/refusal.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
-import { schedulesIn } from "../../schedules/declaring.ts";
+import { readSchedules } from "../../schedules/declaring.ts";
 import { openRequestKeys } from "../../store/idempotency-keys.ts";
 import type { Given } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
@@ -41,12 +41,12 @@ export async function withLocalOperations<T>(
   const loaded = await loadedFor(projectOf(given), given.env, "cli");
   const { config, project, gate } = loaded;
   const symbi = project.sources.map((source) => source.symbi);
-  const declared = schedulesIn({ config, agents: project.agents, symbi, owner: person.name }, openCalendar());
+  const declared = readSchedules({ config, agents: project.agents, symbi, owner: person.name }, openCalendar());
   const runtime = await openProjectRuntime(given, screen, loaded, person);
   const keys = openRequestKeys(config.journal.directory);
   const operations = openOperations({ runtime, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
-  operations.schedules.book.expect(declared);
-  operations.context.floor.stop(); // sessions that others left are for a server to drive
+  operations.schedules.store.expect(declared);
+  operations.context.sessionDriver.stop(); // sessions that others left are for a server to drive
   const executor = new OperationExecutor({
     runtime,
     access: { mayDo: (_, act) => (decides === "changes" && isRead(act) ? null : policyRefusal(gate, person.name, act)) },
@@ -68,7 +68,7 @@ export async function withLocalOperations<T>(
       throw isRefusal(error) ? toFault(error.problem, name) : error;
     }
   };
-  const { settle } = operations.context.floor;
+  const { settle } = operations.context.sessionDriver;
   try {
     const result = await work({ call, runtime, settle });
     await settle(); // nobody else may drive what was begun here

@@ -8,9 +8,9 @@ import { cursors } from "../../operations/paging.ts";
 import { openPolicies } from "../../policies/policies.ts";
 import { loadProjectAgents } from "../../project/project-agents.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
-import { schedulesIn } from "../../schedules/declaring.ts";
+import { readSchedules } from "../../schedules/declaring.ts";
 import { ScheduleReads } from "../../schedules/project-schedules.ts";
-import { openBook } from "../../schedules/store.ts";
+import { openScheduleStore } from "../../schedules/store.ts";
 import { hasRun, looking, personOf, projectOf } from "../commands/project/project.ts";
 import type { LocalRead } from "./local-reads.ts";
 import { readWith } from "./read-with.ts";
@@ -18,12 +18,12 @@ import { readWith } from "./read-with.ts";
 type Stored = Pick<Journal, "read" | "streams">;
 const NOTHING: Stored = { read: async () => [], streams: async () => [] };
 
-export const readSchedules: LocalRead = async (given, screen, work) => {
+export const withScheduleReads: LocalRead = async (given, screen, work) => {
   const config = projectOf(given);
   const { name } = personOf(given, screen);
   const { agents, sources } = await loadProjectAgents(config);
   const calendar = openCalendar();
-  const declared = schedulesIn({ config, agents, symbi: sources.map(({ symbi }) => symbi), owner: name }, calendar);
+  const declared = readSchedules({ config, agents, symbi: sources.map(({ symbi }) => symbi), owner: name }, calendar);
   const gate = openPolicies(
     config,
     agents.map(({ agent }) => agent),
@@ -32,9 +32,12 @@ export const readSchedules: LocalRead = async (given, screen, work) => {
   const may = (wanted: Act): boolean => wanted.kind === "observe" || policyRefusal(gate, name, wanted) === null;
   const now = () => millis(Date.now());
   const read = (journal: Stored) => {
-    const book = openBook({ journal: { ...journal, append: () => Promise.reject(new Error("this journal is open to read only")) }, now });
-    book.expect(declared);
-    const schedules = new ScheduleReads({ book, journal, calendar, now });
+    const store = openScheduleStore({
+      journal: { ...journal, append: () => Promise.reject(new Error("this journal is open to read only")) },
+      now,
+    });
+    store.expect(declared);
+    const schedules = new ScheduleReads({ schedules: store, journal, calendar, now });
     return work(readWith(scheduleReaders({ schedules, cursors: cursors() }), may));
   };
   return hasRun(config.journal.directory) ? looking(given, ({ journal }) => read(journal)) : read(NOTHING);

@@ -1,4 +1,4 @@
-import type { OperationName } from "@orgate/core/wire";
+import type { OperationName } from "@orgate/protocol";
 import type { Act } from "../../operations/access.ts";
 import { type OperationCall, type OperationHandlers, toCall } from "../../operations/execute.ts";
 import { isRefusal } from "../../operations/refusal.ts";

@@ -3,8 +3,8 @@
  * What differs between commands is the view: the lines that people read.
  */
 import { FaultError, isFault, type JsonObject } from "@orgate/core";
-import { type CallableOperation, MOST_PAGE, OPERATIONS, type Operation, type OperationName, type OperationOutput } from "@orgate/core/wire";
-import { OPERATION_WORDS } from "@orgate/core/wire/words";
+import { type CallableOperation, MOST_PAGE, OPERATIONS, type Operation, type OperationName, type OperationOutput } from "@orgate/protocol";
+import { OPERATION_WORDS } from "@orgate/protocol/words";
 import * as z from "zod";
 import { EXIT, type Given, type RunCommand } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";

@@ -1,10 +1,10 @@
 import { FaultError, type ScheduleSpec, sessionId } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
-import { type OperationRequest, wireProblem } from "@orgate/core/wire";
-import type { OperationGroups } from "@orgate/core/wire/words";
+import { type OperationRequest, wireProblem } from "@orgate/protocol";
+import type { OperationGroups } from "@orgate/protocol/words";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
-import { specOf } from "../../schedules/declaring.ts";
+import { toScheduleSpec } from "../../schedules/declaring.ts";
 import type { ScheduleReads, ScheduleView, WantedSchedule } from "../../schedules/project-schedules.ts";
 import { type Act, act } from "../access.ts";
 import type { OperationContext } from "../context.ts";
@@ -48,9 +48,9 @@ export function scheduleReaders({
 }
 
 export function scheduleHandlers(
-  context: Pick<OperationContext, "schedules" | "floor" | "cursors">,
+  context: Pick<OperationContext, "schedules" | "sessionDriver" | "cursors">,
 ): Required<Pick<OperationHandlers, Group>> {
-  const { schedules, floor } = context;
+  const { schedules, sessionDriver } = context;
   const calendar = openCalendar();
   const show = async (view: ScheduleView | Promise<ScheduleView>, may: May) => json(offered(await view, may));
   return {
@@ -65,12 +65,12 @@ export function scheduleHandlers(
     removeSchedule: async ({ params, body, caller, may }) => show(schedules.remove(params.schedule, body.reason, caller.person), may),
     runSchedule: async ({ params, caller, once }) => {
       const session = await schedules.run(params.schedule, caller.person, wantedBy(once));
-      floor.wake(session);
+      sessionDriver.wake(session);
       return json({ schedule: params.schedule, session });
     },
     retrySchedule: async ({ params, body, caller, once }) => {
       const session = await schedules.retry(params.schedule, body.dueAt ?? null, caller.person, wantedBy(once));
-      floor.wake(session);
+      sessionDriver.wake(session);
       return json({ schedule: params.schedule, session });
     },
   };
@@ -123,7 +123,7 @@ const need = ({ state, failures, last }: StandingSchedule): number =>
 
 function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
   const read = projectScheduleSchema.safeParse(written);
-  if (read.success) return specOf(read.data, owner, calendar);
+  if (read.success) return toScheduleSpec(read.data, owner, calendar);
   const [issue] = read.error.issues;
   throw new FaultError({
     kind: "usage",

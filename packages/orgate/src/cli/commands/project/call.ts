@@ -4,7 +4,7 @@
  */
 import { type Json, type JsonObject, readJson } from "@orgate/core";
 import { findNearestWord } from "@orgate/core/vocab";
-import { type CallableOperation, OPERATION_NAMES, OPERATIONS, type Operation } from "@orgate/core/wire";
+import { type CallableOperation, OPERATION_NAMES, OPERATIONS, type Operation } from "@orgate/protocol";
 import type { OperationResult } from "../../../operations/result.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";

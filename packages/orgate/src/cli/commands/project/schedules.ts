@@ -1,8 +1,8 @@
 /** Views of schedules: the lines that people read. */
 import { setTimeout as pauseFor } from "node:timers/promises";
 import { isFault, type RunResult, type SessionId, toResult } from "@orgate/core";
-import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { scheduleLine, timeText, whenText } from "@orgate/protocol/view";
 import type { Runtime } from "../../../runtime/api.ts";
 import { EXIT } from "../../../terminal/command.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
