@@ -60,7 +60,7 @@ export function decode(name: OperationName, fields: OperationFields): OperationR
   const operation: Operation = OPERATIONS[name];
   const read = (schema: z.ZodType, value: unknown): unknown => {
     const found = schema.safeParse(value);
-    if (!found.success) throw toFault(unreadable("the input", found.error), name);
+    if (!found.success) throw toOperationFault(unreadable("the input", found.error), name);
     return found.data;
   };
   const [params, query, body] = [
@@ -71,7 +71,7 @@ export function decode(name: OperationName, fields: OperationFields): OperationR
   return { params, query, body } as OperationRequest<OperationName>; // the schemas are the operation's own
 }
 
-export function toFault({ status, detail, hint, issues }: Problem, name: OperationName): FaultError {
+export function toOperationFault({ status, detail, hint, issues }: Problem, name: OperationName): FaultError {
   if (status === 401 || status === 403) return new FaultError({ kind: "not-permitted", user: "the caller", what: name, reason: detail });
   const [issue] = issues;
   const words = issue === undefined ? null : wordFor(name, issue.path);

@@ -23,7 +23,7 @@ import type { Given } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { certified, personOf, projectOf } from "../commands/project/project.ts";
 import { loadedFor, openProjectRuntime } from "../commands/project/serving.ts";
-import { decode, toFault } from "./input.ts";
+import { decode, toOperationFault } from "./input.ts";
 import type { CallOperation } from "./through-server.ts";
 
 /** `settle` resolves when nothing that was begun here is driven any more. */
@@ -65,7 +65,7 @@ export async function withLocalOperations<T>(
     try {
       return (await executor.execute({ ...demand, idempotencyKey })).result;
     } catch (error) {
-      throw isRefusal(error) ? toFault(error.problem, name) : error;
+      throw isRefusal(error) ? toOperationFault(error.problem, name) : error;
     }
   };
   const { settle } = operations.context.sessionDriver;

@@ -3,7 +3,7 @@ import type { Act } from "../../operations/access.ts";
 import { type OperationCall, type OperationHandlers, toCall } from "../../operations/execute.ts";
 import { isRefusal } from "../../operations/refusal.ts";
 import type { OperationResult } from "../../operations/result.ts";
-import { decode, toFault } from "./input.ts";
+import { decode, toOperationFault } from "./input.ts";
 import type { CallOperation } from "./through-server.ts";
 
 /** Calls handlers that only read. `may` tells a view what its reader could do; it keeps nothing from them. */
@@ -15,6 +15,6 @@ export const readWith =
     try {
       return await handler(toCall({ caller: null, request: decode(name, fields), gone: new AbortController().signal }, may));
     } catch (error) {
-      throw isRefusal(error) ? toFault(error.problem, name) : error;
+      throw isRefusal(error) ? toOperationFault(error.problem, name) : error;
     }
   };

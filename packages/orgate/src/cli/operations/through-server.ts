@@ -6,7 +6,7 @@ import { readServerAddress } from "../../files/server-address.ts";
 import type { OperationResult } from "../../operations/result.ts";
 import { type Given, INTERRUPTED } from "../../terminal/command.ts";
 import { projectOf } from "../commands/project/looking.ts";
-import { type OperationFields, toFault } from "./input.ts";
+import { type OperationFields, toOperationFault } from "./input.ts";
 
 export type CallOperation = (name: CallableOperation, fields: OperationFields) => Promise<OperationResult>;
 
@@ -37,7 +37,7 @@ async function callServer(
   const called = await untilInterrupted(once, (signal) =>
     client.call(name, fields as OperationInput<CallableOperation>, { key: once, signal }),
   );
-  if (called.kind === "problem") throw toFault(called.problem, name);
+  if (called.kind === "problem") throw toOperationFault(called.problem, name);
   return typeof called.value === "string" ? { kind: "text", mediaType: "", text: called.value } : { kind: "json", value: called.value };
 }
 
