@@ -150,6 +150,8 @@ export type AgentWebhookFilter = Readonly<{ json_path: string; equals?: string |
 export type ContextDefinition = Readonly<
   | { kind: "window" }
   | { kind: "mask"; keep?: number }
+  /** A plan of the runtime's `contextPlans`, by name. */
+  | { kind: "own"; plan: string }
   | { kind: "summarise"; keep?: number /** Another model than the agent's own. */; model?: string }
 >;
 
@@ -420,15 +422,31 @@ function namesOf(given: readonly string[], field: string, where: string): readon
   return Object.freeze([...new Set(given)].sort());
 }
 
+const CONTEXT_KEYS: Readonly<Record<ContextPlan["kind"], readonly string[]>> = {
+  window: [],
+  mask: ["keep"],
+  summarise: ["keep", "model"],
+  own: ["plan"],
+};
+
 function contextOf(given: ContextDefinition, where: string): ContextPlan {
   const refuse = (detail: string): FaultError =>
-    invalid(where, `\`context\`: ${detail}`, 'use { kind: "window" }, { kind: "mask", keep } or { kind: "summarise", keep, model }');
+    invalid(
+      where,
+      `\`context\`: ${detail}`,
+      'use { kind: "window" }, { kind: "mask", keep }, { kind: "summarise", keep, model } or { kind: "own", plan }',
+    );
   if (typeof given !== "object" || given === null) throw refuse("it is no plan");
   const { kind } = given;
-  if (kind !== "window" && kind !== "mask" && kind !== "summarise") throw refuse(`there is no kind ${JSON.stringify(kind) ?? "of it"}`);
-  const stray = findUnknownKey(given, ["kind", ...(kind === "window" ? [] : ["keep"]), ...(kind === "summarise" ? ["model"] : [])]);
+  const known = Object.hasOwn(CONTEXT_KEYS, kind) ? CONTEXT_KEYS[kind] : undefined;
+  if (known === undefined) throw refuse(`there is no kind ${JSON.stringify(kind) ?? "of it"}`);
+  const stray = findUnknownKey(given, ["kind", ...known]);
   if (stray !== null) throw refuse(`${kind} has no \`${stray}\``);
   if (given.kind === "window") return PLAIN_WINDOW;
+  if (given.kind === "own") {
+    if (typeof given.plan !== "string" || !isName(given.plan)) throw refuse(`\`plan\` is no name of ${NAME_RULE}`);
+    return Object.freeze({ kind: "own", plan: given.plan });
+  }
   const keep = given.keep ?? DEFAULT_KEEP[given.kind];
   if (!Number.isSafeInteger(keep) || keep < 1) throw refuse("`keep` must be a whole number of at least 1");
   if (given.kind === "mask") return Object.freeze({ kind: "mask", keep });

@@ -14,7 +14,6 @@ import {
   type Ask,
   DEFAULT_KNOWLEDGE,
   DEFAULT_TERMS,
-  type Decision,
   type Digest,
   digestJson,
   ESCALATED,

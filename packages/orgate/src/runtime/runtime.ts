@@ -24,7 +24,7 @@ import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./fr
 import { operatorApi } from "./operator-api.ts";
 import { keepPoliciesOnRecord, withPolicies } from "./policy-recording.ts";
 import { NODE, type Outside } from "./ports/outside.ts";
-import { safeTracer, withOwnCounters } from "./ports/own-ports.ts";
+import { ownContextPlans, safeTracer, withOwnCounters } from "./ports/own-ports.ts";
 import { type OpenProjectStore, openPlace } from "./ports/project-store.ts";
 import { stream } from "./run-stream.ts";
 import { SessionRunner } from "./session-runner.ts";
@@ -140,6 +140,7 @@ function portsOf(options: RuntimeOptions): Outside {
     clock: options.clock ?? NODE.clock,
     ids: options.ids ?? NODE.ids,
     counters: withOwnCounters(options.counters),
+    contextPlans: ownContextPlans(options.contextPlans),
     embedder,
   };
 }

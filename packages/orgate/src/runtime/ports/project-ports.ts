@@ -12,9 +12,9 @@ import { RUNTIME_OPTIONS } from "../front-door.ts";
 
 /** `model` may return null: the model of that name is then found as usual. The journal stays the project's own: every command reads it. */
 export type ProjectPorts = Readonly<{ model?: (agent: Agent) => Model | null }> &
-  Pick<RuntimeOptions, "knowledge" | "counters" | "breakers" | "tracer" | "middleware" | "embedding">;
+  Pick<RuntimeOptions, "knowledge" | "counters" | "contextPlans" | "breakers" | "tracer" | "middleware" | "embedding">;
 
-const NAMES = ["model", "knowledge", "counters", "breakers", "tracer", "middleware", "embedding"] as const;
+const NAMES = ["model", "knowledge", "counters", "contextPlans", "breakers", "tracer", "middleware", "embedding"] as const;
 const HINT = `export default { ${NAMES.join(", ")} }, each as \`createRuntime\` takes it; all may be left out`;
 
 /** For `export default definePorts({ … })`: the types without a cast. */
