@@ -23,7 +23,7 @@ import {
   openLink,
   type Problem,
   type Reply,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import { type Cell, cell, type Watched } from "../state/cell.ts";
 import { dial, later, makeId, retryDelayMs, transport, UNREACHABLE } from "./browser.ts";
 import { type Feed, openFeed } from "./feed.ts";

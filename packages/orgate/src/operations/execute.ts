@@ -4,7 +4,7 @@
  * Rule: W-6.
  */
 import { FaultError } from "@orgate/core";
-import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/core/wire";
+import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
 import { type Act, act, type Caller, type Permissions } from "./access.ts";
 import { actionOutOfScope } from "./access-limits.ts";

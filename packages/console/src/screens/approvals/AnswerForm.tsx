@@ -4,9 +4,9 @@
  *     An answer is bound to the digest on screen; if the question is another by then, it is refused and shown anew.
  */
 
-import { policyRef } from "@orgate/core/journal/view";
 import { type Answer, type ApprovalId, escapeHidden, type SessionId } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
+import { policyRef } from "@orgate/protocol/view";
 import { useEffect, useRef, useState } from "react";
 import { useHub, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

@@ -1,6 +1,6 @@
-import { countNoun } from "@orgate/core/journal/view";
 import { escapeHidden } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { countNoun } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

@@ -1,7 +1,8 @@
 /** Shows what the policies would decide about one action. Nothing is done or recorded. */
-import { policyRef } from "@orgate/core/journal/view";
+
 import { escapeHiddenLines, type Json, type JsonObject, policyId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { policyRef } from "@orgate/protocol/view";
 import { type FormEvent, useId, useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

@@ -2,9 +2,10 @@
  * What may be done: the files, what is wrong with them, their decision tables, and what would be decided.
  * O-8 an error stands in its line; a draft is checked by the server's own loader before it can be applied, and is applied whole, as the diff that is shown.
  */
-import { countNoun, countSet, policyRef, setText } from "@orgate/core/journal/view";
+
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { countNoun, countSet, policyRef, setText } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

@@ -1,7 +1,8 @@
 /** Two sets of policies, file by file, as they are shown beside each other. */
-import { diffLines, type EditView, withContext } from "@orgate/core/journal/view";
+
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { diffLines, type EditView, withContext } from "@orgate/protocol/view";
 
 export type PolicyFiles = OperationOutput<"policyFiles">;
 export type PolicyFile = PolicyFiles["files"][number];

@@ -1,6 +1,7 @@
 /** One more schedule, on behalf of whoever adds it. What is wrong with it is said by the server, in the form. */
-import { cronWords } from "@orgate/core/journal/view";
-import type { Problem } from "@orgate/core/wire";
+
+import type { Problem } from "@orgate/protocol";
+import { cronWords } from "@orgate/protocol/view";
 import { useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Dialog } from "../../parts/forms/Dialog.tsx";

@@ -1,6 +1,7 @@
 /** The timeline of a session, to scale; pauses are folded. */
-import type { Span, TimelineView } from "@orgate/core/journal/view";
+
 import { countNoun, type Seq } from "@orgate/core/vocab";
+import type { Span, TimelineView } from "@orgate/protocol/view";
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { formatDuration } from "../../parts/time/time.ts";

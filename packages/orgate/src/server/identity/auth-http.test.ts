@@ -10,7 +10,7 @@ import {
   OPERATIONS,
   type OperationName,
   type ServerFrame,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { sha256 } from "../../node/crypto.ts";

@@ -20,7 +20,7 @@ import {
   type SubscribeFrame,
   VERSION,
   wireProblem,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
 import { missingProblem } from "../../operations/acts.ts";
 import { problemIn } from "../../operations/refusal.ts";

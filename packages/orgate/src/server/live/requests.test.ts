@@ -1,7 +1,7 @@
 /** What frames ask for, over a real runtime, its floor and its journal. */
 import { type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { reply } from "@orgate/core/testing";
-import type { Reply } from "@orgate/core/wire";
+import type { Reply } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { type Act, act } from "../../operations/access.ts";
 import { type Crank, type Mishap, openCrank, type Way } from "../fixtures/crank.ts";

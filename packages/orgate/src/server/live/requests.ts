@@ -14,7 +14,7 @@ import {
   seq,
   toAnswerAct,
 } from "@orgate/core";
-import type { RequestFrame, ServerFrame } from "@orgate/core/wire";
+import type { RequestFrame, ServerFrame } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
 import { type Act, act, type Caller } from "../../operations/access.ts";
 import { missingProblem, refusalFor, settledRefusal } from "../../operations/acts.ts";

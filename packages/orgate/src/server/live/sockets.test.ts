@@ -1,6 +1,6 @@
 /** The live ways in, over real sockets of a real server. */
 import { defineAgent, type Entry, seq } from "@orgate/core";
-import { openLink, type Reply, readServerFrame, type ServerFrame } from "@orgate/core/wire";
+import { openLink, type Reply, readServerFrame, type ServerFrame } from "@orgate/protocol";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import { NO_LOG } from "../../operations/logs.ts";

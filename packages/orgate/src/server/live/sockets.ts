@@ -1,6 +1,6 @@
 /** What is told live: over the sockets, as server-sent events, and to `useChat`; all of it from the same fan-out and by the same wishes. */
 import { millis } from "@orgate/core";
-import { type Following, UI_STREAM_HEADERS } from "@orgate/core/wire";
+import { type Following, UI_STREAM_HEADERS } from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
 import { findToolOfCall } from "../../operations/acts.ts";
 import { agentNamed, type OperationContext } from "../../operations/context.ts";

@@ -15,7 +15,7 @@ import {
   readAttachments,
   type SessionId,
 } from "@orgate/core";
-import { type LiveSign, type OperationRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/core/wire";
+import { type LiveSign, type OperationRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/protocol";
 import * as z from "zod";
 import { sha256 } from "../../node/crypto.ts";
 import { act, type Caller } from "../../operations/access.ts";

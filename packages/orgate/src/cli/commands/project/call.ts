@@ -17,7 +17,7 @@ import {
   openApi,
   type Problem,
   unreadable,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import * as z from "zod";
 import { readServerAddress } from "../../../files/server-address.ts";
 import { version } from "../../../node/version.ts";
