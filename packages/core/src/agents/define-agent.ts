@@ -54,7 +54,7 @@ import { projectBlocks } from "./project-text.ts";
 import type { Schema } from "./schemas/schemas.ts";
 import { joinTools, type MissingTool, NO_RESOURCES, type ProjectResources, resolveSkills, type Unusable } from "./skills/agent-skills.ts";
 import type { Skill } from "./skills/define-skill.ts";
-import { LOAD_SKILL, skillIndex, skillLoader } from "./skills/skill-loader.ts";
+import { LOAD_SKILL, type SkillPrompter, skillIndex, skillLoader } from "./skills/skill-loader.ts";
 import { findUnknownKey } from "./unknown-key.ts";
 
 export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
@@ -92,6 +92,8 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
   middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
   skills?: readonly (Skill | string)[];
+  /** Writes the part of the system text that presents the skills, in place of a list of names and descriptions. */
+  skillPrompter?: SkillPrompter;
   /** MCP servers by name, each with all the tools that were accepted of it; or one tool, as `SERVER__TOOL`. */
   mcp?: readonly string[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
@@ -207,7 +209,7 @@ export type Agent<Value = unknown> = Readonly<{
 declare const ANSWERS: unique symbol;
 
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions knowledge middleware schedules webhooks".split(
+  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills skillPrompter mcp projectInstructions knowledge middleware schedules webhooks".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -283,7 +285,9 @@ function assembled<Value>(given: AgentDefinition, equipment: ProjectResources): 
     throw invalid(where, `\`maxDepth\` is ${String(maxDepth)}`, "use a whole number of at least 1; without `delegates` there are none");
 
   const brought = asks ? equipment.instructions : [];
-  const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
+  const system = [instructions, skillIndex(skills, where, given.skillPrompter ?? equipment.skillPrompter), ...projectBlocks(brought)]
+    .filter((text) => text !== "")
+    .join("\n\n");
   const plain = {
     name: named,
     instructions: system,

@@ -53,6 +53,7 @@ export {
   type SkillDefinition,
   skillName,
 } from "./skills/define-skill.ts";
+export type { SkillPrompter } from "./skills/skill-loader.ts";
 export { LOAD_SKILL } from "./skills/skill-loader.ts";
 export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skills/skill-text.ts";
 export { SET_NAME } from "./tool-targets.ts";

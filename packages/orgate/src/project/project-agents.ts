@@ -30,6 +30,7 @@ import { hiddenPrompt } from "../terminal/hidden-prompt.ts";
 import { isUnusableTool } from "../toolclad/unusable-tool.ts";
 import { loadAgents } from "./agent-modules.ts";
 import { loadCodeSkills, loadTomlAgents, loadToolBox } from "./agent-toml.ts";
+import { loadBuildPorts } from "./ports-module.ts";
 import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
@@ -132,10 +133,14 @@ export async function loadProjectAgents(
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
   const isPriced = Object.keys(config.prices).length > 0;
   const isUnfit = [...unfit.values()].some((tools) => tools.length > 0);
+  const hasSkills = sorted.some(({ agent }) => (agent.definition.skills ?? []).length > 0);
+  const { skillPrompter = null } = hasSkills ? await loadBuildPorts(config) : {};
   const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
-      agents: await all((one) => finished(one, isPriced || isUnfit ? { ...NO_RESOURCES, prices: config.prices } : null)),
+      agents: await all((one) =>
+        finished(one, isPriced || isUnfit || skillPrompter !== null ? { ...NO_RESOURCES, prices: config.prices, skillPrompter } : null),
+      ),
       sources,
       skills: [],
       mcp: null,
@@ -148,7 +153,7 @@ export async function loadProjectAgents(
   const mcp = linking ? projectMcp(config, trusted, env) : null;
   if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_RESOURCES : serverEquipment(mcp);
-  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
+  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices, skillPrompter };
   return { agents: await all((one) => finished(one, equipment)), sources, skills, mcp, desk, gaps: gapsLeft() };
 
   function gapsLeft(): Gaps {
@@ -308,6 +313,7 @@ export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectMa
     directory: config.journal.directory,
     env,
     ask,
+    ports: () => loadBuildPorts(config),
     ...(config.drafts === undefined ? {} : { drafts: config.drafts }),
   });
 
