@@ -131,7 +131,7 @@ export function openPerson(home: string, name: string, maker: KeyMaker): Person 
 }
 
 /** Names of those whose keys lie in this home. */
-export function personsIn(home: string): readonly string[] {
+export function listPersons(home: string): readonly string[] {
   const files = existsSync(join(home, "keys")) ? readdirSync(join(home, "keys")) : [];
   return files.flatMap((file) => (file.endsWith(".key") && isPersonName(file.slice(0, -4)) ? [file.slice(0, -4)] : [])).sort();
 }

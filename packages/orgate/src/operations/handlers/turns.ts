@@ -14,7 +14,7 @@ import { findAgentHalt, type Orders, type StandingHalt } from "@orgate/core/jour
 import { haltText, liftText } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import type { Runtime } from "../../runtime/api.ts";
-import { membersOf } from "../../runtime/members.ts";
+import { listSubAgentRuns } from "../../runtime/sub-agent-runs.ts";
 
 export type TurnView = OperationOutput<"turns">["items"][number];
 type Ended = Extract<JournalEvent, { kind: "turn.ended" }>;
@@ -102,7 +102,7 @@ export async function listMembers(
 ): Promise<ResultView["members"]> {
   const { agent, seq: last } = (await inspect.session(session)) ?? { agent: null, seq: 0 };
   if (inspect.agents.every(({ name, delegates }) => name !== agent || delegates.length === 0)) return [];
-  return (await membersOf(place.store.journal, session, upTo ?? last)).map(({ output: _, ...one }) =>
+  return (await listSubAgentRuns(place.store.journal, session, upTo ?? last)).map(({ output: _, ...one }) =>
     sees(one.agent) ? one : { ...one, agent: null, session: null, detail: null },
   );
 }

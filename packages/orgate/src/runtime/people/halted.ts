@@ -14,11 +14,11 @@ import {
 import { type Entry, HALT, seq } from "@orgate/core/vocab";
 
 type Reads = Pick<Journal, "read" | "session">;
-export type HaltNeeds = Readonly<{ journal: Reads; halts: Orders["halts"]; isHeld: boolean }>;
+export type SessionHaltPorts = Readonly<{ journal: Reads; halts: Orders["halts"]; isHeld: boolean }>;
 const PAGE = 1_000;
 
 /** As of now, for whoever only looks. */
-export async function standingHalts(journal: Pick<Journal, "read">): Promise<Orders["halts"]> {
+export async function readHalts(journal: Pick<Journal, "read">): Promise<Orders["halts"]> {
   let orders = NO_ORDERS;
   for (let after = seq(0); ; ) {
     const chunk: readonly Entry[] = await journal.read(HALT, after, PAGE);
@@ -29,7 +29,7 @@ export async function standingHalts(journal: Pick<Journal, "read">): Promise<Ord
 }
 
 /** Q-2 from its row and those above it; its last turn is read only where nobody drives it and a halt of a tool or another agent may be what it waits for. */
-export async function haltOnSession({ journal, halts, isHeld }: HaltNeeds, s: SessionSummary): Promise<StandingHalt | null> {
+export async function findSessionHalt({ journal, halts, isHeld }: SessionHaltPorts, s: SessionSummary): Promise<StandingHalt | null> {
   if (halts.size === 0 || (s.state !== "running" && s.state !== "waiting")) return null;
   const orders: Orders = { ...NO_ORDERS, halts };
   for (let at: SessionSummary | null = s; at !== null; at = at.parent === null ? null : await journal.session(at.parent)) {

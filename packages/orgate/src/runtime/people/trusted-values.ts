@@ -6,19 +6,19 @@
 import { FaultError, isFault, type Millis, SET_NAME, seq, TRUSTED_VALUES } from "@orgate/core";
 import { plainValue } from "@orgate/core/gate";
 import type { OpenProjectStore } from "../ports/project-store.ts";
-import { type Acting, known, mayAct } from "./approvals.ts";
+import { type Acting, assertMayAct, certifyActor } from "./approvals.ts";
 
-export type KnownEntry = Readonly<{ set: string; value: string; why: string }>;
+export type TrustedEntry = Readonly<{ set: string; value: string; why: string }>;
 
 const TRIES = 100;
 const PAGE = 1_000;
 const MAX_VALUE = 2_000;
 
 /** Throws `not-permitted` and `usage`. */
-export async function editKnown(
+export async function editTrustedValues(
   acting: Omit<Acting, "place"> & Readonly<{ place: Pick<OpenProjectStore, "keyring" | "orders" | "store"> }>,
   kind: "known.added" | "known.removed",
-  { set, value: given, why }: KnownEntry,
+  { set, value: given, why }: TrustedEntry,
   now: () => Millis,
 ): Promise<void> {
   const wrong = (detail: string, hint: string) => new FaultError({ kind: "usage", detail, hint });
@@ -28,8 +28,8 @@ export async function editKnown(
     throw wrong("a value is plain text, without characters that cannot be seen", "write it out by hand instead of pasting it");
   if (why.trim() === "") throw wrong("it does not say why", "say why: the journal keeps it");
   const what = `edit the set ${set}`;
-  mayAct(acting.gate, acting.person, { kind: "edit-known", set }, what);
-  const by = await known(acting, what);
+  assertMayAct(acting.gate, acting.person, { kind: "edit-known", set }, what);
+  const by = await certifyActor(acting, what);
   const { journal } = acting.place.store;
   if (kind === "known.removed" && !journal.isKnown(set, [value], false))
     throw wrong(`\`${value}\` is not in \`${set}\``, "`orgate known list` shows what is");

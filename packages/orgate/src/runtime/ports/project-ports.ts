@@ -3,7 +3,7 @@ import { type Agent, FaultError, type Model } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
 import { fileFault } from "../../files/file-fault.ts";
 import { readModelSettings } from "../../models/env.ts";
-import { modelsWith } from "../../models/named-model.ts";
+import { createModelLookup } from "../../models/named-model.ts";
 import type { Env } from "../../node/env.ts";
 import { type BuildPorts, isBuildPort, loadPortsModule, PORT_NAMES, PORTS_HINT } from "../../project/ports-module.ts";
 import type { RuntimeOptions } from "../api.ts";
@@ -28,7 +28,7 @@ export async function loadProjectPorts(config: Pick<Config, "root" | "ports">, e
     if (isRuntimePort(name) && RUNTIME_OPTIONS[name](value, name) !== null)
       throw fileFault({ file, detail: `\`${name}\` is not what \`createRuntime\` takes`, hint: PORTS_HINT });
   const { model, ...rest }: RuntimeOwnPorts = Object.fromEntries(Object.entries(given).filter(([name]) => isRuntimePort(name)));
-  return model === undefined ? rest : { ...rest, model: withFallback(model, modelsWith(readModelSettings(env, config.root)), file) };
+  return model === undefined ? rest : { ...rest, model: withFallback(model, createModelLookup(readModelSettings(env, config.root)), file) };
 }
 
 /** A factory that throws, or returns something else than a model, refuses that agent and no other. */

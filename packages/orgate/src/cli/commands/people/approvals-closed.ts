@@ -2,8 +2,8 @@
 import { type ApprovalId, type Entry, FaultError, isFault, type Millis, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
 import { answeredText, buildSessionView, findSettledApproval, type QuestionItem } from "@orgate/protocol/view";
-import { haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
-import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { findSessionHalt, readHalts } from "../../../runtime/people/halted.ts";
+import { openPersons, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -36,8 +36,8 @@ export async function closedRequest(look: ReadOnlyStore, given: Given, text: str
       const entries = await entriesOf(look, session);
       const asked = entries.findLast(({ event }) => event.kind === "approval.asked" && isMeant(event.approval))?.event;
       if (asked?.kind !== "approval.asked") continue;
-      const needs = { journal: look.journal, halts: await standingHalts(look.journal), isHeld: look.holder(session) !== null };
-      return closedIn(entries, summary, { approval: asked.approval, me: meOf(given), halt: await haltOnSession(needs, summary) });
+      const needs = { journal: look.journal, halts: await readHalts(look.journal), isHeld: look.holder(session) !== null };
+      return closedIn(entries, summary, { approval: asked.approval, me: meOf(given), halt: await findSessionHalt(needs, summary) });
     }
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return null;
@@ -77,7 +77,7 @@ async function entriesOf({ journal }: ReadOnlyStore, session: SessionId): Promis
 /** Who looks, where that is clear without making a key. */
 function meOf(given: Given): string | null {
   const named = given.text("as") ?? (given.env.ORGATE_USER || null);
-  const [only, ...others] = named === null ? personsOf(given.env).names() : [named];
+  const [only, ...others] = named === null ? openPersons(given.env).names() : [named];
   return only === undefined || others.length > 0 ? null : `user:${only}`;
 }
 

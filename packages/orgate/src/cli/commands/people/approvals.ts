@@ -9,7 +9,7 @@ import { type ApprovalId, approvalId, FaultError, type Millis, principalName } f
 import type { ListedApproval } from "@orgate/core/journal";
 import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
 import { onAbort } from "../../../node/abort.ts";
-import { isExpired, type QuestionView, viewQuestion, widestText } from "../../../runtime/people/approvals.ts";
+import { type ApprovalRequestView, isExpired, viewApprovalRequest, widestText } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
@@ -84,7 +84,7 @@ export const showApproval: RunCommand = (given, screen) =>
 const SHORTEST = 4;
 const PAGE = 500;
 
-type Request = ({ kind: "open" } & QuestionView) | ({ kind: "closed" } & ClosedRequest);
+type Request = ({ kind: "open" } & ApprovalRequestView) | ({ kind: "closed" } & ClosedRequest);
 
 /** A-9 an id may be shortened to its beginning or its end, as long as it means one question. */
 async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
@@ -93,7 +93,7 @@ async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
   const [one, ...others] = all;
   if (others.length > 0)
     throw usage(`\`${text}\` means ${all.length} questions`, `write more of it: ${all.map((q) => q.approval).join(", ")}`);
-  const view = one === undefined ? null : await viewQuestion(look.journal, one.session, one.approval, NODE.clock.now());
+  const view = one === undefined ? null : await viewApprovalRequest(look.journal, one.session, one.approval, NODE.clock.now());
   if (view !== null) return { kind: "open", ...view };
   const closed = await closedRequest(look, given, one?.approval ?? text);
   if (closed === null)
@@ -102,7 +102,7 @@ async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
 }
 
 /** For an answer: one that is not open any more is refused with what became of it. */
-export async function questionOf(look: ReadOnlyStore, given: Given): Promise<QuestionView> {
+export async function questionOf(look: ReadOnlyStore, given: Given): Promise<ApprovalRequestView> {
   const found = await requestOf(look, given);
   if (found.kind === "closed") throw answeredAlready(found);
   const { kind: _, ...view } = found;
@@ -123,7 +123,7 @@ async function meantBy({ journal }: ReadOnlyStore, text: string): Promise<readon
   }
 }
 
-export function printQuestion(screen: Screen, q: QuestionView, now: Millis): void {
+export function printQuestion(screen: Screen, q: ApprovalRequestView, now: Millis): void {
   const { paint } = screen;
   const line = (name: string, text: string): void => {
     const [first = "", ...more] = folded(text, screen.columns - 14);
@@ -162,7 +162,7 @@ function block(screen: Screen, title: string, text: string): void {
   for (const one of folded(text, screen.columns - 2)) screen.line(`  ${one}`);
 }
 
-function expiryText({ expiresAt, onExpiry, expired }: QuestionView, now: Millis): string {
+function expiryText({ expiresAt, onExpiry, expired }: ApprovalRequestView, now: Millis): string {
   if (expiresAt === null) return "never";
   const then = onExpiry === "halt" ? "the turn is halted" : "it is denied";
   const at = new Date(expiresAt).toISOString();

@@ -14,7 +14,7 @@ import {
 } from "@orgate/core";
 import { createNarrator } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { Person } from "../../../store/keyring.ts";
@@ -64,7 +64,7 @@ function wish(given: Given, screen: Screen, wanted: IntentBody): Promise<number>
     const person = personOf(given, screen);
     const act = toSessionAct(wanted.kind);
     const gate = act === null ? null : await gateHere(given, look, config, session);
-    if (gate !== null && act !== null) mayAct(gate, person, sessionAct(act, found), `${act} in ${session}`);
+    if (gate !== null && act !== null) assertMayAct(gate, person, sessionAct(act, found), `${act} in ${session}`);
     return sendWish(given, screen, { look, config, session, agent, person }, wanted);
   });
 }

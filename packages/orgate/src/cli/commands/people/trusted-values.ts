@@ -3,7 +3,7 @@
 import { type Agent, type FaultError, listAgentTools, SET_NAME } from "@orgate/core";
 import type { TrustedValue } from "@orgate/core/journal";
 import { findNearestWord } from "@orgate/core/vocab";
-import { editKnown } from "../../../runtime/people/trusted-values.ts";
+import { editTrustedValues } from "../../../runtime/people/trusted-values.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -78,7 +78,7 @@ async function edit(given: Given, screen: Screen, kind: "known.added" | "known.r
   const person = personOf(given, screen);
   await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
-    await editKnown({ place, gate, person }, kind, { set, value, why }, NODE.clock.now);
+    await editTrustedValues({ place, gate, person }, kind, { set, value, why }, NODE.clock.now);
   });
   if (given.json) screen.line(JSON.stringify({ set, value, known: kind === "known.added", by: person.name, why }));
   else screen.line(`${visible(value)} is ${kind === "known.added" ? "in" : "not in"} ${visible(set)} from now on, in every process`);

@@ -18,7 +18,7 @@ import { type CedarGate, caseSchema, type Explanation, type LoadedPolicy, refuse
 import type { Config } from "../../../config/config.ts";
 import type { Env } from "../../../node/env.ts";
 import { type PastDecision, readPastDecisions } from "../../../policies/past-decisions.ts";
-import { type PolicyProblem, policyPlace } from "../../../policies/policies.ts";
+import { type PolicyProblem, policyFolderPath } from "../../../policies/policies.ts";
 import { findPolicySurface, toUserAct } from "../../../policies/policy-cases.ts";
 import { type PastRules, readRulesThen } from "../../../policies/policy-history.ts";
 import { loadOrThrow, type PolicyOptions, tryLoadFolder } from "../../../policies/policy-load.ts";
@@ -40,7 +40,7 @@ export async function optionsOf(config: Config, env: Env): Promise<PolicyOptions
 }
 
 export const optionsFor = (config: Config, agents: readonly Agent[]): PolicyOptions => ({
-  place: policyPlace(config),
+  place: policyFolderPath(config),
   agents,
   groups: config.groups,
   surface: "cli",

@@ -1,6 +1,6 @@
 /** `orgate journal evidence`: what ran, what it said, who decided. */
 import { callId, type Entry, FaultError, seq } from "@orgate/core";
-import { type Envelope, envelopeOf, type Settled } from "../../../runtime/people/evidence.ts";
+import { buildEnvelope, type Envelope, type SettledCall } from "../../../runtime/people/evidence.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { looking, sessionOf } from "../project/project.ts";
@@ -24,7 +24,7 @@ export const evidence: RunCommand = (given, screen) =>
     )
       entries.push(...page);
     const wanted = text.slice(slash + 1);
-    const envelope = envelopeOf(entries, callId(wanted));
+    const envelope = buildEnvelope(entries, callId(wanted));
     if (envelope === null) {
       const ended = entries.flatMap(({ event }) => (event.kind === "act.ended" ? [event.call] : []));
       throw new FaultError({
@@ -59,7 +59,7 @@ function linesOf(e: Envelope): readonly (readonly [string, string])[] {
   ];
 }
 
-const AS: Readonly<Record<Settled["as"], string>> = {
+const AS: Readonly<Record<SettledCall["as"], string>> = {
   done: "it was done",
   failed: "it failed",
   happened: "it happened",
@@ -67,7 +67,7 @@ const AS: Readonly<Record<Settled["as"], string>> = {
   "given-up": "given up: nobody will find out",
 };
 
-function settledText({ how, as, detail, by, at, entry }: Settled): string {
+function settledText({ how, as, detail, by, at, entry }: SettledCall): string {
   const who = how === "late" ? "its result came late" : how === "tool" ? "its tool was asked" : `${by ?? ""} says so`;
   return `${AS[as]} (${who}, ${new Date(at).toISOString()}, entry ${entry})${detail === "" ? "" : `: ${detail}`}`;
 }

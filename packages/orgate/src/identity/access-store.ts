@@ -35,7 +35,7 @@ export type NewAccess = Readonly<{
 /** `token` is what its owner shows; nobody can tell it again. */
 export type IssuedAccess = Readonly<{ access: Access; token: string }>;
 
-export type AccessBook = Readonly<{
+export type AccessStore = Readonly<{
   /** As of the last refresh. */
   all(): ReadonlyMap<AccessId, Access>;
   refresh(): Promise<ReadonlyMap<AccessId, Access>>;
@@ -70,7 +70,7 @@ export const hasSignedIn = (all: ReadonlyMap<AccessId, Access>, person: string):
 
 const PAGE = 500;
 
-export function openAccessBook({ journal, secrets, now }: AccessPorts): AccessBook {
+export function openAccessStore({ journal, secrets, now }: AccessPorts): AccessStore {
   let all: ReadonlyMap<AccessId, Access> = new Map();
   let through: Seq = seq(0);
   let reading: Promise<unknown> = Promise.resolve();
