@@ -11,6 +11,7 @@ import {
   type Journal,
   NO_RESOURCES,
   type ProjectResources,
+  type SkillPrompter,
   TRUST,
   withDefaultModel,
 } from "@orgate/core";
@@ -130,16 +131,13 @@ export async function loadProjectAgents(
   const sorted = [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
-  const isPriced = Object.keys(config.prices).length > 0;
+  const skillPrompter = await skillPrompterFor(sorted, config);
   const isUnfit = [...unfit.values()].some((tools) => tools.length > 0);
-  const hasSkills = sorted.some(({ agent }) => (agent.definition.skills ?? []).length > 0);
-  const { skillPrompter = null } = hasSkills ? await loadBuildPorts(config) : {};
+  const isBuiltAgain = isUnfit || skillPrompter !== null || Object.keys(config.prices).length > 0;
   const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
-      agents: await all((one) =>
-        finished(one, isPriced || isUnfit || skillPrompter !== null ? { ...NO_RESOURCES, prices: config.prices, skillPrompter } : null),
-      ),
+      agents: await all((one) => finished(one, isBuiltAgain ? { ...NO_RESOURCES, prices: config.prices, skillPrompter } : null)),
       sources,
       skills: [],
       mcp: null,
@@ -209,6 +207,12 @@ export async function loadProjectAgents(
       throw fileFault({ file, detail: message, hint }, error);
     }
   }
+}
+
+/** Of the project's ports module, which is loaded only where an agent has skills. */
+async function skillPrompterFor(agents: readonly ProjectAgent[], config: Config): Promise<SkillPrompter | null> {
+  const hasSkills = agents.some(({ agent }) => (agent.definition.skills ?? []).length > 0);
+  return hasSkills ? ((await loadBuildPorts(config)).skillPrompter ?? null) : null;
 }
 
 const NOTHING_MADE: Compiled = { kind: "compiled", policies: [], files: [] };
