@@ -3,7 +3,6 @@
  * one step. The step moves a boundary that only moves forward: the task and the newest messages stay, and a call stays with its results.
  * A plan that throws, returns nonsense, or saves nothing is passed over, and the oldest messages go instead.
  */
-import { cut } from "../observe/observe.ts";
 import type { Message } from "./port.ts";
 import { droppableBefore, type MessageRange, maskableBefore, summableBefore, type Window } from "./window.ts";
 
@@ -36,12 +35,7 @@ export type OwnContextPlan = (view: ContextView) => ContextStep | null;
 export type PlannedStep = Readonly<{ how: "window" | "mask" | "summarise"; range: MessageRange; summary: string | null }>;
 
 /** Null when the plan has no usable step. */
-export function planStep(
-  plan: OwnContextPlan,
-  messages: readonly Message[],
-  w: Window,
-  { budget, most }: Readonly<{ budget: number; most: number }>,
-): PlannedStep | null {
+export function planStep(plan: OwnContextPlan, messages: readonly Message[], w: Window, budget: number): PlannedStep | null {
   const step = readStep(() =>
     plan({
       messages: messages.slice(w.from).map(toPlanned),
@@ -58,7 +52,7 @@ export function planStep(
     case "mask":
       return withRange(maskableBefore(messages, w, upTo), "mask", null);
     case "replace": {
-      const summary = cut(step.text.trim(), most);
+      const summary = step.text.trim();
       return summary === "" ? null : withRange(summableBefore(messages, w, upTo), "summarise", summary);
     }
   }

@@ -70,9 +70,10 @@ function ownCompaction({ contextPlans }: Pick<Ports, "contextPlans">, s: State, 
   const { context: plan } = s.agent;
   const own = plan.kind === "own" ? contextPlans(plan.plan) : null;
   if (plan.kind !== "own" || own === null) return null;
-  const step = planStep(own, s.messages, s.window, { budget: wantedOf(s, t), most: summaryChars(s, t) });
+  const step = planStep(own, s.messages, s.window, wantedOf(s, t));
   if (step === null) return null;
-  const event = toCompacted(s, step.how, withEarlier(s, step), { summary: step.summary, model: `own/${plan.plan}` });
+  const summary = step.summary === null ? null : cut(step.summary, summaryChars(s, t));
+  const event = toCompacted(s, step.how, withEarlier(s, step), { summary, model: `own/${plan.plan}` });
   return event.after < event.before ? event : null;
 }
 
