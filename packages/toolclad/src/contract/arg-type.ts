@@ -34,7 +34,7 @@ export const ARG_TYPES = [
 export type ArgType = (typeof ARG_TYPES)[number];
 
 /** Texts that say anything at all: no decision may hang on them. */
-export const FREE_TEXT: readonly ArgType[] = ["string", "regex_match", "msf_options", "agent_summary"];
+export const FREE_TEXT: readonly string[] = ["string", "regex_match", "msf_options", "agent_summary"];
 
 /** The project's files, as the host sees them. `real` is below the project's folder, relative to it, with `/` between its steps. */
 export type ProjectPaths = Readonly<{

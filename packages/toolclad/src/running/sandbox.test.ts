@@ -295,8 +295,11 @@ test("T-28 an ordinary user has the same sandbox, with limits that hold", () => 
   const place = folder();
   chmodSync(place, 0o755);
   copyFileSync(process.execPath, join(place, "node"));
-  cpSync(import.meta.dirname, join(place, "src/toolclad/running"), { recursive: true });
-  cpSync(join(import.meta.dirname, "../../node"), join(place, "src/node"), { recursive: true });
+  cpSync(import.meta.dirname, join(place, "src/running"), { recursive: true });
+  const core = join(import.meta.dirname, "../../../core");
+  for (const part of ["package.json", "src/vocab"]) cpSync(join(core, part), join(place, "core", part), { recursive: true });
+  mkdirSync(join(place, "node_modules/@orgate"), { recursive: true });
+  symlinkSync("../../core", join(place, "node_modules/@orgate/core"));
   writeFileSync(join(place, "package.json"), '{ "type": "module" }');
   const asked = [
     shell("id -u; echo x > /tmp/x && cat /tmp/x"),
@@ -304,7 +307,7 @@ test("T-28 an ordinary user has the same sandbox, with limits that hold", () => 
     shell("i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); done", { limits: { processes: 20 } }),
     shell(`curl -sS --max-time 5 http://127.0.0.1:9/`),
   ];
-  const args = [join(place, "src/toolclad/running/fixtures/run-programs.ts"), JSON.stringify(asked)];
+  const args = [join(place, "src/running/fixtures/run-programs.ts"), JSON.stringify(asked)];
   const asNobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "--", join(place, "node"), ...args];
   const env = { PATH: "/usr/bin:/bin" };
   const isRoot = process.getuid?.() === 0;
