@@ -15,14 +15,12 @@ import {
   createClient,
   type Item,
   type Link,
-  type LinkRequest,
   type LinkState,
   OPERATIONS,
   type OperationInput,
   type OperationOutput,
   openLink,
   type Problem,
-  type Reply,
 } from "@orgate/core/wire";
 import { type Cell, cell, type Watched } from "../state/cell.ts";
 import { dial, later, makeId, retryDelayMs, transport, UNREACHABLE } from "./browser.ts";
@@ -45,8 +43,8 @@ export type Hub = Readonly<{
     input: OperationInput<K>,
     options?: Readonly<{ key?: string; signal?: AbortSignal }>,
   ): Promise<Called<OperationOutput<K>>>;
-  /** A wish over the link: sent until it is answered, done once. */
-  send(frame: LinkRequest): Promise<Reply>;
+  /** Calls over the link: sent until they are answered, done once. */
+  link: Pick<Link, "call">;
   /** Everything that happens from now on, as far as this person may see it. */
   listen(items: (items: readonly Item[]) => void): () => void;
   /** Of one session. Call what comes back when it is not needed any more. */
@@ -172,7 +170,7 @@ export function createHub({ client, open, later: after }: HubPorts = inBrowser, 
     begin,
     leave: () => out(null),
     call,
-    send: (frame) => link?.ask(frame) ?? Promise.resolve({ kind: "error", id: null, problem: UNREACHABLE }),
+    link: { call: (...given) => link?.call(...given) ?? Promise.resolve({ kind: "problem", problem: UNREACHABLE }) },
     listen(items) {
       hearers.add(items);
       return () => hearers.delete(items);

@@ -19,6 +19,7 @@ export {
 } from "./operation.ts";
 export * from "./operations.ts";
 export * from "./problem.ts";
+export * from "./send-message.ts";
 export * as shapes from "./shapes.ts";
 export { followTurn, type LiveSign, type TurnDecision, type TurnSign } from "./turn.ts";
 export * from "./ui-stream.ts";

@@ -3,9 +3,11 @@
  * other, decided by the example's policies and written to its journal.
  * O-7 the steps that were begun are still there when the page is loaded again, in the same tab, for the same person.
  */
+
 import type { SessionView } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
 import { isSessionId, policyId } from "@orgate/core/vocab";
+import { sendMessage } from "@orgate/core/wire";
 import { type ReactNode, useMemo, useState } from "react";
 import { useFeed, useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -133,10 +135,10 @@ function StepCard({ step, number, session, isDone, isOpen, begin, finished }: Ca
   const [isBusy, setBusy] = useState(false);
   const start = async (): Promise<void> => {
     setBusy(true);
-    const reply = await hub.send({ kind: "chat", agent: AGENT, session: null, text: step.input });
+    const sent = await sendMessage(hub.link, { agent: AGENT, session: null }, { text: step.input });
     setBusy(false);
-    if (reply.kind === "error") toastProblem("The step did not start", reply.problem);
-    if (reply.kind === "done") begin(reply.session);
+    if (sent.kind === "problem") toastProblem("The step did not start", sent.problem);
+    else begin(sent.value.session);
   };
   return (
     <>
