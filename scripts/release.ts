@@ -1,4 +1,4 @@
-// `npm run release -- --out DIR`: compiles core and orgate, the console into orgate, writes a publishable folder and a tarball of each into DIR. Never publishes.
+// `npm run release -- --out DIR`: compiles the packages, the console into orgate, writes a publishable folder and a tarball of each into DIR. Never publishes.
 //
 // R-5 a tarball holds compiled files, their types and what they read at run time: no test, no source, no script; every entry its manifest
 //    names is in it, and its dependencies are exact
@@ -11,13 +11,15 @@ import { importsOf, tokensOf } from "./scan.ts";
 import { isTest } from "./tree.ts";
 
 const TSC = join(import.meta.dirname, "..", "node_modules", "typescript", "bin", "tsc");
-const PACKAGES = ["core", "orgate"] as const;
+/** Each after what it imports. */
+const PACKAGES = ["core", "protocol", "symbi", "orgate"] as const;
 /** Folders copied beside the compiled files, when they exist. */
 const BESIDE: readonly string[] = ["bin"];
 /** Projects that are copied, not imported, at run time: shipped as they stand, sources included. From the root, to a place in the package. */
 const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   orgate: {
     "examples/ops-desk": "demo/ops-desk",
+    "examples/starters": "starter/projects",
     "policies/starter": "starter/policies",
     agents: "starter/agents",
     "policies/coordinator": "starter/coordinator",
@@ -35,7 +37,7 @@ export function release(root: string, out: string): readonly string[] {
   const compiled = mkdtempSync(join(tmpdir(), "orgate-release-"));
   try {
     run(process.execPath, [TSC, "-p", join(root, "tsconfig.release.json"), "--outDir", compiled], root);
-    return PACKAGES.map((name) => {
+    return PACKAGES.filter((name) => existsSync(join(root, "packages", name))).map((name) => {
       const folder = join(out, name);
       rmSync(folder, { recursive: true, force: true });
       assemble(join(root, "packages", name), join(compiled, name, "src"), folder);

@@ -25,9 +25,9 @@ function loadedBy(...entries: readonly string[]): ReadonlySet<string> {
 
 /** Ours is followed, others' are named. */
 function published(specifier: string): string {
-  const [, folder = "", door = ""] = /^(?:(orgate|@orgate\/core)(?:\/(.+))?)$/.exec(specifier) ?? [];
+  const [, folder = "", door = ""] = /^(?:(orgate|@orgate\/[\w-]+)(?:\/(.+))?)$/.exec(specifier) ?? [];
   if (folder === "") return specifier;
-  const home = folder === "orgate" ? "packages/orgate" : "packages/core";
+  const home = `packages/${folder.replace("@orgate/", "")}`;
   const manifest: { readonly exports: Readonly<Record<string, string>> } = JSON.parse(readText(ROOT, `${home}/package.json`));
   const target = manifest.exports[door === "" ? "." : `./${door}`];
   if (target === undefined) throw new Error(`${specifier} is not published`);
@@ -42,7 +42,7 @@ test("R-8 help, completion and the table of commands load words alone", () => {
   expect(
     [...files].filter(
       (file) =>
-        !/^(?:node:|packages\/core\/src\/(?:vocab|journal\/view)|packages\/orgate\/src\/(?:cli\/|terminal\/|main|node\/(?:version|error-message)))/.test(
+        !/^(?:node:|packages\/core\/src\/vocab|packages\/protocol\/src\/(?:view|wire\/words)|packages\/orgate\/src\/(?:cli\/|terminal\/|main|node\/(?:version|error-message)))/.test(
           file,
         ),
     ),
@@ -57,13 +57,11 @@ test("R-8 a command that only looks loads neither the loop, nor the gate, nor th
 
 test("R-8 a run loads nothing of the server, nor of what its tools may never start", () => {
   const files = loadedBy(`${HOST}/cli/commands/sessions/run.ts`, `${HOST}/index.ts`);
-  expect(within(files, "packages/core/src/wire/", `${HOST}/shell/`, `${HOST}/server/`, `${HOST}/coordinator/`)).toEqual([
+  expect(within(files, "packages/protocol/src/wire/", `${HOST}/shell/`, `${HOST}/server/`, `${HOST}/coordinator/`)).toEqual([
     `${HOST}/coordinator/agent.ts`, // what the coordinator's file is held to, and its tools by name
     `${HOST}/coordinator/tools.ts`,
   ]);
-  expect(
-    within(files, `${HOST}/toolclad/running/http-guard`, `${HOST}/toolclad/running/sandbox.ts`, "packages/core/src/agents/symbi/"),
-  ).toEqual([]);
+  expect(within(files, `${HOST}/toolclad/running/http-guard`, `${HOST}/toolclad/running/sandbox.ts`, "packages/symbi/")).toEqual([]);
   // its import makes all of `fetch`, 40 ms of every start
   expect(within(files, "node:http", "ws", "@modelcontextprotocol/", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google")).toEqual([]);
 });
@@ -75,7 +73,7 @@ test("before its prompt the shell loads what draws and reads keys: no server, no
       files,
       "packages/core/src/loop/",
       "packages/core/src/gate/",
-      "packages/core/src/wire/",
+      "packages/protocol/src/wire/",
       `${HOST}/server/`,
       `${HOST}/store/`,
       `${HOST}/models/`,

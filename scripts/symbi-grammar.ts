@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import peggy from "peggy";
 
-const folder = join(import.meta.dirname, "../packages/core/src/agents/symbi");
+const folder = join(import.meta.dirname, "../packages/symbi/src");
 export const GENERATED = join(folder, "grammar.ts");
 
 /** Not checked as TypeScript: `parse.ts`, which alone imports it, says what comes out of it. */

@@ -2,5 +2,5 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-const run = join(import.meta.dirname, "../../packages/core/src/agents/symbi/fixtures/fuzz-run.ts");
+const run = join(import.meta.dirname, "../../packages/symbi/src/fixtures/fuzz-run.ts");
 process.exitCode = spawnSync(process.execPath, [run, ...process.argv.slice(2)], { stdio: "inherit" }).status ?? 1;

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { compilePolicies, parseSymbi, readSymbi, type ToolShape } from "@orgate/core/symbi";
+import { compilePolicies, parseSymbi, readSymbi, type ToolShape } from "@orgate/symbi";
 import { type Contender, compare, type Effort, ratio, spread } from "../measure.ts";
 import { inFolder } from "../places.ts";
 import { digits, type Report } from "../report.ts";

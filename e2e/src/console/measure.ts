@@ -7,7 +7,7 @@ import * as z from "zod";
 import { openBrowser } from "./browser.ts";
 import { openDesk } from "./desk.ts";
 import { enter, go } from "./kit.ts";
-import { makePast } from "./watching.ts";
+import { makePast } from "./seed.ts";
 
 const rounds = Number(process.argv[2] ?? "5");
 const desk = await openDesk();

@@ -1,5 +1,7 @@
 /** Things for the screens to show, made as an operator would make them: over the API, by real turns. */
+import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
+import { join } from "node:path";
 import * as z from "zod";
 import { type ConsoleDesk, WEBHOOK_SECRET } from "./desk.ts";
 import type { Person } from "./kit.ts";
@@ -83,4 +85,18 @@ export async function seed(person: Person, desk: ConsoleDesk): Promise<Seed> {
 export async function seedMany(person: Person, desk: ConsoleDesk, so: Seed): Promise<Seed> {
   const { session } = await execute(person, desk, { agent: "stage", input: "look at everything" });
   return { ...so, many: session };
+}
+
+const past = z.object({ session: z.string() });
+/** A journal with a past, made by another process. Returns its long session. */
+export function makePast(desk: ConsoleDesk, entries: number, schedules = 0): string {
+  const made = spawnSync(
+    process.execPath,
+    [join(import.meta.dirname, "past.ts"), join(desk.root, ".orgate"), String(entries), String(schedules)],
+    {
+      encoding: "utf8",
+    },
+  );
+  if (made.status !== 0) throw new Error(made.stderr);
+  return past.parse(JSON.parse(made.stdout)).session;
 }

@@ -11,9 +11,8 @@ import type { Browser } from "playwright-core";
 import { openBrowser } from "./browser.ts";
 import { type ConsoleDesk, openDesk } from "./desk.ts";
 import { enter, go, misfits, type Person } from "./kit.ts";
-import { type Seed, seed, seedMany } from "./seed.ts";
+import { makePast, type Seed, seed, seedMany } from "./seed.ts";
 import { SHOTS, type Shot } from "./shots-table.ts";
-import { makePast } from "./watching.ts";
 
 const STATES = ["normal", "empty", "failing", "many"] as const;
 type State = (typeof STATES)[number];

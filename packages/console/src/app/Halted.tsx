@@ -1,6 +1,6 @@
 /** Q-17 what is halted, on every screen, for as long as it is: what, by whom, since when and why, and how to lift it. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { use, useState } from "react";
 import { useHub } from "../link/use.ts";
 import { Button } from "../parts/Button.tsx";

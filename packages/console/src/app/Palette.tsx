@@ -4,9 +4,9 @@
  *      not see, the server does not find for them.
  */
 
-import { hasWords, searchWords } from "@orgate/core/journal/view";
 import { escapeHidden, isSessionId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { hasWords, searchWords } from "@orgate/protocol/view";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { serverNow } from "../link/clock.ts";
 import { useQuery } from "../link/use.ts";

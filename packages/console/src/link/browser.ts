@@ -1,6 +1,6 @@
 /** What a browser has to reach the server with: `fetch` and its cookie, and a socket. */
-import type { Dial, HttpTransport, Problem } from "@orgate/core/wire";
-import { problemSchema, wireProblem } from "@orgate/core/wire";
+import type { Dial, HttpTransport, Problem } from "@orgate/protocol";
+import { problemSchema, wireProblem } from "@orgate/protocol";
 import { clock } from "./clock.ts";
 
 /** The word of this sign-in that only this site's pages can read; what changes something carries it. */

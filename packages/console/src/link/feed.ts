@@ -1,7 +1,8 @@
 /** One session as it is told: its entries, exact and in order, and the fold that everybody shows. Changes are shown once per frame, however many come. */
-import { createSessionFold, type SessionView } from "@orgate/core/journal/view";
+
 import type { SessionId } from "@orgate/core/vocab";
-import type { Follower, Item, Problem } from "@orgate/core/wire";
+import type { Follower, Item, Problem } from "@orgate/protocol";
+import { createSessionFold, type SessionView } from "@orgate/protocol/view";
 import { cell, type Watched } from "../state/cell.ts";
 
 export type FeedState = Readonly<{

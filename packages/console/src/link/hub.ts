@@ -1,6 +1,6 @@
 /**
- * The one store over the server: who is signed in, the link, what is followed, and what was asked for. Screens read cells and send wishes; nothing in here
- * makes up state of its own.
+ * The console's one connection to the server: who is signed in, the link, followed sessions, calls. Screens read cells and send intents; it keeps no state beside
+ * what the server says.
  *
  * O-1 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
  * O-7 who is signed in is asked again by itself for as long as no answer comes; what changes something is sent again under the same key, and done once.
@@ -21,13 +21,13 @@ import {
   type OperationOutput,
   openLink,
   type Problem,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import { type Cell, cell, type Watched } from "../state/cell.ts";
 import { dial, later, makeId, retryDelayMs, transport, UNREACHABLE } from "./browser.ts";
 import { type Feed, openFeed } from "./feed.ts";
 
 export type Me = OperationOutput<"whoami">;
-/** `wasIn`: it ended while somebody was at it. */
+/** `wasIn`: the sign-in ended while it was in use. */
 export type SignedIn = Readonly<
   { kind: "finding-out" } | { kind: "out"; problem: Problem | null; wasIn: boolean } | { kind: "in"; me: Me }
 >;
@@ -45,16 +45,16 @@ export type Hub = Readonly<{
   ): Promise<Called<OperationOutput<K>>>;
   /** Calls over the link: sent until they are answered, done once. */
   link: Pick<Link, "call">;
-  /** Everything that happens from now on, as far as this person may see it. */
+  /** Calls back with every entry from now on that this person may see. Returns how to stop. */
   listen(items: (items: readonly Item[]) => void): () => void;
-  /** Of one session. Call what comes back when it is not needed any more. */
+  /** Follows one session until it is released. */
   session(id: SessionId): Readonly<{ feed: Feed; release(): void }>;
 }>;
 
-/** After so many attempts in a row that failed, the sign-in itself is in doubt. */
+/** After this many failed attempts in a row, the sign-in itself is checked. */
 const IN_DOUBT = 2;
 
-/** What changes something is sent so often when no answer comes. */
+/** How often a request that changes something is sent when no answer comes. */
 const MOST_SENT = 3;
 
 export type HubPorts = Readonly<{
@@ -68,113 +68,123 @@ const inBrowser: HubPorts = {
   open: (changed) => openLink({ dial, makeId, later, changed, client: "console" }),
 };
 
-/** `entered`: somebody is signed in, and nothing of it is on screen yet. */
-export function createHub({ client, open, later: after }: HubPorts = inBrowser, entered: (me: Me) => void = () => {}): Hub {
-  const who: Cell<SignedIn> = cell<SignedIn>({ kind: "finding-out" });
-  const connection: Cell<LinkState> = cell<LinkState>({ kind: "connecting", attempt: 1 });
-  const hearers = new Set<(items: readonly Item[]) => void>();
-  const feeds = new Map<SessionId, { feed: Feed; users: number; stop: () => void }>();
-  let link: Link | null = null;
+/** `entered` runs when somebody has signed in, before anything of it is on screen. */
+export const createHub = (ports: HubPorts = inBrowser, entered: (me: Me) => void = () => {}): Hub => new ServerHub(ports, entered);
 
-  function out(problem: Problem | null): void {
-    link?.close();
-    link = null;
-    for (const { stop } of feeds.values()) stop();
-    feeds.clear();
-    who.set({ kind: "out", problem, wasIn: problem !== null && who.get().kind === "in" });
+type FollowedFeed = { readonly feed: Feed; users: number; readonly stop: () => void };
+
+class ServerHub implements Hub {
+  readonly who: Cell<SignedIn> = cell<SignedIn>({ kind: "finding-out" });
+  readonly connection: Cell<LinkState> = cell<LinkState>({ kind: "connecting", attempt: 1 });
+  readonly #ports: HubPorts;
+  readonly #entered: (me: Me) => void;
+  readonly #listeners = new Set<(items: readonly Item[]) => void>();
+  readonly #feeds = new Map<SessionId, FollowedFeed>();
+  #link: Link | null = null;
+  #tries = 0; // to find out who is signed in, without an answer
+
+  constructor(ports: HubPorts, entered: (me: Me) => void) {
+    this.#ports = ports;
+    this.#entered = entered;
   }
 
-  async function call<K extends CallableOperation>(
+  async begin(): Promise<void> {
+    const came = await this.call("whoami", {});
+    if (came.kind === "problem") {
+      this.who.set({ kind: "out", problem: came.problem.status === 401 ? null : came.problem, wasIn: false });
+      this.#tries = came.problem === UNREACHABLE ? this.#tries + 1 : 0;
+      if (this.#tries > 0) this.#ports.later(retryDelayMs(this.#tries), () => void (this.who.get().kind === "in" ? null : this.begin()));
+      return;
+    }
+    this.#tries = 0;
+    this.#entered(came.value);
+    this.who.set({ kind: "in", me: came.value });
+    this.#link ??= this.#ports.open((state) => this.#linkChanged(state));
+    this.#link.follow({ kind: "all" }, "now", { entries: (items) => this.#announce(items) }, { previews: false });
+  }
+
+  leave(): void {
+    this.#signOut(null);
+  }
+
+  async call<K extends CallableOperation>(
     name: K,
     input: OperationInput<K>,
     options: Readonly<{ key?: string; signal?: AbortSignal }> = {},
-  ) {
+  ): Promise<Called<OperationOutput<K>>> {
     try {
-      const came = await sent(name, input, { key: makeId(), ...options });
-      if (came.kind === "problem" && came.problem.status === 401 && who.get().kind !== "out") out(came.problem);
+      const came = await this.#sendUntilAnswered(name, input, { key: makeId(), ...options });
+      if (came.kind === "problem" && came.problem.status === 401 && this.who.get().kind !== "out") this.#signOut(came.problem);
       return came;
     } catch (error) {
       if (options.signal?.aborted === true) throw error;
-      return { kind: "problem", problem: UNREACHABLE } as const;
+      return { kind: "problem", problem: UNREACHABLE };
     }
   }
 
-  /** Under one key: it is done once, whether the request was lost or its answer. */
-  async function sent<K extends CallableOperation>(
-    name: K,
-    input: OperationInput<K>,
-    options: Readonly<{ key: string; signal?: AbortSignal }>,
-  ) {
-    for (let n = 1; ; n += 1)
-      try {
-        return await client.call(name, input, options);
-      } catch (error) {
-        if (options.signal?.aborted === true || n === MOST_SENT || !OPERATIONS[name].idempotencyKey) throw error;
-        await new Promise<void>((done) => void after(retryDelayMs(n), done));
-      }
+  readonly link: Hub["link"] = {
+    call: (...call) => this.#link?.call(...call) ?? Promise.resolve({ kind: "problem", problem: UNREACHABLE }),
+  };
+
+  listen(items: (items: readonly Item[]) => void): () => void {
+    this.#listeners.add(items);
+    return () => this.#listeners.delete(items);
   }
 
-  let tries = 0;
-  async function begin(): Promise<void> {
-    const came = await call("whoami", {});
-    if (came.kind === "problem") {
-      who.set({ kind: "out", problem: came.problem.status === 401 ? null : came.problem, wasIn: false });
-      tries = came.problem === UNREACHABLE ? tries + 1 : 0;
-      if (tries > 0) after(retryDelayMs(tries), () => void (who.get().kind === "in" ? null : begin()));
-      return;
-    }
-    tries = 0;
-    entered(came.value);
-    who.set({ kind: "in", me: came.value });
-    link ??= open(changed);
-    link.follow({ kind: "all" }, "now", { entries: (items) => tell(items) }, { previews: false });
-  }
-
-  function tell(items: readonly Item[]): void {
-    if (items.length > 0) for (const heard of [...hearers]) heard(items);
-  }
-
-  function changed(state: LinkState): void {
-    connection.set(state);
-    if (state.kind === "connecting" && state.attempt > IN_DOUBT) void call("whoami", {}); // 401 signs out
-    if (state.kind === "closed" && who.get().kind === "in") void call("whoami", {});
-  }
-
-  function session(id: SessionId) {
-    const there = feeds.get(id) ?? follow(id);
-    there.users += 1;
-    feeds.set(id, there);
+  session(id: SessionId): Readonly<{ feed: Feed; release(): void }> {
+    const followed = this.#feeds.get(id) ?? this.#follow(id);
+    followed.users += 1;
+    this.#feeds.set(id, followed);
     let isReleased = false;
     return {
-      feed: there.feed,
-      release(): void {
+      feed: followed.feed,
+      release: (): void => {
         if (isReleased) return;
         isReleased = true;
-        there.users -= 1;
-        if (there.users > 0) return;
-        there.stop();
-        if (feeds.get(id) === there) feeds.delete(id);
+        followed.users -= 1;
+        if (followed.users > 0) return;
+        followed.stop();
+        if (this.#feeds.get(id) === followed) this.#feeds.delete(id);
       },
     };
   }
 
-  function follow(id: SessionId) {
+  #follow(id: SessionId): FollowedFeed {
     const { feed, follower } = openFeed(id);
-    const stop = link?.follow({ kind: "session", session: id }, { after: 0 }, follower) ?? (() => {});
+    const stop = this.#link?.follow({ kind: "session", session: id }, { after: 0 }, follower) ?? (() => {});
     return { feed, users: 0, stop };
   }
 
-  return {
-    who,
-    connection,
-    begin,
-    leave: () => out(null),
-    call,
-    link: { call: (...given) => link?.call(...given) ?? Promise.resolve({ kind: "problem", problem: UNREACHABLE }) },
-    listen(items) {
-      hearers.add(items);
-      return () => hearers.delete(items);
-    },
-    session,
-  };
+  #signOut(problem: Problem | null): void {
+    this.#link?.close();
+    this.#link = null;
+    for (const { stop } of this.#feeds.values()) stop();
+    this.#feeds.clear();
+    this.who.set({ kind: "out", problem, wasIn: problem !== null && this.who.get().kind === "in" });
+  }
+
+  /** Every attempt carries the same key: the server acts once, whether the request was lost or its answer. */
+  async #sendUntilAnswered<K extends CallableOperation>(
+    name: K,
+    input: OperationInput<K>,
+    options: Readonly<{ key: string; signal?: AbortSignal }>,
+  ): Promise<Called<OperationOutput<K>>> {
+    for (let n = 1; ; n += 1)
+      try {
+        return await this.#ports.client.call(name, input, options);
+      } catch (error) {
+        if (options.signal?.aborted === true || n === MOST_SENT || !OPERATIONS[name].idempotencyKey) throw error;
+        await new Promise<void>((done) => void this.#ports.later(retryDelayMs(n), done));
+      }
+  }
+
+  #announce(items: readonly Item[]): void {
+    if (items.length > 0) for (const listener of [...this.#listeners]) listener(items);
+  }
+
+  #linkChanged(state: LinkState): void {
+    this.connection.set(state);
+    if (state.kind === "connecting" && state.attempt > IN_DOUBT) void this.call("whoami", {}); // 401 signs out
+    if (state.kind === "closed" && this.who.get().kind === "in") void this.call("whoami", {});
+  }
 }

@@ -1,5 +1,5 @@
 /** Lists that come in pages: the first is told anew when something happens, those after it stay as they were. */
-import type { Called } from "@orgate/core/wire";
+import type { Called } from "@orgate/protocol";
 import { useCallback, useRef, useState } from "react";
 import { toastProblem } from "../state/toasts.ts";
 

@@ -1,6 +1,6 @@
 /** The hub, as components use it. */
 import { principalName, type SessionId } from "@orgate/core/vocab";
-import type { CallableOperation, Item, OperationInput, OperationOutput, Problem } from "@orgate/core/wire";
+import type { CallableOperation, Item, OperationInput, OperationOutput, Problem } from "@orgate/protocol";
 import { createContext, use, useCallback, useEffect, useRef, useState } from "react";
 import { cell, useCell, type Watched } from "../state/cell.ts";
 import { retryDelayMs, UNREACHABLE } from "./browser.ts";

@@ -1,6 +1,6 @@
 /** What stands where there is nothing to show: nothing yet, nothing any more, or something went wrong. Each says what to do next. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import type { ReactNode } from "react";
 import { Button } from "./Button.tsx";
 import { Icon, type IconName } from "./Icon.tsx";

@@ -1,6 +1,6 @@
 /** An entry as it is stored: whoever has this and the root's public key can check it by themselves. */
 import { countNoun, escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { Facts } from "./charts/Figures.tsx";
 import { CodeView } from "./code/CodeView.tsx";
 import css from "./StoredEntry.module.css";

@@ -1,5 +1,5 @@
 /** What the gate said of an action, and the policies that decided, each as a link to itself. */
-import type { PolicyRef, VerdictView } from "@orgate/core/journal/view";
+import type { PolicyRef, VerdictView } from "@orgate/protocol/view";
 import { policyPath } from "../routing/addresses.ts";
 import { Link } from "./Link.tsx";
 import { Tag, type Tone } from "./Tag.tsx";

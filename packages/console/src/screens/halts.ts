@@ -1,6 +1,6 @@
 /** Halts as every screen tells them, and what can be halted: everything, or an agent or a tool that exists. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 
 export type Halt = OperationOutput<"halts">["items"][number];
 

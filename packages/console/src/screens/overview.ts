@@ -2,7 +2,7 @@
  * What an operator has to know wherever they are: what waits for people, and whether anything is wrong. Asked for once, for everybody who shows it.
  * The first page says within one look what works, what waits and what is wrong; the way to each stands beside it, on every page.
  */
-import { countNoun } from "@orgate/core/journal/view";
+import { countNoun } from "@orgate/protocol/view";
 import { createContext, use } from "react";
 import { useQuery } from "../link/use.ts";
 import type { Figure } from "../parts/charts/Figures.tsx";

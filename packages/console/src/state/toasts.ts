@@ -1,5 +1,5 @@
 /** What went wrong, said where one looks. Errors stay until they are put away; news goes by itself. */
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { cell } from "./cell.ts";
 
 export type Toast = Readonly<{ id: number; tone: "bad" | "ok"; title: string; detail: string }>;

@@ -85,7 +85,7 @@ async function settle(repeat: Repeat, run: () => Promise<Json>): Promise<Outcome
     return { kind: "done", output: ownJson(await run()) };
   } catch (error) {
     return error instanceof FaultError && error.fault.kind === "outcome-unknown"
-      ? lost(repeat, error.fault.cause, error.fault.detail)
+      ? outcomeUnlessRead(repeat, error.fault.cause, error.fault.detail)
       : { kind: "failed", error: messageOf(error) };
   }
 }
@@ -121,10 +121,10 @@ async function bounded(run: Run, start: (signal: AbortSignal) => Promise<Outcome
 function givenUp(run: Run, cause: UnknownCause, last: Outcome | null): Outcome {
   const said = last?.kind === "failed" ? `; the tool said: ${last.error}` : "";
   const detail = cause === "timed-out" ? `no result after ${run.timeoutMs} ms${said}` : `stopped while running${said}`;
-  return lost(run.repeat, cause, detail);
+  return outcomeUnlessRead(run.repeat, cause, detail);
 }
 
-const lost = (repeat: Repeat, cause: UnknownCause, detail: string): Outcome =>
+const outcomeUnlessRead = (repeat: Repeat, cause: UnknownCause, detail: string): Outcome =>
   repeat === "read" ? { kind: "failed", error: `${cause}: ${detail}` } : { kind: "unknown", cause, detail };
 
 /** A copy that nobody can change meanwhile. The effect has happened by now, so what is not JSON is shown as text and never fails the call. */

@@ -17,7 +17,7 @@ import {
   type Tool,
 } from "../vocab/index.ts";
 import { defineTool } from "./define-tool.ts";
-import { findUnknownKey } from "./name.ts";
+import { findUnknownKey } from "./unknown-key.ts";
 
 /** `true`: as it is usual. */
 export type KnowledgeDefinition = boolean | Readonly<Partial<KnowledgeSettings>>;

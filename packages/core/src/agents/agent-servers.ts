@@ -4,8 +4,7 @@
  * T-35 An agent names a server, for all that was accepted of it, or one tool as `SERVER__TOOL`. What is not there stays missing, and the agent
  *      is not run without it; what was accepted and cannot be used is told.
  */
-import { FaultError, type Tool } from "../vocab/index.ts";
-import { isName, NAME_RULE } from "./name.ts";
+import { FaultError, isName, NAME_RULE, type Tool } from "../vocab/index.ts";
 import type { ProjectResources, Unusable } from "./skills/agent-skills.ts";
 
 export type MissingServer = Readonly<{ server: string } & Unusable>;

@@ -20,6 +20,7 @@ import {
   FaultError,
   type Hash,
   isKnowledgeTool,
+  isName,
   isTokenizer,
   type JsonObject,
   type KnowledgeSettings,
@@ -27,6 +28,7 @@ import {
   type Middleware,
   type Missed,
   type ModelRetry,
+  NAME_RULE,
   type Overlap,
   PLAIN_WINDOW,
   type Prices,
@@ -47,13 +49,13 @@ import { checkMiddleware } from "./define-middleware.ts";
 import { type AgentOutput, type AnswerOf, readOutput } from "./define-output.ts";
 import { readRecovery, sortTools } from "./define-tool.ts";
 import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
-import { findUnknownKey, isName, NAME_RULE } from "./name.ts";
 import { tablePrice } from "./price-table.ts";
 import { projectBlocks } from "./project-text.ts";
 import type { Schema } from "./schemas/schemas.ts";
 import { joinTools, type MissingTool, NO_RESOURCES, type ProjectResources, resolveSkills, type Unusable } from "./skills/agent-skills.ts";
 import type { Skill } from "./skills/define-skill.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skills/skill-loader.ts";
+import { findUnknownKey } from "./unknown-key.ts";
 
 export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   name: string;

@@ -3,8 +3,8 @@
  *
  * H-1 Each hook may return only what its stage lets it change; anything else does not type-check, and fails the turn at run time.
  */
-import { FaultError, type Middleware } from "../vocab/index.ts";
-import { findUnknownKey, isName, NAME_RULE } from "./name.ts";
+import { FaultError, isName, type Middleware, NAME_RULE } from "../vocab/index.ts";
+import { findUnknownKey } from "./unknown-key.ts";
 
 const HOOKS = ["userMessage", "beforeModel", "afterModel", "beforeTool", "afterTool"] as const;
 type Hook = (typeof HOOKS)[number];

@@ -15,11 +15,13 @@ import {
   type Effect,
   FaultError,
   type Hash,
+  isName,
   type Json,
   type JsonObject,
   type Label,
   type LearnRule,
   label,
+  NAME_RULE,
   type NameRule,
   type Reconciled,
   type RecoveryDefinition,
@@ -36,7 +38,6 @@ import {
   toolFacts,
   UNTRUSTED,
 } from "../vocab/index.ts";
-import { findUnknownKey, isName, NAME_RULE } from "./name.ts";
 import { jsonErrorText, toJson } from "./schemas/plain-json.ts";
 import {
   invalidValue,
@@ -49,6 +50,7 @@ import {
 } from "./schemas/schemas.ts";
 import { isStandardSchema, type StandardSchema } from "./schemas/standard-schema.ts";
 import { readTargets, type TargetDefinition } from "./tool-targets.ts";
+import { findUnknownKey } from "./unknown-key.ts";
 
 type Parsed<S extends Schema> = S extends StandardSchema<infer _I, infer O> ? O : JsonObject;
 type Returned<S extends Schema | undefined> = S extends StandardSchema<infer I, infer _O> ? I : Json | undefined;

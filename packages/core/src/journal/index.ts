@@ -28,4 +28,3 @@ export * from "./summary.ts";
 export * from "./trusted-values.ts";
 export * from "./unknowns.ts";
 export type { Upcast, Upcasts } from "./upcasts.ts";
-export * from "./view-halts.ts";

@@ -30,7 +30,7 @@ export function createAnnouncer(c: EffectContext): Announcer {
   const followed: Followings = new Map();
   const announce: Announcer["announce"] = (move) => {
     const t = c.s.turn;
-    if (move.kind === "settle") return reconcileUnknown(c, move.unknown);
+    if (move.kind === "reconcile-unknown") return reconcileUnknown(c, move.unknown);
     if (t === null) return null;
     switch (move.kind) {
       case "follow":

@@ -106,7 +106,7 @@ export function foldHoldTaken(s: State, e: EventOf<"hold.taken">): State {
       if (isSettled(c) || isDelegated(c)) continue; // what a delegate does is its own session's to tell
       if (c.run.kind === "running") c.run = { kind: "lost", decided: c.run.decided };
       else if (c.gated.kind === "allowed" && c.starts === 0) countAllowed(s, t, c, -1);
-      c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.leave } : reopened(t, c.gated);
+      c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.usedAnswer } : reopened(t, c.gated);
     }
   });
 }

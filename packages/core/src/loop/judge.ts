@@ -3,7 +3,6 @@
  * G-3 any error denies. G-4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
  * Rule: Q-1.
  */
-import { orAwaited } from "../gate/fail-closed.ts";
 import { applyContract, applyEdits, type ContractCheck, createActionDigester } from "../gate/request.ts";
 import { findAgentHalt, type Orders } from "../journal/orders.ts";
 import { isSameCall, type OpenUnknown } from "../journal/unknowns.ts";
@@ -15,7 +14,6 @@ import {
   type Ask,
   DEFAULT_KNOWLEDGE,
   DEFAULT_TERMS,
-  type Decision,
   type Digest,
   digestJson,
   ESCALATED,
@@ -38,6 +36,7 @@ import {
 import { type Breaker, breakersOfModel, breakersOfTool } from "./calls/breakers.ts";
 import { delegateContract } from "./calls/delegate.ts";
 import { createTargetFacts, type ReadTargetFacts } from "./calls/target-facts.ts";
+import type { LateAnswers } from "./late-answers.ts";
 import { toRememberAction } from "./memory/remember.ts";
 import { currentModel } from "./model/retry.ts";
 import { currentSummariser } from "./model/summary-fallback.ts";
@@ -67,24 +66,29 @@ type Needs = Pick<
 >;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
-type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
+type Looks = Readonly<{
+  late: Pick<LateAnswers, "decide">;
+  toolDigest: (tool: Tool) => Digest;
+  digestAction: (action: Action) => Digest;
+  now: () => Millis;
+}>;
 
-export function createJudge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
+export function createJudge(p: Needs, { late, toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
   const aimsOf = createTargetFacts(p);
   const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
   const decide: Judge = (s, t, id) => {
     const text = printActionId(id);
-    const { action, refused, gated, modified, counted, leave } = toAction({ p, s, t, toolDigest, now }, id);
+    const { action, refused, gated, modified, counted, usedAnswer } = toAction({ p, s, t, toolDigest, now }, id);
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null
-        ? ask(p, action, factsFor(p, s, t, { id: text, action, counted, now: now(), aimsOf }))
+        ? late.decide(() => p.gate.decide(action, factsFor(p, s, t, { id: text, action, counted, now: now(), aimsOf })))
         : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.kind === "reconcile" ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
     const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
-    const answered = t === null ? null : (findAnswered(t, gated) ?? leave);
+    const answered = t === null ? null : (findAnswered(t, gated) ?? usedAnswer);
     const given = withAnswer(careful, answered, () => (t === null ? digest : approvalDigest(t, action, digest, p.hash)), slice);
     const granted = t === null ? given : withGrant(given, { p, s, t, action, digest, slice, now: now() });
     return {
@@ -126,8 +130,8 @@ type Named = Readonly<{
   gated: Gated;
   modified: boolean;
   counted: boolean;
-  /** Of a call that had started: the answer that let it. */
-  leave: Answered | null;
+  /** The approval that a call used up when it first started. */
+  usedAnswer: Answered | null;
 }>;
 
 type Naming = Readonly<{
@@ -170,13 +174,13 @@ function toAction({ p, s, t, toolDigest, now }: Naming, id: ActionId): Named {
         gated: call.gated,
         modified: call.modified,
         counted: isCounted(call),
-        leave: call.starts > 0 ? call.leave : null,
+        usedAnswer: call.starts > 0 ? call.usedAnswer : null,
       };
     }
   }
 }
 
-const PLAIN = { refused: null, modified: false, counted: false, leave: null } as const;
+const PLAIN = { refused: null, modified: false, counted: false, usedAnswer: null } as const;
 
 /** Middleware's word, given before the gate was asked: it can refuse, never permit. */
 const blockedBy = (reason: string | null): Named["refused"] =>
@@ -217,8 +221,6 @@ function once<T>(work: () => T): () => T {
     return found.value;
   };
 }
-
-const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orAwaited(() => p.gate.decide(action, facts));
 
 /** Q-12 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
 function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number): Verdict {

@@ -11,8 +11,8 @@ export type Move =
   | { readonly kind: "call-off"; readonly call: Call } // a sub-agent that lost a race
   | { readonly kind: "reconcile"; readonly call: Call } // ask the tool whether the call happened
   | { readonly kind: "recover"; readonly call: Call } // it failed: choose a recovery strategy
-  | { readonly kind: "give-up"; readonly call: Call } // its outcome stays `unknown`
-  | { readonly kind: "settle"; readonly unknown: Unknown } // a person wants the tool asked about an old unknown outcome
+  | { readonly kind: "give-up"; readonly call: Call; readonly why: GiveUpReason } // its outcome stays `unknown`
+  | { readonly kind: "reconcile-unknown"; readonly unknown: Unknown } // a person wants the tool asked about an old unknown outcome
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
   | { readonly kind: "compact"; readonly how: Exclude<CompactionKind, "summarise"> } // make the conversation fit its next request
   | { readonly kind: "summarise" } // the same, by a model call of its own
@@ -26,8 +26,11 @@ export type Move =
   | EndMove;
 export type EndMove = { readonly kind: "end"; readonly ending: Ending; readonly output: string | null; readonly detail: string | null };
 
+/** Why a call whose process was lost is not run again. */
+export type GiveUpReason = "not-repeatable" | "tool-changed" | "too-many-starts" | "denied" | "out-of-money" | "turn-ends";
+
 /** A turn and the moment at which its moves are chosen. */
-export type TurnNow = Readonly<{ s: State; t: Turn; now: Millis; held: HeldBack }>;
+export type TurnNow = Readonly<{ s: State; t: Turn; now: Millis; heldBack: HeldBack }>;
 
 /** Moves that an action needs before it may go ahead; null when it may, or was denied. Each phase deals with a denial itself. */
 export function decideFirst(gated: Gated, action: ActionId, at: Pick<TurnNow, "s" | "now">): readonly Move[] | null {
@@ -63,5 +66,5 @@ export type Stop = Readonly<{ ending: Ending; detail: string | null }>;
 /** Ends the turn, after calls whose process was lost have been given up: no call that started ends without an outcome. */
 export function endAfterLost(t: Turn, stop: Stop): readonly Move[] {
   const lost = callsIn(t).filter((c) => c.run.kind === "lost");
-  return lost.length > 0 ? lost.map((call) => ({ kind: "give-up", call })) : [end(t, stop.ending, stop.detail)];
+  return lost.length > 0 ? lost.map((call) => ({ kind: "give-up", call, why: "turn-ends" })) : [end(t, stop.ending, stop.detail)];
 }

@@ -17,8 +17,8 @@ import { type HeldBack, NOTHING_HELD } from "./people/halts.ts";
 import { callsIn, type State, type Turn } from "./state.ts";
 
 /** No moves: an effect is in flight, or the session has nothing to do. */
-export function next(s: State, now: Millis, held: HeldBack = NOTHING_HELD): readonly Move[] {
-  const moves = s.turn === null ? nextTurn(s) : nextInTurn({ s, t: s.turn, now, held });
+export function next(s: State, now: Millis, heldBack: HeldBack = NOTHING_HELD): readonly Move[] {
+  const moves = s.turn === null ? nextTurn(s) : nextInTurn({ s, t: s.turn, now, heldBack });
   return s.unknowns.size === 0 ? moves : [...nextForUnknowns(s), ...moves];
 }
 
@@ -29,12 +29,12 @@ function nextTurn(s: State): readonly Move[] {
 }
 
 function nextInTurn(at: TurnNow): readonly Move[] {
-  const { s, t, now, held } = at;
+  const { s, t, now, heldBack } = at;
   const stop = mustStop(s, t, now);
   if (stop !== null) return stopTurn(t, stop);
   const expired = expiredRequests(t, now);
   if (expired.length > 0) return expired;
-  if (held.turn !== null) return [...followDelegates(t), { kind: "wait" }]; // until the halt is lifted
+  if (heldBack.turn !== null) return [...followDelegates(t), { kind: "wait" }]; // until the halt is lifted
   if (t.finish === "refused" || t.finish === "filtered") return [end(t, t.finish, null)]; // the calls of such a reply do not run
   switch (t.phase.kind) {
     case "preparing":
@@ -77,6 +77,6 @@ function expiredRequests(t: Turn, now: Millis): readonly Move[] {
 function nextForUnknowns(s: State): readonly Move[] {
   return [...s.unknowns.values()].flatMap((unknown): readonly Move[] => {
     if (unknown.gated?.kind === "undecided") return [{ kind: "gate", action: { kind: "reconcile", call: unknown.call } }];
-    return unknown.gated?.kind === "allowed" ? [{ kind: "settle", unknown }] : [];
+    return unknown.gated?.kind === "allowed" ? [{ kind: "reconcile-unknown", unknown }] : [];
   });
 }

@@ -4,17 +4,19 @@ import { AwaitsGate } from "../gate/late.ts";
 import { findAgentHalt } from "../journal/orders.ts";
 import { type ActionId, type GateDecided, type Limits, type Outcome, printActionId, toCanonicalJson } from "../vocab/index.ts";
 import type { Announcer } from "./announce.ts";
+import { MAX_STARTS } from "./calls/next-calls.ts";
 import { evidence, newLabelEvents } from "./calls/outcome-events.ts";
 import type { SessionCommits } from "./commit.ts";
 import { consume, type EffectContext } from "./effects.ts";
 import { approvalDigest, isDoubtedAsBefore, type Judge } from "./judge.ts";
+import type { LateAnswers } from "./late-answers.ts";
 import type { Stops } from "./limits/abort-scopes.ts";
 import { costOfTurn, settlement } from "./limits/budgets.ts";
 import { RECALLING } from "./memory/recall.ts";
 import { BEFORE_MODEL } from "./model/before-model.ts";
 import { compactedEvent } from "./model/context.ts";
 import { checkOutput } from "./model/structured-output.ts";
-import type { EndMove, Move } from "./moves.ts";
+import type { EndMove, GiveUpReason, Move } from "./moves.ts";
 import { findGated } from "./people/approval-state.ts";
 import { lapsedGrant, toShownTargets } from "./people/grants.ts";
 import { type Call, type FollowUp, runningTool, stricter, type Turn, toActionId } from "./state.ts";
@@ -24,6 +26,7 @@ export type Performing = Readonly<{
   decide: Judge;
   commits: SessionCommits;
   announcer: Announcer;
+  late: LateAnswers;
   stop: Stops;
   limits: Limits;
   cancel: AbortSignal;
@@ -35,8 +38,7 @@ export function performOrAwait(at: Performing, move: Move): boolean | "awaited" 
     return perform(at, move);
   } catch (error) {
     if (!(error instanceof AwaitsGate)) throw error;
-    const name = `gate:${error.key}`;
-    if (!at.c.isInFlight(name)) at.c.launch(name, () => error.answered.then(() => () => []));
+    at.late.wait(error);
     return "awaited";
   }
 }
@@ -59,7 +61,7 @@ function perform(at: Performing, move: Move): boolean {
     case "recover":
       return recover(c, t, move.call);
     case "give-up":
-      giveUp(c, move.call, "the process that ran it ended before it could say what became of it");
+      giveUp(c, move.call, move.why);
       return true;
     case "end":
       return endTurn(at, t, move);
@@ -79,7 +81,7 @@ function perform(at: Performing, move: Move): boolean {
       return reconsiderAnswer(at, t) || announcer.prepare(t);
     case "summarise":
     case "keep":
-    case "settle":
+    case "reconcile-unknown":
     case "follow":
     case "call-off":
     case "wait":
@@ -156,8 +158,9 @@ function recover(c: EffectContext, t: Turn, call: Call): boolean {
 }
 
 /** A call whose outcome nobody can tell ends `unknown`; one that only reads ends `failed`. */
-function giveUp(c: EffectContext, call: Call, detail: string): void {
+function giveUp(c: EffectContext, call: Call, why: GiveUpReason): void {
   const { p, s } = c;
+  const detail = `the process that ran it ended before it could report the outcome; ${NOT_RUN_AGAIN[why]}`;
   const id = call.proposed.id;
   const outcome: Outcome =
     call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
@@ -167,6 +170,15 @@ function giveUp(c: EffectContext, call: Call, detail: string): void {
   const proof = evidence(c, call, null, 0);
   c.record({ kind: "act.ended", call: id, outcome, evidence: proof, endsTurn: false, recovering: outcome.kind === "failed" });
 }
+
+const NOT_RUN_AGAIN: Readonly<Record<GiveUpReason, string>> = {
+  "not-repeatable": "its tool may not be run twice",
+  "tool-changed": "its tool is gone or may no longer be repeated",
+  "too-many-starts": `it was started ${MAX_STARTS} times`,
+  denied: "running it again was denied",
+  "out-of-money": "no money is left to run it again",
+  "turn-ends": "its turn ended",
+};
 
 /**
  * A call that waited for a place, or for its process to come back, is checked again right before it starts:
@@ -178,7 +190,7 @@ function reconsiderCall(at: Performing, t: Turn, call: Call): boolean {
   if (call.gated.kind !== "allowed") return false;
   const tool = p.tools.find(runningTool(call));
   if (call.run.kind === "lost" && (tool === null || stricter(call.repeat ?? "once", tool.repeat) !== call.repeat)) {
-    giveUp(c, call, "its tool is gone or may no longer be repeated");
+    giveUp(c, call, "tool-changed");
     return true;
   }
   const before = call.gated.decided;

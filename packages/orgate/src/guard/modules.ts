@@ -79,7 +79,7 @@ const globbed = (root: string, pattern: string): readonly string[] =>
   );
 
 /** What a project's modules may import without having installed it: this package itself, and the schema library its documentation uses. */
-const OWN = new Set(["orgate", "orgate/server", "@orgate/core", "zod"]);
+const OWN = new Set(["orgate", "orgate/server", "@orgate/core", "@orgate/symbi", "zod"]);
 
 /** A-2 a project's own copy comes first; where there is none, the one that runs is used. */
 const withOwnPackages: ResolveHookSync = (specifier, context, next) => {

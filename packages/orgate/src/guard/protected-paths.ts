@@ -192,7 +192,7 @@ const wordsOf = fromText((text): readonly Word[] => {
 let own: readonly string[] | null = null;
 /** Orgate itself, where it is linked into a project: in `node_modules` it is protected with the rest. */
 function ownPackages(): readonly string[] {
-  own ??= [import.meta.url, ...["@orgate/core", "@orgate/console/package.json"].flatMap(whereIs)]
+  own ??= [import.meta.url, ...["@orgate/core", "@orgate/symbi", "@orgate/console/package.json"].flatMap(whereIs)]
     .map((at) => packageFolder(at.startsWith("file:") ? fileURLToPath(at) : at))
     .filter((folder) => folder !== null)
     .filter((folder) => !folder.split(sep).includes("node_modules"));

@@ -6,7 +6,7 @@
  */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
 import type { PendingApproval, SessionSummary, StandingGrant } from "@orgate/core/journal";
-import { type OperationAct, wireProblem } from "@orgate/core/wire";
+import { type OperationAct, wireProblem } from "@orgate/protocol";
 import { requesterOf } from "../identity/requester.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { type SettledRequest, settledRequest, settledText } from "../runtime/people/settled-request.ts";

@@ -1,5 +1,5 @@
 /** Calls an operation by its name and input: decodes the input by the operation's schemas, then runs it as the executor runs every request. */
-import { OPERATIONS, type Operation, type OperationName, type OperationRequest, unreadable, wireProblem } from "@orgate/core/wire";
+import { OPERATIONS, type Operation, type OperationName, type OperationRequest, unreadable, wireProblem } from "@orgate/protocol";
 import type * as z from "zod";
 import type { Caller } from "./access.ts";
 import type { OperationExecutor } from "./execute.ts";

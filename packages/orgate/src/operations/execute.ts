@@ -4,7 +4,7 @@
  * Rule: W-6.
  */
 import { FaultError, isSessionId } from "@orgate/core";
-import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/core/wire";
+import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
 import { intentOf, newestEntry } from "../runtime/delivery.ts";
 import { type Act, act, type Caller, type Permissions } from "./access.ts";

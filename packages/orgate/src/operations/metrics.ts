@@ -8,7 +8,7 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { errorMessage } from "../node/error-message.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { type Act, act } from "./access.ts";

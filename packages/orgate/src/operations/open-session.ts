@@ -6,7 +6,7 @@
  */
 import { FaultError, isFault, principalName, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
 import type { Forking } from "../runtime/sessions.ts";
 import { type Act, act, type Caller } from "./access.ts";

@@ -22,7 +22,7 @@ import {
 } from "@orgate/core";
 import { readRule } from "@orgate/core/gate";
 import { listPolicyFiles } from "@orgate/core/journal";
-import { countSet, type SetCounts } from "@orgate/core/journal/view";
+import { countSet, type SetCounts } from "@orgate/protocol/view";
 import { sha256 } from "../node/crypto.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
 import type { SetFile } from "./policies.ts";

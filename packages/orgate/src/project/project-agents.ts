@@ -16,7 +16,7 @@ import {
   TRUST,
   withDefaultModel,
 } from "@orgate/core";
-import type { Compiled, CompiledPolicy, SymbiProblem, UnknownTools } from "@orgate/core/symbi";
+import type { Compiled, CompiledPolicy, SymbiProblem, UnknownTools } from "@orgate/symbi";
 import type { Config } from "../config/config.ts";
 import { withCoordinator } from "../coordinator/agent.ts";
 import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";

@@ -4,7 +4,7 @@
  */
 import { relative } from "node:path";
 import { type Agent, FaultError, lowerFirst, type ScheduleSpec, type WebhookProvider } from "@orgate/core";
-import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi";
+import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/symbi";
 import type * as z from "zod";
 import type { Config } from "../config/config.ts";
 import { agentScheduleSchema, agentWebhookSchema, type ScheduleConfig, type WebhookConfig } from "../config/schedule-schema.ts";

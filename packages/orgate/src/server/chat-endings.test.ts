@@ -1,7 +1,7 @@
 /** `/ws/chat` on every ending that a turn can come to, played against a real runtime. */
 import { ENDINGS, type Ending, type Row } from "@orgate/core";
 import { failure, reply, type Step } from "@orgate/core/testing";
-import { type ChatServerMessage, chatServerMessage } from "@orgate/core/wire";
+import { type ChatServerMessage, chatServerMessage } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { until } from "./fixtures/guarded.ts";
 import { openStage, type Stage } from "./fixtures/stage.ts";

@@ -1,5 +1,5 @@
 import { millis, seq, sessionId } from "@orgate/core";
-import { API } from "@orgate/core/wire";
+import { API } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectScheduleSchema } from "../config/schedule-schema.ts";
 import { openCalendar } from "../schedules/calendar.ts";

@@ -8,9 +8,8 @@ import * as z from "zod";
 import { readProject } from "../config/project-toml.ts";
 import { type PolicyOptions, tryLoadFolder } from "../policies/policy-load.ts";
 import { loadProjectAgents } from "../project/project-agents.ts";
-import { starterSet } from "./policies.ts";
-import { PROFILE_FACTS, PROFILES, profileFiles } from "./profiles.ts";
-import { KINDS, type StarterFile, starterFiles } from "./project.ts";
+import { readStarterSet, type StarterFile } from "./starter-files.ts";
+import { KIND_STARTERS, KINDS, PROFILE_STARTERS, PROFILES, starterProject } from "./starters.ts";
 
 const SETS = ["minimal", "assistant", "developer", "operations", "secretary", "team"] as const;
 const folders: string[] = [];
@@ -21,7 +20,7 @@ afterEach(() => {
 function loaded(kind: string, agents: readonly Agent[], groups: PolicyOptions["groups"]) {
   const root = mkdtempSync(join(tmpdir(), "orgate-set-"));
   folders.push(root);
-  for (const { path, text } of starterSet(kind)) {
+  for (const { path, text } of readStarterSet(kind)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
@@ -34,7 +33,7 @@ function loaded(kind: string, agents: readonly Agent[], groups: PolicyOptions["g
 function gateOfNew(files: readonly StarterFile[], set: string) {
   const root = mkdtempSync(join(tmpdir(), "orgate-new-"));
   folders.push(root);
-  for (const { path, text } of [...files, ...starterSet(set)]) {
+  for (const { path, text } of [...files, ...readStarterSet(set)]) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
@@ -77,9 +76,13 @@ const OWNERS_ACTS: Readonly<Record<UserAct["kind"], UserAct>> = {
 /** What a stranger may do is about their own session and their own approval request. */
 const OWN = ["say", "steer", "cancel", "close", "withdraw"];
 
+const OWNER = { name: "new", user: "ann" };
 const NEW: readonly (readonly [string, string, readonly StarterFile[]])[] = [
-  ...KINDS.map((kind) => [`kind ${kind}`, kind, starterFiles(kind, "new", "ann")] as const),
-  ...PROFILES.map((profile) => [`profile ${profile}`, PROFILE_FACTS[profile].policies, profileFiles(profile, "new", "ann")] as const),
+  ...KINDS.map((kind) => [`kind ${kind}`, kind, starterProject(KIND_STARTERS[kind], OWNER)] as const),
+  ...PROFILES.map((profile) => {
+    const starter = PROFILE_STARTERS[profile];
+    return [`profile ${profile}`, starter.folder, starterProject(starter, OWNER)] as const;
+  }),
 ];
 test.each(NEW)(
   "G-22 the owner of a new project of %s may do everything that an owner does, and a stranger nothing of it",

@@ -6,7 +6,7 @@
 import { extname } from "node:path";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { type Entry, isSessionStream, type SessionId } from "@orgate/core";
-import { type FacetQuery, hasWords, type UsageRow } from "@orgate/core/journal/view";
+import { type FacetQuery, hasWords, type UsageRow } from "@orgate/protocol/view";
 import { errorMessage } from "../node/error-message.ts";
 import { openReadOnlyStore, type ReadOnlyStore } from "./open-read-only.ts";
 import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";

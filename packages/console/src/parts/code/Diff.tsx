@@ -1,4 +1,4 @@
-import { countNoun, type EditView } from "@orgate/core/journal/view";
+import { countNoun, type EditView } from "@orgate/protocol/view";
 import css from "./Diff.module.css";
 
 const MARKS = { same: " ", added: "+", removed: "−" } as const;

@@ -1,5 +1,5 @@
 /** A form in a dialog: fields under each other, what went wrong above the buttons, and nothing sent twice. */
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { Button } from "../Button.tsx";
 import type { IconName } from "../Icon.tsx";

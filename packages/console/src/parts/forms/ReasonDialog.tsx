@@ -1,5 +1,5 @@
 /** An act that is asked for with its reason: what it does, why, and only then the button. W-18: no reason is ever made up for a person. */
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { type ReactNode, useState } from "react";
 import { Dialog } from "./Dialog.tsx";
 import { Field, Form } from "./Form.tsx";

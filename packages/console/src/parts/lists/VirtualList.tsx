@@ -46,9 +46,6 @@ export function VirtualList({
   onStep,
 }: Props) {
   const box: RefObject<HTMLDivElement | null> = useRef(null);
-  const isAtEnd = useRef(true);
-  const seen = useRef(0); // where it was scrolled to when it was looked at last
-  const [isAway, setAway] = useState(false);
   const list = useVirtualizer({
     count,
     getScrollElement: () => box.current,
@@ -56,29 +53,8 @@ export function VirtualList({
     getItemKey: keyAt,
     overscan: 4,
   });
-  const toEnd = useCallback(() => {
-    const element = box.current;
-    if (element === null) return;
-    element.scrollTop = element.scrollHeight;
-    seen.current = element.scrollTop;
-  }, []);
-  /** What grew or shrank does not scroll up and leave something below: a person does. Also asked before it is scrolled: what grows is drawn before one is told of the scrolling. */
-  const look = useCallback(() => {
-    const element = box.current;
-    if (element === null) return;
-    const below = element.scrollHeight - element.scrollTop - element.clientHeight;
-    if (element.scrollTop < seen.current - 1 && below > 1) isAtEnd.current = false;
-    else if (element.scrollTop > seen.current + 1 && below < NEAR) isAtEnd.current = true;
-    seen.current = element.scrollTop;
-  }, []);
-
   const height = list.getTotalSize();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever anything may have grown
-  useLayoutEffect(() => {
-    if (!follow) return;
-    look();
-    if (isAtEnd.current) toEnd();
-  }, [follow, count, version, height, look, toEnd]);
+  const { isAway, scrolled, jumpToEnd } = useFollowEnd(box, follow, `${count} ${version} ${height}`);
   useEffect(() => {
     if (goTo !== null) list.scrollToIndex(goTo, { align: "start" });
   }, [goTo, list]);
@@ -89,10 +65,6 @@ export function VirtualList({
     event.preventDefault();
     box.current?.focus({ preventScroll: true }); // a row may be gone by the next key
     onStep(key === "ArrowDown" ? 1 : -1);
-  };
-  const scrolled = (): void => {
-    look();
-    setAway(!isAtEnd.current);
   };
   return (
     <div
@@ -113,17 +85,49 @@ export function VirtualList({
         {after}
       </section>
       {follow && isAway ? (
-        <button
-          type="button"
-          className={css.toEnd}
-          onClick={() => {
-            isAtEnd.current = true;
-            toEnd();
-          }}
-        >
+        <button type="button" className={css.toEnd} onClick={jumpToEnd}>
           To the end ↓
         </button>
       ) : null}
     </div>
   );
+}
+
+/** Keeps a growing list at its end, until somebody scrolls up. `version` changes whenever anything may have grown. */
+function useFollowEnd(box: RefObject<HTMLDivElement | null>, follow: boolean, version: string) {
+  const isAtEnd = useRef(true);
+  const seen = useRef(0); // the scroll position at the last look
+  const [isAway, setAway] = useState(false);
+  const toEnd = useCallback(() => {
+    const element = box.current;
+    if (element === null) return;
+    element.scrollTop = element.scrollHeight;
+    seen.current = element.scrollTop;
+  }, [box]);
+  /** A list that grew or shrank does not scroll up and leave rows below it: a person does. Also called before scrolling, since growth is drawn before the scroll event arrives. */
+  const look = useCallback(() => {
+    const element = box.current;
+    if (element === null) return;
+    const below = element.scrollHeight - element.scrollTop - element.clientHeight;
+    if (element.scrollTop < seen.current - 1 && below > 1) isAtEnd.current = false;
+    else if (element.scrollTop > seen.current + 1 && below < NEAR) isAtEnd.current = true;
+    seen.current = element.scrollTop;
+  }, [box]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` changes whenever anything may have grown
+  useLayoutEffect(() => {
+    if (!follow) return;
+    look();
+    if (isAtEnd.current) toEnd();
+  }, [follow, version, look, toEnd]);
+  return {
+    isAway,
+    scrolled: (): void => {
+      look();
+      setAway(!isAtEnd.current);
+    },
+    jumpToEnd: (): void => {
+      isAtEnd.current = true;
+      toEnd();
+    },
+  };
 }

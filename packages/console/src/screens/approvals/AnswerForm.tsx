@@ -4,11 +4,10 @@
  *     An answer is bound to the digest on screen; if the question is another by then, it is refused and shown anew.
  */
 
-import { policyRef } from "@orgate/core/journal/view";
 import { type Answer, type ApprovalId, escapeHidden, type SessionId } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { serverNow } from "../../link/clock.ts";
+import type { Problem } from "@orgate/protocol";
+import { policyRef } from "@orgate/protocol/view";
+import { useEffect, useRef, useState } from "react";
 import { useHub, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
@@ -21,22 +20,10 @@ import { Policies } from "../../parts/Verdict.tsx";
 import { chatPath } from "../../routing/addresses.ts";
 import { useShortcuts } from "../../state/shortcuts.ts";
 import { toast } from "../../state/toasts.ts";
-import { unsentTexts, useUnsentText } from "../../state/unsent.ts";
+import { unsentTexts } from "../../state/unsent.ts";
+import { Editing, Granting, Refusing } from "./AnswerDetails.tsx";
 import css from "./AnswerForm.module.css";
-import {
-  approvedBy,
-  coverage,
-  describeAnswer,
-  grantFor,
-  parseEdited,
-  type Question,
-  scopesShown,
-  scopeText,
-  toEditableJson,
-  type Until,
-  untilsWithin,
-  untilText,
-} from "./answers.ts";
+import { approvedBy, describeAnswer, type Question } from "./answers.ts";
 
 /** `version`: whoever shows the question knows when it is another; asking for one that is gone would only be refused. */
 type Props = Readonly<{ approval: ApprovalId; session: SessionId; version: string; keys?: boolean; inChat?: boolean }>;
@@ -117,33 +104,15 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
       )}
       {mode === "choose" ? (
         <div className={css.choices} ref={choices}>
-          {hasSaidYes ? (
-            <p className={css.aside}>You have said yes. The others have to be different people.</p>
-          ) : (
-            <>
-              <Button tone="good" icon="check" busy={busy === "approve"} disabled={mayNot} onClick={() => void answer({ kind: "approve" })}>
-                Approve once
-              </Button>
-              {args === null ? null : (
-                <Button icon="edit" data-mode="edit" disabled={mayNot} onClick={() => setMode("edit")}>
-                  Edit and approve
-                </Button>
-              )}
-              {widest === null ? null : (
-                <Button icon="undo" data-mode="grant" disabled={mayNot} onClick={() => setMode("grant")}>
-                  Approve and remember
-                </Button>
-              )}
-            </>
-          )}
-          <Button tone="bad" icon="deny" data-mode="deny" disabled={mayNot} onClick={() => setMode("deny")}>
-            Deny
-          </Button>
-          {isMine ? (
-            <Button icon="undo" data-mode="withdraw" disabled={mayNot} onClick={() => setMode("withdraw")}>
-              Withdraw
-            </Button>
-          ) : null}
+          <Choices
+            question={question}
+            isMine={isMine}
+            hasSaidYes={hasSaidYes}
+            isApproving={busy === "approve"}
+            disabled={mayNot}
+            approve={() => void answer({ kind: "approve" })}
+            setMode={setMode}
+          />
         </div>
       ) : null}
       {mode === "deny" || mode === "withdraw" ? (
@@ -154,6 +123,50 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
       ) : null}
       {mode === "grant" ? <Granting question={question} busy={busy === "grant"} send={answer} back={back} /> : null}
     </div>
+  );
+}
+
+type ChoicesProps = Readonly<{
+  question: Question;
+  isMine: boolean;
+  hasSaidYes: boolean;
+  isApproving: boolean;
+  disabled: boolean;
+  approve(): void;
+  setMode(mode: Mode): void;
+}>;
+
+function Choices({ question: { args, widest }, isMine, hasSaidYes, isApproving, disabled, approve, setMode }: ChoicesProps) {
+  return (
+    <>
+      {hasSaidYes ? (
+        <p className={css.aside}>You have said yes. The others have to be different people.</p>
+      ) : (
+        <>
+          <Button tone="good" icon="check" busy={isApproving} disabled={disabled} onClick={approve}>
+            Approve once
+          </Button>
+          {args === null ? null : (
+            <Button icon="edit" data-mode="edit" disabled={disabled} onClick={() => setMode("edit")}>
+              Edit and approve
+            </Button>
+          )}
+          {widest === null ? null : (
+            <Button icon="undo" data-mode="grant" disabled={disabled} onClick={() => setMode("grant")}>
+              Approve and remember
+            </Button>
+          )}
+        </>
+      )}
+      <Button tone="bad" icon="deny" data-mode="deny" disabled={disabled} onClick={() => setMode("deny")}>
+        Deny
+      </Button>
+      {isMine ? (
+        <Button icon="undo" data-mode="withdraw" disabled={disabled} onClick={() => setMode("withdraw")}>
+          Withdraw
+        </Button>
+      ) : null}
+    </>
   );
 }
 
@@ -267,133 +280,5 @@ function Exactly({ question: { args, text } }: Readonly<{ question: Question }>)
         </div>
       )}
     </>
-  );
-}
-
-// ── answers with more to them ──
-
-type More = Readonly<{ busy: boolean; send(answer: Answer): Promise<void>; back(): void }>;
-
-/** Escape leaves a form as Back does. */
-const leaving = (back: () => void) => (event: KeyboardEvent) => {
-  if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
-  event.stopPropagation();
-  back();
-};
-
-type Begun = Readonly<{ name: string; isBack: boolean }>;
-function useFocus(isBack: boolean) {
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    if (!isBack) field.current?.focus();
-  }, [isBack]);
-  return field;
-}
-
-/** Q-4 a no says why. */
-function Refusing({ kind, name, isBack, busy, send, back }: More & Begun & Readonly<{ kind: "deny" | "withdraw" }>) {
-  const [reason, setReason] = useUnsentText(name);
-  const field = useFocus(isBack);
-  return (
-    <form
-      className={css.form}
-      onKeyDown={leaving(back)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (reason.trim() !== "") void send({ kind, reason: reason.trim() });
-      }}
-    >
-      <label htmlFor="deny-reason">
-        {kind === "deny" ? "Why not? The agent is told." : "Why is it not wanted any more? The agent is told."}
-      </label>
-      <textarea id="deny-reason" ref={field} rows={2} maxLength={2_000} value={reason} onChange={({ target }) => setReason(target.value)} />
-      <Ends busy={busy} back={back} tone="bad" says={kind === "deny" ? "Deny" : "Withdraw"} disabled={reason.trim() === ""} />
-    </form>
-  );
-}
-
-function Editing({ question, name, isBack, busy, send, back }: More & Begun & Readonly<{ question: Question }>) {
-  const [text, setText] = useUnsentText(name, toEditableJson(question.args ?? {}));
-  const field = useFocus(isBack);
-  const read = parseEdited(text);
-  return (
-    <form
-      className={css.form}
-      onKeyDown={leaving(back)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (read.kind === "args") void send({ kind: "edit", args: read.args });
-      }}
-    >
-      <label htmlFor="edit-args">Arguments to approve in place of the proposed ones</label>
-      <textarea
-        id="edit-args"
-        ref={field}
-        className={css.code}
-        rows={Math.min(14, text.split("\n").length + 1)}
-        spellCheck={false}
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-        aria-describedby="edit-wrong"
-        aria-invalid={read.kind === "wrong"}
-      />
-      <p id="edit-wrong" className={css.aside}>
-        {read.kind === "wrong" ? sentence(read.why) : "They are checked and decided again before anything runs."}
-      </p>
-      <Ends busy={busy} back={back} tone="good" says="Approve as edited" disabled={read.kind === "wrong"} />
-    </form>
-  );
-}
-
-function Granting({ question, busy, send, back }: More & Readonly<{ question: Question }>) {
-  const { widest } = question;
-  const [scope, setScope] = useState<ReturnType<typeof scopesShown>[number]>("digest");
-  const [until, setUntil] = useState<Until>("turn");
-  const first = useRef<HTMLInputElement>(null);
-  useEffect(() => first.current?.focus(), []);
-  if (widest === null) return null;
-  return (
-    <form
-      className={css.form}
-      onKeyDown={leaving(back)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send(grantFor(scope, until, widest, serverNow()));
-      }}
-    >
-      <fieldset>
-        <legend>Do not ask again for</legend>
-        {scopesShown(question, widest).map((one, i) => (
-          <label key={one}>
-            <input ref={i === 0 ? first : null} type="radio" name="scope" checked={scope === one} onChange={() => setScope(one)} />{" "}
-            {scopeText(one)}
-          </label>
-        ))}
-      </fieldset>
-      <fieldset>
-        <legend>How long</legend>
-        {untilsWithin(widest).map((one) => (
-          <label key={one}>
-            <input type="radio" name="until" checked={until === one} onChange={() => setUntil(one)} /> {untilText(one, widest.lifetime)}
-          </label>
-        ))}
-      </fieldset>
-      <p className={css.aside} aria-live="polite">
-        It covers {coverage(question, grantFor(scope, until, widest, serverNow()))}. It is listed under Grants, and can be revoked there.
-      </p>
-      <Ends busy={busy} back={back} tone="good" says="Approve and remember" />
-    </form>
-  );
-}
-
-type EndsProps = Readonly<{ busy: boolean; back(): void; tone: "good" | "bad"; says: string; disabled?: boolean }>;
-function Ends({ busy, back, tone, says, disabled = false }: EndsProps) {
-  return (
-    <div className={css.choices}>
-      <Button type="submit" tone={tone} busy={busy} disabled={disabled}>
-        {says}
-      </Button>
-      <Button onClick={back}>Back</Button>
-    </div>
   );
 }

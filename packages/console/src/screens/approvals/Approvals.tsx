@@ -2,9 +2,10 @@
  * What waits for people: questions, outcomes that nobody can tell, what was set aside; and the answers that are remembered.
  * O-10 everything here can be done with the keyboard alone: up and down choose, one key each approves, denies, edits, remembers.
  */
-import { findSettledApproval, toApprovalRow } from "@orgate/core/journal/view";
+
 import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { findSettledApproval, toApprovalRow } from "@orgate/protocol/view";
 import { use, useEffect, useRef, useState } from "react";
 import { useFeed, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

@@ -1,7 +1,8 @@
 /** The queues beside the questions: outcomes that nobody can tell, calls that were set aside, and remembered answers. */
-import { policyRef, resourceText } from "@orgate/core/journal/view";
+
 import { type CallId, escapeHidden, type GrantId, type Resource, type SessionId } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
+import { policyRef, resourceText } from "@orgate/protocol/view";
 import { type ReactNode, useState } from "react";
 import { type Query, useHub, type useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

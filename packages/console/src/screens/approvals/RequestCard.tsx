@@ -1,6 +1,7 @@
 /** A question where it was asked: open, it can be answered there; later, it says what became of it. */
-import type { QuestionItem, QuestionState } from "@orgate/core/journal/view";
+
 import type { SessionId } from "@orgate/core/vocab";
+import type { QuestionItem, QuestionState } from "@orgate/protocol/view";
 import { Icon } from "../../parts/Icon.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/time/Time.tsx";

@@ -10,7 +10,7 @@ import {
   millis,
   type PolicyId,
 } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { formatDuration } from "../../parts/time/time.ts";
 
 export type Question = OperationOutput<"approval">;

@@ -1,6 +1,7 @@
 /** One call, from proposal to outcome: what was wanted, what the gate said, what came of it. */
-import type { CallItem, CallStatus } from "@orgate/core/journal/view";
+
 import type { SessionId } from "@orgate/core/vocab";
+import type { CallItem, CallStatus } from "@orgate/protocol/view";
 import { useState } from "react";
 import { Diff } from "../../parts/code/Diff.tsx";
 import { Icon, type IconName } from "../../parts/Icon.tsx";

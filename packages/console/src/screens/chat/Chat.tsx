@@ -1,7 +1,8 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
-import type { ViewItem } from "@orgate/core/journal/view";
+
 import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
-import { type OperationOutput, sendMessage } from "@orgate/core/wire";
+import { type OperationOutput, sendMessage } from "@orgate/protocol";
+import type { ViewItem } from "@orgate/protocol/view";
 import { type ReactNode, use, useCallback, useState } from "react";
 import type { FeedState } from "../../link/feed.ts";
 import type { Hub } from "../../link/hub.ts";

@@ -3,12 +3,12 @@
  * O-7 what was begun and not said is there again, files included, when one comes back.
  */
 import { type Attachment, fileBytes } from "@orgate/core/vocab";
-import { type FormEvent, type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type Ref, useEffect, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
-import { unsentTexts, useUnsentText } from "../../state/unsent.ts";
-import { attach } from "./attachments.ts";
+import { useUnsentText } from "../../state/unsent.ts";
 import css from "./Composer.module.css";
 import { Chosen } from "./Files.tsx";
+import { useFiles } from "./use-files.ts";
 
 export type Speaking = "say" | "steer" | "later";
 type Props = Readonly<{
@@ -22,9 +22,6 @@ type Props = Readonly<{
   send(text: string, how: Speaking, files: readonly Attachment[]): Promise<boolean>;
   cancel(): void;
 }>;
-
-/** Files of messages that were begun: until the page is closed. */
-const begun = unsentTexts.beside<readonly Attachment[]>();
 
 export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Props) {
   const [text, setText] = useUnsentText(name);
@@ -68,25 +65,15 @@ export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Pro
           <Chosen files={files} why={why} remove={remove} sizeOf={fileBytes} />
         </div>
       )}
-      <label className="unseen" htmlFor="said">
-        {isRunning ? `A word to ${agent} in this turn` : `Message to ${agent}`}
-      </label>
-      <textarea
-        id="said"
+      <MessageField
         ref={field}
-        rows={1}
-        value={text}
-        placeholder={
-          files.length > 0 ? "Say what is to be done with these files…" : isRunning ? "Steer the turn in progress…" : `Message ${agent}…`
-        }
-        onChange={({ target }) => setText(target.value)}
-        onKeyDown={press}
-        onPaste={(event) => {
-          const pasted = [...event.clipboardData.files];
-          if (pasted.length === 0) return;
-          event.preventDefault();
-          add(pasted);
-        }}
+        agent={agent}
+        text={text}
+        isRunning={isRunning}
+        hasFiles={files.length > 0}
+        change={setText}
+        press={press}
+        paste={add}
       />
       <input
         ref={picker}
@@ -99,22 +86,14 @@ export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Pro
           target.value = "";
         }}
       />
-      <div className={css.buttons}>
-        <Button icon="attach" aria-label="Attach files" title="Attach files: images, PDFs, texts" onClick={() => picker.current?.click()} />
-        {isRunning ? (
-          <>
-            <Button tone="bad" icon="stop" onClick={cancel}>
-              Cancel
-            </Button>
-            <Button disabled={isEmpty} onClick={() => void speak("later")}>
-              After this turn
-            </Button>
-          </>
-        ) : null}
-        <Button type="submit" tone="first" icon="send" busy={isBusy} disabled={isEmpty}>
-          {isRunning ? "Steer" : "Send"}
-        </Button>
-      </div>
+      <Buttons
+        isRunning={isRunning}
+        isBusy={isBusy}
+        isEmpty={isEmpty}
+        attach={() => picker.current?.click()}
+        cancel={cancel}
+        sendLater={() => void speak("later")}
+      />
       <p className="unseen" role="status">
         {isBusy ? "Sending" : ""}
       </p>
@@ -122,65 +101,73 @@ export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Pro
   );
 }
 
+type FieldProps = Readonly<{
+  ref: Ref<HTMLTextAreaElement>;
+  agent: string;
+  text: string;
+  isRunning: boolean;
+  hasFiles: boolean;
+  change(text: string): void;
+  press(event: KeyboardEvent): void;
+  paste(files: readonly File[]): void;
+}>;
+
+function MessageField({ ref, agent, text, isRunning, hasFiles, change, press, paste }: FieldProps) {
+  return (
+    <>
+      <label className="unseen" htmlFor="said">
+        {isRunning ? `A word to ${agent} in this turn` : `Message to ${agent}`}
+      </label>
+      <textarea
+        id="said"
+        ref={ref}
+        rows={1}
+        value={text}
+        placeholder={
+          hasFiles ? "Say what is to be done with these files…" : isRunning ? "Steer the turn in progress…" : `Message ${agent}…`
+        }
+        onChange={({ target }) => change(target.value)}
+        onKeyDown={press}
+        onPaste={(event) => {
+          const pasted = [...event.clipboardData.files];
+          if (pasted.length === 0) return;
+          event.preventDefault();
+          paste(pasted);
+        }}
+      />
+    </>
+  );
+}
+
+type ButtonsProps = Readonly<{
+  isRunning: boolean;
+  isBusy: boolean;
+  isEmpty: boolean;
+  attach(): void;
+  cancel(): void;
+  sendLater(): void;
+}>;
+
+function Buttons({ isRunning, isBusy, isEmpty, attach, cancel, sendLater }: ButtonsProps) {
+  return (
+    <div className={css.buttons}>
+      <Button icon="attach" aria-label="Attach files" title="Attach files: images, PDFs, texts" onClick={attach} />
+      {isRunning ? (
+        <>
+          <Button tone="bad" icon="stop" onClick={cancel}>
+            Cancel
+          </Button>
+          <Button disabled={isEmpty} onClick={sendLater}>
+            After this turn
+          </Button>
+        </>
+      ) : null}
+      <Button type="submit" tone="first" icon="send" busy={isBusy} disabled={isEmpty}>
+        {isRunning ? "Steer" : "Send"}
+      </Button>
+    </div>
+  );
+}
+
 /** A file alone tells an agent nothing of what is wanted, and every turn begins with what is. */
 const NO_WORDS = "a message needs words: say what is to be done with these files";
-
-/** What is attached: by the button, pasted, or dropped anywhere on the page. */
-function useFiles(name: string) {
-  const [files, setFiles] = useState<readonly Attachment[]>(() => begun.get(name) ?? []);
-  const [why, setWhy] = useState<string | null>(null);
-  const [isOver, setOver] = useState(false);
-  const standing = useRef(files);
-  const reading = useRef<Promise<void>>(Promise.resolve());
-  const put = useCallback(
-    (now: readonly Attachment[]): void => {
-      standing.current = now;
-      begun.set(name, now);
-      setFiles(now);
-    },
-    [name],
-  );
-  /** One after another: those of one drop are added to those of the drop before, however long they take to be read. */
-  const add = useCallback(
-    (added: readonly File[]): void => {
-      if (added.length === 0) return;
-      reading.current = reading.current.then(async () => {
-        const before = standing.current;
-        const came = await attach(before, added);
-        if (came.kind === "files") put([...standing.current, ...came.files.slice(before.length)]);
-        setWhy(came.kind === "files" ? null : came.why);
-      });
-    },
-    [put],
-  );
-  useEffect(() => {
-    const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes("Files") === true;
-    const over = (event: DragEvent): void => {
-      if (!hasFiles(event)) return;
-      event.preventDefault(); // a file that misses would be opened instead of the console
-      setOver(event.type === "dragover");
-      if (event.type === "drop") add([...(event.dataTransfer?.files ?? [])]);
-    };
-    const kinds = ["dragover", "dragleave", "drop"] as const;
-    for (const kind of kinds) document.addEventListener(kind, over);
-    return () => {
-      for (const kind of kinds) document.removeEventListener(kind, over);
-    };
-  }, [add]);
-  return {
-    files,
-    why,
-    isOver,
-    say: setWhy,
-    add,
-    remove: (at: number) => {
-      put(standing.current.filter((_, i) => i !== at));
-      setWhy(null);
-    },
-    /** Those that were sent: what came since stays. */
-    clear: (sent: readonly Attachment[]) => {
-      put(standing.current.filter((file) => !sent.includes(file)));
-      setWhy(null);
-    },
-  };
-}

@@ -3,9 +3,10 @@
  * O-3 an image is drawn as a still picture (a canvas: no address, nothing that runs or is loaded), a text is shown with hidden characters escaped, and
  *     whatever it is can be kept as bytes; nothing of a file is ever a page, a frame or a link.
  */
-import type { ViewItem } from "@orgate/core/journal/view";
+
 import type { Attachment } from "@orgate/core/vocab";
-import type { Item } from "@orgate/core/wire";
+import type { Item } from "@orgate/protocol";
+import type { ViewItem } from "@orgate/protocol/view";
 import { createContext, type RefObject, use, useEffect, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { ExactText } from "../../parts/text/ExactText.tsx";

@@ -7,7 +7,7 @@ import {
   type Streaming,
   tokensText,
   type ViewItem,
-} from "@orgate/core/journal/view";
+} from "@orgate/protocol/view";
 import { memo, use } from "react";
 import { Icon } from "../../parts/Icon.tsx";
 import { Sentence } from "../../parts/States.tsx";

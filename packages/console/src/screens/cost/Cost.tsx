@@ -2,7 +2,7 @@
  * What was spent, by agent, model and day.
  * Days are those of the viewer's own clock; what has no known price is said, and never counted as nothing.
  */
-import { dayOf, HOUR_MS, hourOf, sumUsage, type UsageCounts, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
+import { dayOf, HOUR_MS, hourOf, sumUsage, type UsageCounts, type UsageRow, type UsageSum } from "@orgate/protocol/view";
 import { useEffect, useMemo } from "react";
 import { serverNow } from "../../link/clock.ts";
 import { useQuery } from "../../link/use.ts";

@@ -1,5 +1,5 @@
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import { type Problem, sendMessage } from "@orgate/core/wire";
+import { type Problem, sendMessage } from "@orgate/protocol";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Facts } from "../../parts/charts/Figures.tsx";
 import { Dialog } from "../../parts/forms/Dialog.tsx";

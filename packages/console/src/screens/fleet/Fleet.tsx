@@ -2,9 +2,10 @@
  * What every agent is doing, and how it has been doing.
  * Within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
  */
-import { type AgentRow, countNoun, createFleetFold, type FleetView, type RunningTurn } from "@orgate/core/journal/view";
+
 import { breakerSubject, millis } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { type AgentRow, countNoun, createFleetFold, type FleetView, type RunningTurn } from "@orgate/protocol/view";
 import { use, useEffect, useMemo, useState } from "react";
 import { serverNow } from "../../link/clock.ts";
 import { useHub, useQuery } from "../../link/use.ts";

@@ -1,6 +1,6 @@
 /** The halt switch, and breakers: what stops work, and lets it go on. Both are asked for with a reason, and are on record. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { OperationOutput, Problem } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/protocol";
 import { useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

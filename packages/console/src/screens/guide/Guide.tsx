@@ -4,10 +4,10 @@
  * O-7 the steps that were begun are still there when the page is loaded again, in the same tab, for the same person.
  */
 
-import type { SessionView } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
 import { isSessionId, policyId } from "@orgate/core/vocab";
-import { sendMessage } from "@orgate/core/wire";
+import { sendMessage } from "@orgate/protocol";
+import type { SessionView } from "@orgate/protocol/view";
 import { type ReactNode, useMemo, useState } from "react";
 import { useFeed, useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

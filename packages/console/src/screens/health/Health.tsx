@@ -4,7 +4,7 @@
  * O-6 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
  */
 import { escapeHidden } from "@orgate/core/vocab";
-import { API, OPERATIONS, type OperationOutput, type Problem, problemSchema } from "@orgate/core/wire";
+import { API, OPERATIONS, type OperationOutput, type Problem, problemSchema } from "@orgate/protocol";
 import { use, useEffect, useState } from "react";
 import { UNREACHABLE } from "../../link/browser.ts";
 import { useHub, useQuery } from "../../link/use.ts";

@@ -4,9 +4,10 @@
  * The kind of an entry is chosen from all kinds there are, grouped; what is chosen stands in the address.
  * O-9 every entry has an address of its own, of whatever stream it is.
  */
-import { createNarrator, toPhase } from "@orgate/core/journal/view";
+
 import { EVENT_KINDS, isSessionStream, streamId } from "@orgate/core/vocab";
-import { type OperationOutput, shapes } from "@orgate/core/wire";
+import { type OperationOutput, shapes } from "@orgate/protocol";
+import { createNarrator, toPhase } from "@orgate/protocol/view";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";

@@ -1,6 +1,6 @@
-import { countNoun } from "@orgate/core/journal/view";
 import { escapeHidden } from "@orgate/core/vocab";
-import type { VerifyLine } from "@orgate/core/wire";
+import type { VerifyLine } from "@orgate/protocol";
+import { countNoun } from "@orgate/protocol/view";
 import { useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { Tag } from "../../parts/Tag.tsx";

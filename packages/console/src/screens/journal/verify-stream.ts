@@ -1,5 +1,5 @@
 /** A verification as it goes on: lines of JSON, read as they come. */
-import { API, type VerifyLine, verifyLine } from "@orgate/core/wire";
+import { API, type VerifyLine, verifyLine } from "@orgate/protocol";
 
 export async function* readVerification(): AsyncGenerator<VerifyLine> {
   const failed = (detail: string): VerifyLine => ({ kind: "failed", detail });

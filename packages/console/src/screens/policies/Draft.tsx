@@ -1,6 +1,6 @@
-import { countNoun, diffLines, withContext } from "@orgate/core/journal/view";
-import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import { escapeHidden } from "@orgate/core/vocab";
+import type { OperationOutput } from "@orgate/protocol";
+import { countNoun } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -10,18 +10,19 @@ import { Tag } from "../../parts/Tag.tsx";
 import { toast, toastProblem } from "../../state/toasts.ts";
 import { drafts } from "./drafts.ts";
 import css from "./Policies.module.css";
-import type { PolicyFile } from "./policy-sets.ts";
+import { Problems } from "./Problems.tsx";
+import { editBetween, type PolicyFile } from "./policy-sets.ts";
 
 const below = (path: string): string => path.replace(/^policies\//, "");
 
 type Props = Readonly<{ file: PolicyFile; files: readonly PolicyFile[]; done(): void }>;
 
-/** A text that is nobody's yet: checked with all the other files, and put in their place only as a whole. */
+/** A draft of one policy file: checked together with all other files, and applied only as a whole. */
 export function Draft({ file, files, done }: Props) {
   const hub = useHub();
   const [begun] = useState(() => drafts.of(file.path) ?? { text: file.text, base: file.text });
   const [text, setText] = useState(begun.text);
-  const [checked, setChecked] = useState<Readonly<{ text: string; report: OperationOutput<"checkPolicies"> }> | null>(null);
+  const [checked, setChecked] = useState<Readonly<{ text: string; report: Report }> | null>(null);
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState<"check" | "apply" | null>(null);
   const all = files.map((one) => ({ path: below(one.path), text: one.path === file.path ? text : one.text }));
@@ -53,23 +54,11 @@ export function Draft({ file, files, done }: Props) {
     toast({ tone: "ok", title: "Applied", detail: came.value.changes.map(({ path, change }) => `${path} ${change}`).join(", ") });
     done();
   };
-  const lines = diffLines(file.text, text);
   const isChanged = text !== file.text;
   return (
     <div className={css.draft}>
       <CodeView text={text} language={file.table ? "json" : "cedar"} label={`Draft of ${file.path}`} marks={marks} onChange={typed} />
-      {isChanged ? (
-        <Diff
-          edit={{
-            path: escapeHidden(file.path),
-            added: lines.filter(({ kind }) => kind === "added").length,
-            removed: lines.filter(({ kind }) => kind === "removed").length,
-            whole: true,
-            lines: withContext(lines, 3).map((one) => (one === null ? null : { ...one, text: escapeHiddenLines(one.text) })),
-            newly: [],
-          }}
-        />
-      ) : null}
+      {isChanged ? <Diff edit={editBetween(file.path, file.text, text)} /> : null}
       <div className={css.doing}>
         <Button onClick={() => void check()} busy={busy === "check"}>
           Check
@@ -95,32 +84,28 @@ export function Draft({ file, files, done }: Props) {
             Throw the draft away
           </Button>
         ) : null}
-        <span role="status">
-          {isChanged && begun.base !== file.text
-            ? "The file has changed since this draft was begun: the diff is to what it says now. "
-            : null}
-          {!isChanged
-            ? "Nothing is changed yet."
-            : report === null
-              ? "Check it before it can be applied."
-              : report.ok
-                ? `It loads, and every decision table holds.${reason.trim() === "" ? " Say why before you apply it." : ""}`
-                : ""}
-          {report !== null && !report.ok ? <Tag tone="bad">{countNoun(report.problems.length, "thing is", "things are")} wrong</Tag> : null}
-        </span>
+        <Status isChanged={isChanged} isStale={begun.base !== file.text} report={report} hasReason={reason.trim() !== ""} />
       </div>
-      {report === null || report.ok ? null : (
-        <ul className={css.rows}>
-          {report.problems.map(({ file: path, line, column, detail, hint }) => (
-            <li key={`${path}:${line}:${column}:${detail}`}>
-              <code>
-                {escapeHidden(path)}:{line}:{column}
-              </code>{" "}
-              {escapeHidden(`${detail}. ${hint}`)}
-            </li>
-          ))}
-        </ul>
-      )}
+      {report === null || report.ok ? null : <Problems of={report.problems} />}
     </div>
+  );
+}
+
+type Report = OperationOutput<"checkPolicies">;
+type StatusProps = Readonly<{ isChanged: boolean; isStale: boolean; report: Report | null; hasReason: boolean }>;
+
+function Status({ isChanged, isStale, report, hasReason }: StatusProps) {
+  return (
+    <span role="status">
+      {isChanged && isStale ? "The file has changed since this draft was begun: the diff is to what it says now. " : null}
+      {!isChanged
+        ? "Nothing is changed yet."
+        : report === null
+          ? "Check it before it can be applied."
+          : report.ok
+            ? `It loads, and every decision table holds.${hasReason ? "" : " Say why before you apply it."}`
+            : ""}
+      {report !== null && !report.ok ? <Tag tone="bad">{countNoun(report.problems.length, "thing is", "things are")} wrong</Tag> : null}
+    </span>
   );
 }

@@ -1,7 +1,8 @@
-/** One action, and what would be decided about it. Nothing is done, and nothing is recorded. */
-import { policyRef } from "@orgate/core/journal/view";
+/** Shows what the policies would decide about one action. Nothing is done or recorded. */
+
 import { escapeHiddenLines, type Json, type JsonObject, policyId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { policyRef } from "@orgate/protocol/view";
 import { type FormEvent, useId, useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -17,39 +18,10 @@ type Found = Readonly<{ kind: "decided"; told: OperationOutput<"evaluatePolicies
 
 export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   const hub = useHub();
-  const agents = useQuery("agents", { query: { limit: 500 } });
-  const [agent, setAgent] = useState(given);
-  const [action, setAction] = useState("");
-  const [typed, setArgs] = useState<string | null>(null);
-  const [labels, setLabels] = useState("");
-  const [surface, setSurface] = useState<(typeof SURFACES)[number]>("api");
   const [found, setFound] = useState<Found | null>(null);
   const [busy, setBusy] = useState(false);
-  const id = useId();
-  const chosen = agents.value?.items.find(({ name }) => name === agent) ?? agents.value?.items[0];
-  const actions = [...(chosen?.tools ?? []).map((tool) => `tool:${tool}`), "respond", "model"];
-  const wanted = action === "" ? (actions[0] ?? "respond") : action;
-  const definition = useQuery(chosen === undefined ? null : "agent", { params: { agent: chosen?.name ?? "" } });
-  /** Not before what belongs in there is known: it would come under the hands of whoever types. */
-  const takesArgs = wanted.startsWith("tool:") && !definition.isLoading;
-  const args = typed ?? skeleton(definition.value?.tools.find(({ name }) => `tool:${name}` === wanted)?.input ?? {});
-
-  const ask = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    const read = readArgs(args);
-    if (read === null) return setFound({ kind: "wrong", text: "The arguments are no JSON object." });
+  const evaluate = async (body: JsonObject): Promise<void> => {
     setBusy(true);
-    const isTool = wanted.startsWith("tool:");
-    const body: JsonObject = {
-      agent: chosen?.name ?? agent,
-      action: wanted,
-      surface,
-      labels: labels
-        .split(",")
-        .map((one) => one.trim())
-        .filter((one) => one !== ""),
-      ...(isTool ? { args: read } : {}),
-    };
     const came = await hub.call("evaluatePolicies", { body });
     setBusy(false);
     setFound(
@@ -60,57 +32,7 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   };
   return (
     <div className={css.evaluate}>
-      <form className={css.form} onSubmit={(event) => void ask(event)}>
-        <label htmlFor={`${id}a`}>Agent</label>
-        <select
-          id={`${id}a`}
-          value={chosen?.name ?? ""}
-          onChange={({ target }) => {
-            setAgent(target.value);
-            setAction("");
-            setArgs(null);
-          }}
-        >
-          {(agents.value?.items ?? []).map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-        <label htmlFor={`${id}b`}>Wants to</label>
-        <input
-          id={`${id}b`}
-          list={`${id}known`}
-          value={wanted}
-          onChange={({ target }) => {
-            setAction(target.value);
-            setArgs(null);
-          }}
-        />
-        <datalist id={`${id}known`}>
-          {actions.map((one) => (
-            <option key={one} value={one} />
-          ))}
-        </datalist>
-        <label htmlFor={`${id}c`}>With the arguments (JSON)</label>
-        <textarea
-          id={`${id}c`}
-          rows={5}
-          spellCheck={false}
-          value={args}
-          disabled={!takesArgs}
-          onChange={({ target }) => setArgs(target.value)}
-        />
-        <label htmlFor={`${id}d`}>In a session labelled (comma between)</label>
-        <input id={`${id}d`} value={labels} placeholder="untrusted, pii" onChange={({ target }) => setLabels(target.value)} />
-        <label htmlFor={`${id}e`}>Opened at</label>
-        <select id={`${id}e`} value={surface} onChange={({ target }) => setSurface(SURFACES.find((one) => one === target.value) ?? "api")}>
-          {SURFACES.map((one) => (
-            <option key={one}>{one}</option>
-          ))}
-        </select>
-        <Button type="submit" tone="first" busy={busy}>
-          What would be decided?
-        </Button>
-      </form>
+      <ActionForm agent={given} busy={busy} evaluate={evaluate} refuse={(text) => setFound({ kind: "wrong", text })} />
       <div className={css.decided} role="status">
         {found === null ? (
           <p>
@@ -125,6 +47,95 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
       </div>
     </div>
   );
+}
+
+type FormProps = Readonly<{ agent: string; busy: boolean; evaluate(body: JsonObject): Promise<void>; refuse(why: string): void }>;
+
+/** Describes one action: who wants to do what, with which arguments, in which session. */
+function ActionForm({ agent: given, busy, evaluate, refuse }: FormProps) {
+  const { agents, chosen, actions, wanted, args, takesArgs, setAgent, setAction, setArgs } = useAction(given);
+  const [labels, setLabels] = useState("");
+  const [surface, setSurface] = useState<(typeof SURFACES)[number]>("api");
+  const id = useId();
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const read = readArgs(args);
+    if (read === null) {
+      refuse("The arguments are no JSON object.");
+      return;
+    }
+    const split = labels.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()]));
+    const isTool = wanted.startsWith("tool:");
+    void evaluate({ agent: chosen, action: wanted, surface, labels: split, ...(isTool ? { args: read } : {}) });
+  };
+  return (
+    <form className={css.form} onSubmit={submit}>
+      <label htmlFor={`${id}a`}>Agent</label>
+      <select id={`${id}a`} value={chosen} onChange={({ target }) => setAgent(target.value)}>
+        {agents.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      <label htmlFor={`${id}b`}>Wants to</label>
+      <input id={`${id}b`} list={`${id}known`} value={wanted} onChange={({ target }) => setAction(target.value)} />
+      <datalist id={`${id}known`}>
+        {actions.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+      <label htmlFor={`${id}c`}>With the arguments (JSON)</label>
+      <textarea
+        id={`${id}c`}
+        rows={5}
+        spellCheck={false}
+        value={args}
+        disabled={!takesArgs}
+        onChange={({ target }) => setArgs(target.value)}
+      />
+      <label htmlFor={`${id}d`}>In a session labelled (comma between)</label>
+      <input id={`${id}d`} value={labels} placeholder="untrusted, pii" onChange={({ target }) => setLabels(target.value)} />
+      <label htmlFor={`${id}e`}>Opened at</label>
+      <select id={`${id}e`} value={surface} onChange={({ target }) => setSurface(SURFACES.find((one) => one === target.value) ?? "api")}>
+        {SURFACES.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+      <Button type="submit" tone="first" busy={busy}>
+        What would be decided?
+      </Button>
+    </form>
+  );
+}
+
+/** An agent, an action of it, and arguments: a skeleton of what the tool takes until somebody types. */
+function useAction(given: string) {
+  const agents = useQuery("agents", { query: { limit: 500 } }).value?.items ?? [];
+  const [agent, setAgent] = useState(given);
+  const [action, setAction] = useState("");
+  const [typed, setArgs] = useState<string | null>(null);
+  const found = agents.find(({ name }) => name === agent) ?? agents[0];
+  const actions = [...(found?.tools ?? []).map((tool) => `tool:${tool}`), "respond", "model"];
+  const wanted = action === "" ? (actions[0] ?? "respond") : action;
+  const definition = useQuery(found === undefined ? null : "agent", { params: { agent: found?.name ?? "" } });
+  return {
+    agents: agents.map(({ name }) => name),
+    chosen: found?.name ?? agent,
+    actions,
+    wanted,
+    args: typed ?? skeleton(definition.value?.tools.find(({ name }) => `tool:${name}` === wanted)?.input ?? {}),
+    /** Not before the tool's schema is known: the skeleton would replace what somebody types. */
+    takesArgs: wanted.startsWith("tool:") && !definition.isLoading,
+    setAgent: (to: string): void => {
+      setAgent(to);
+      setAction("");
+      setArgs(null);
+    },
+    setAction: (to: string): void => {
+      setAction(to);
+      setArgs(null);
+    },
+    setArgs,
+  };
 }
 
 function Decided({ told: { verdict, read } }: Readonly<{ told: OperationOutput<"evaluatePolicies"> }>) {
@@ -158,7 +169,7 @@ function readArgs(text: string): JsonObject | null {
   }
 }
 
-/** What a tool must be given, to be filled in. */
+/** A JSON object with the required arguments of a tool, to be filled in. */
 function skeleton(schema: JsonObject): string {
   const properties = objectIn(schema["properties"]);
   const required = Array.isArray(schema["required"]) ? schema["required"].map(String) : [];

@@ -2,9 +2,10 @@
  * The sets of policies that were in force: since when, by whom, why; what each said, how it differs, and applying it again.
  * The text of any recorded set is shown as it was, beside its difference to the files of now, and can be applied again with a reason.
  */
-import { countSet, setText } from "@orgate/core/journal/view";
+
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput, Problem } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/protocol";
+import { countSet, setText } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

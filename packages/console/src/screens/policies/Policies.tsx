@@ -2,9 +2,10 @@
  * What may be done: the files, what is wrong with them, their decision tables, and what would be decided.
  * O-8 an error stands in its line; a draft is checked by the server's own loader before it can be applied, and is applied whole, as the diff that is shown.
  */
-import { countNoun, countSet, policyRef, setText } from "@orgate/core/journal/view";
+
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { countNoun, countSet, policyRef, setText } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -20,6 +21,7 @@ import { drafts, useDraft } from "./drafts.ts";
 import { Evaluate } from "./Evaluate.tsx";
 import { History } from "./History.tsx";
 import css from "./Policies.module.css";
+import { Problems } from "./Problems.tsx";
 import type { PolicyFile, PolicyFiles } from "./policy-sets.ts";
 
 const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
@@ -114,7 +116,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
   if (at === null && found !== undefined && !files.files.some(({ path }) => path === found.file)) return <OwnRule of={found} />;
   if (file === undefined)
     return files.problems.length > 0 ? (
-      <Problems of={files.problems} />
+      <Problems of={files.problems} isAlert />
     ) : (
       <Empty icon="policies" title="There are no policies">
         <p>
@@ -278,21 +280,6 @@ function InFile({ inForce, policy, agent }: Readonly<{ inForce: InForce; policy:
         ))}
       </ul>
     </>
-  );
-}
-
-function Problems({ of }: Readonly<{ of: PolicyFiles["problems"] }>) {
-  return (
-    <ul className={css.rows} role="alert">
-      {of.map(({ file, line, column, detail, hint }) => (
-        <li key={`${file}:${line}:${column}:${detail}`}>
-          <code>
-            {escapeHidden(file)}:{line}:{column}
-          </code>{" "}
-          {escapeHidden(`${detail}. ${hint}`)}
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -1,7 +1,8 @@
 /** Two sets of policies, file by file, as they are shown beside each other. */
-import { diffLines, type EditView, withContext } from "@orgate/core/journal/view";
+
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { diffLines, type EditView, withContext } from "@orgate/protocol/view";
 
 export type PolicyFiles = OperationOutput<"policyFiles">;
 export type PolicyFile = PolicyFiles["files"][number];
@@ -14,21 +15,24 @@ export function editsBetween(before: readonly PolicyText[], after: readonly Poli
   return paths.flatMap((path): readonly EditView[] => {
     const [was, is] = [old?.get(path), next?.get(path)];
     if (was === is) return [];
-    const lines = diffLines(was ?? "", is ?? "");
-    const count = (kind: "added" | "removed"): number => lines.filter((line) => line.kind === kind).length;
-    return [
-      {
-        path: escapeHidden(path),
-        added: count("added"),
-        removed: count("removed"),
-        whole: true,
-        lines: withContext(lines, 3).map((one) => (one === null ? null : { ...one, text: escapeHiddenLines(one.text) })),
-        newly: [],
-      },
-    ];
+    return [editBetween(path, was ?? "", is ?? "")];
   });
 }
 
 /** What an apply can put in place: rules of agents' own files are changed with their agents. */
 export const appliable = <T extends PolicyText>(files: readonly T[]): readonly T[] =>
   files.filter(({ path }) => /\.(?:cedar|cases\.json)$/.test(path));
+
+/** The change from one text of a file to another, with hidden characters escaped. */
+export function editBetween(path: string, before: string, after: string): EditView {
+  const lines = diffLines(before, after);
+  const count = (kind: "added" | "removed"): number => lines.filter((line) => line.kind === kind).length;
+  return {
+    path: escapeHidden(path),
+    added: count("added"),
+    removed: count("removed"),
+    whole: true,
+    lines: withContext(lines, 3).map((one) => (one === null ? null : { ...one, text: escapeHiddenLines(one.text) })),
+    newly: [],
+  };
+}

@@ -1,6 +1,7 @@
 /** One more schedule, on behalf of whoever adds it. What is wrong with it is said by the server, in the form. */
-import { cronWords } from "@orgate/core/journal/view";
-import type { Problem } from "@orgate/core/wire";
+
+import type { Problem } from "@orgate/protocol";
+import { cronWords } from "@orgate/protocol/view";
 import { useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Dialog } from "../../parts/forms/Dialog.tsx";
@@ -29,22 +30,35 @@ const MISSED = [
   ["all", "make up for each"],
 ] as const;
 
+type Given = Readonly<{
+  schedule: string;
+  agent: string;
+  how: "cron" | "at";
+  cron: string;
+  at: string;
+  timezone: string;
+  input: string;
+  overlap: (typeof OVERLAPS)[number][0];
+  missed: (typeof MISSED)[number][0];
+}>;
+const FIRST: Given = {
+  schedule: "",
+  agent: "",
+  how: "cron",
+  cron: "0 9 * * 1-5",
+  at: "",
+  timezone: HERE,
+  input: "",
+  overlap: "skip",
+  missed: "once",
+};
+
 function AddForm({ onClose }: Readonly<{ onClose(): void }>) {
   const hub = useHub();
   const agents = useQuery("agents", { query: { limit: 500 } });
   const known = agents.value?.items ?? [];
-  const [given, setGiven] = useState({
-    schedule: "",
-    agent: "",
-    how: "cron" as "cron" | "at",
-    cron: "0 9 * * 1-5",
-    at: "",
-    timezone: HERE,
-    input: "",
-    overlap: "skip" as (typeof OVERLAPS)[number][0],
-    missed: "once" as (typeof MISSED)[number][0],
-  });
-  const set = (change: Partial<typeof given>): void => setGiven((now) => ({ ...now, ...change }));
+  const [given, setGiven] = useState(FIRST);
+  const set = (change: Partial<Given>): void => setGiven((now) => ({ ...now, ...change }));
   const send = async (): Promise<Problem | null> => {
     const { schedule, agent, how, cron, at, timezone, input, overlap, missed } = given;
     const when = how === "cron" ? { cron } : { at };
@@ -66,7 +80,6 @@ function AddForm({ onClose }: Readonly<{ onClose(): void }>) {
     navigate(schedulePath(came.value.schedule));
     return null;
   };
-  const words = given.how === "cron" ? cronWords(given.cron) : null;
   return (
     <Form send={send} does="Add" icon="plus" cancel={onClose}>
       <TwoColumns>
@@ -105,6 +118,36 @@ function AddForm({ onClose }: Readonly<{ onClose(): void }>) {
           />
         )}
       </Field>
+      <WhenFields given={given} set={set} />
+      <HowFields given={given} set={set} />
+    </Form>
+  );
+}
+
+type FieldsProps = Readonly<{ given: Given; set(change: Partial<Given>): void }>;
+
+function HowFields({ given, set }: FieldsProps) {
+  return (
+    <TwoColumns>
+      <Field label="Time zone">
+        {(id) => (
+          <input id={id} required spellCheck={false} value={given.timezone} onChange={({ target }) => set({ timezone: target.value })} />
+        )}
+      </Field>
+      <Field label="While one still runs">
+        {(id) => <Choices id={id} of={OVERLAPS} at={given.overlap} choose={(overlap) => set({ overlap })} />}
+      </Field>
+      <Field label="Times nobody served">
+        {(id) => <Choices id={id} of={MISSED} at={given.missed} choose={(missed) => set({ missed })} />}
+      </Field>
+    </TwoColumns>
+  );
+}
+
+function WhenFields({ given, set }: FieldsProps) {
+  const words = given.how === "cron" ? cronWords(given.cron) : null;
+  return (
+    <>
       <TwoColumns>
         <Field label="When">
           {(id) => (
@@ -134,20 +177,7 @@ function AddForm({ onClose }: Readonly<{ onClose(): void }>) {
         )}
       </TwoColumns>
       <p role="status">{words === null ? "" : `Fires ${words}, ${given.timezone} time.`}</p>
-      <TwoColumns>
-        <Field label="Time zone">
-          {(id) => (
-            <input id={id} required spellCheck={false} value={given.timezone} onChange={({ target }) => set({ timezone: target.value })} />
-          )}
-        </Field>
-        <Field label="While one still runs">
-          {(id) => <Choices id={id} of={OVERLAPS} at={given.overlap} choose={(overlap) => set({ overlap })} />}
-        </Field>
-        <Field label="Times nobody served">
-          {(id) => <Choices id={id} of={MISSED} at={given.missed} choose={(missed) => set({ missed })} />}
-        </Field>
-      </TwoColumns>
-    </Form>
+    </>
   );
 }
 

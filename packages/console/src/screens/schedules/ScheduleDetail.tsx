@@ -1,7 +1,8 @@
 /** One schedule: how it stands, what one may do about it, and what became of it so far. */
-import { scheduleLine } from "@orgate/core/journal/view";
+
 import { isEventKind, principalName, type SessionId } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
+import { scheduleLine } from "@orgate/protocol/view";
 import { type ReactNode, useState } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";

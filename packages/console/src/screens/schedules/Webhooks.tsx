@@ -2,7 +2,7 @@
  * Where other systems reach agents. The question it answers: did it arrive, and what became of it?
  * A delivery that was taken leads to its session; what was not says why; somebody who cannot sign shows as a number.
  */
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";

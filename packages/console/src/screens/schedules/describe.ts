@@ -1,7 +1,8 @@
 /** What a schedule says, in words. */
-import { cronWords, whenText } from "@orgate/core/journal/view";
+
 import type { JournalEvent, ScheduleSpec } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { cronWords, whenText } from "@orgate/protocol/view";
 import type { Tone } from "../../parts/Tag.tsx";
 import { exactTime, formatDuration } from "../../parts/time/time.ts";
 

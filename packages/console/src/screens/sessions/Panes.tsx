@@ -1,7 +1,8 @@
 /** What stood at an entry, and the entry itself as it is stored. */
-import { type SessionView, tokensText } from "@orgate/core/journal/view";
+
 import type { SessionId } from "@orgate/core/vocab";
-import type { Item } from "@orgate/core/wire";
+import type { Item } from "@orgate/protocol";
+import { type SessionView, tokensText } from "@orgate/protocol/view";
 import { useDeferredValue, useMemo } from "react";
 import { useQuery } from "../../link/use.ts";
 import { Facts } from "../../parts/charts/Figures.tsx";

@@ -3,8 +3,9 @@
  * Every entry has its line, in order; stepping shows the state as of that entry, its raw form with its hash, and can fork from there. Where one is stands in the address.
  * A session of ten thousand entries has at most 600 elements on the page.
  */
-import { type SessionView, sessionTitle, tokensText } from "@orgate/core/journal/view";
-import { isSessionId, type Seq, type SessionId, seq as toSeq } from "@orgate/core/vocab";
+
+import { isSessionId, type Seq, type SessionId, sessionTitle, seq as toSeq } from "@orgate/core/vocab";
+import { type SessionView, tokensText } from "@orgate/protocol/view";
 import { memo, useCallback, useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

@@ -1,6 +1,6 @@
 /** All sessions, newest first; and one of them, at an address of its own. */
 import { escapeHidden, type SessionId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { memo } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";

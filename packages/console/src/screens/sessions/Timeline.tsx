@@ -1,9 +1,10 @@
-/** The timeline of a session, to scale, with what was parked taken out. */
-import type { Span, TimelineView } from "@orgate/core/journal/view";
+/** The timeline of a session, to scale; pauses are folded. */
+
 import { countNoun, type Seq } from "@orgate/core/vocab";
+import type { Span, TimelineView } from "@orgate/protocol/view";
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
-import { formatDuration as spanText } from "../../parts/time/time.ts";
+import { formatDuration } from "../../parts/time/time.ts";
 import tones from "../../parts/tones.module.css";
 import { useCell } from "../../state/cell.ts";
 import { theme } from "../../state/preferences.ts";
@@ -19,7 +20,7 @@ type Props = Readonly<{
   choose(seq: Seq): void;
 }>;
 
-/** As many spans are shown at once when a session is opened. */
+/** A session with more spans than this opens at one turn. */
 const FEW = 120;
 
 export function Timeline({ timeline, version, at, turn, choose }: Props) {
@@ -85,29 +86,37 @@ export function Timeline({ timeline, version, at, turn, choose }: Props) {
           <span ref={probe} hidden />
         </div>
       </div>
-      <figcaption className={css.foot}>
-        <span>{spanText(window.to - window.from)} across</span>
-        <Button size="small" icon="plus" onClick={() => setChosen(zoomed(window, 0.5, scale.whole))}>
-          Nearer
-        </Button>
-        <Button size="small" onClick={() => setChosen(zoomed(window, 2, scale.whole))}>
-          Farther
-        </Button>
-        <Button size="small" onClick={() => setChosen(windowOf(timeline, null))}>
-          All
-        </Button>
-        {turn === null ? null : (
-          <Button size="small" onClick={() => setChosen(windowOf(timeline, turn))}>
-            This turn
-          </Button>
-        )}
-      </figcaption>
+      <Zoom timeline={timeline} window={window} whole={scale.whole} turn={turn} choose={setChosen} />
     </figure>
   );
 }
 
+type ZoomProps = Readonly<{ timeline: TimelineView; window: Window; whole: number; turn: number | null; choose(window: Window): void }>;
+
+function Zoom({ timeline, window, whole, turn, choose }: ZoomProps) {
+  return (
+    <figcaption className={css.foot}>
+      <span>{formatDuration(window.to - window.from)} across</span>
+      <Button size="small" icon="plus" onClick={() => choose(zoomed(window, 0.5, whole))}>
+        Nearer
+      </Button>
+      <Button size="small" onClick={() => choose(zoomed(window, 2, whole))}>
+        Farther
+      </Button>
+      <Button size="small" onClick={() => choose(windowOf(timeline, null))}>
+        All
+      </Button>
+      {turn === null ? null : (
+        <Button size="small" onClick={() => choose(windowOf(timeline, turn))}>
+          This turn
+        </Button>
+      )}
+    </figcaption>
+  );
+}
+
 const titleOf = ({ text, phase, at, endAt, status }: Span): string =>
-  `${phase}: ${text}${endAt === null ? ", goes on" : ` · ${spanText(endAt - at)}`}${status === "done" || status === "open" ? "" : ` · ${status}`}`;
+  `${phase}: ${text}${endAt === null ? ", goes on" : ` · ${formatDuration(endAt - at)}`}${status === "done" || status === "open" ? "" : ` · ${status}`}`;
 
 function said({ spans, folds, marks, labels }: TimelineView): string {
   const of = (phase: Span["phase"]): number => spans.filter((span) => span.phase === phase).length;

@@ -1,6 +1,6 @@
 /** Draws a timeline's layout. A canvas, because a long session has more spans than a page may have elements; the list of entries says the same in words. */
-import type { Span } from "@orgate/core/journal/view";
-import { durationText } from "@orgate/core/journal/view";
+import type { Span } from "@orgate/protocol/view";
+import { durationText } from "@orgate/protocol/view";
 import { FOOT, LABEL, type Layout, TOP } from "./layout.ts";
 
 const NAMES = [

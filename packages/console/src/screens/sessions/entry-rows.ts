@@ -1,4 +1,7 @@
 /** A session entry by entry: what each says in one line, and the timeline that they make. Grows as the feed grows; nothing is folded twice. */
+
+import type { Millis, Seq, SessionId } from "@orgate/core/vocab";
+import { type Item, shapes } from "@orgate/protocol";
 import {
   createNarrator,
   createSessionFold,
@@ -8,9 +11,7 @@ import {
   type SessionView,
   type TimelineView,
   toPhase,
-} from "@orgate/core/journal/view";
-import type { Millis, Seq, SessionId } from "@orgate/core/vocab";
-import { type Item, shapes } from "@orgate/core/wire";
+} from "@orgate/protocol/view";
 import { useMemo } from "react";
 import type { FeedState } from "../../link/feed.ts";
 import { useFeed } from "../../link/use.ts";

@@ -1,5 +1,5 @@
 /** Where the parts of a timeline are drawn: pure, in pixels of one window. */
-import { createTimeScale, type Folded, type Mark, PHASES, type Phase, type Span, type TimelineView } from "@orgate/core/journal/view";
+import { createTimeScale, type Folded, type Mark, PHASES, type Phase, type Span, type TimelineView } from "@orgate/protocol/view";
 
 export const ROW = 20;
 export const TOP = 20; // marks

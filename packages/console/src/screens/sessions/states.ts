@@ -1,5 +1,5 @@
-import type { SessionView } from "@orgate/core/journal/view";
 import type { Ending } from "@orgate/core/vocab";
+import type { SessionView } from "@orgate/protocol/view";
 import type { Tone } from "../../parts/Tag.tsx";
 
 export const STATE_TONES: Readonly<Record<SessionView["state"], Tone>> = {

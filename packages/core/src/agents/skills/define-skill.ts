@@ -5,7 +5,7 @@
  */
 import { escapeHidden, FaultError, hasMixedScripts, type JsonObject, type Label, label, type Tool } from "../../vocab/index.ts";
 import { sortTools } from "../define-tool.ts";
-import { findUnknownKey } from "../name.ts";
+import { findUnknownKey } from "../unknown-key.ts";
 
 export type SkillDefinition = Readonly<{
   /** Lower-case letters, digits and single hyphens: what the model and policies (`Skill::"name"`) call it. */

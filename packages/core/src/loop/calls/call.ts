@@ -74,7 +74,7 @@ export type Call = {
   /** How its text is sanitised before the model sees it; null: not at all. */
   cleaned: Tool["markup"] | null;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
-  leave: Answered | null;
+  usedAnswer: Answered | null;
   /** It was counted among the calls that do the same. */
   noticed: boolean;
   /** How often it has started, or its tool was asked whether it happened; above 0 it may have had an effect. */
@@ -111,7 +111,7 @@ export type Mending = Readonly<{
   /** The digest of the call that failed first. */
   digest: Digest;
   /** The call as it failed: what it is again when a stand-in is not let run. */
-  as: Readonly<Pick<Call, "standIn" | "edition" | "starts" | "retries" | "repeat" | "leave" | "edited" | "modified">>;
+  as: Readonly<Pick<Call, "standIn" | "edition" | "starts" | "retries" | "repeat" | "usedAnswer" | "edited" | "modified">>;
 }>;
 
 export type RunningCall =

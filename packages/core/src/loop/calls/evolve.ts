@@ -178,13 +178,13 @@ function foldFailure(c: Call, decided: GateDecided, error: string): void {
   c.shown = null; // whatever comes next is shown as itself
 }
 
-const asItWas = ({ standIn, edition, starts, retries, repeat, leave, edited, modified }: Call): Mending["as"] => ({
+const asItWas = ({ standIn, edition, starts, retries, repeat, usedAnswer, edited, modified }: Call): Mending["as"] => ({
   standIn,
   edition,
   starts,
   retries,
   repeat,
-  leave,
+  usedAnswer,
   edited,
   modified,
 });
@@ -239,14 +239,14 @@ function foldStrategy(s: State, t: Turn, c: Call, e: Applied): void {
   settleReply(s, t);
 }
 
-/** Another tool under the same call id: with a key, a leave and a way to be repeated of its own. */
+/** Another tool under the same call id: with its own key, approval and repeat rule. */
 function standIn(c: Call, tool: string): void {
   c.standIn = tool;
   c.edition += 1;
   c.starts = 0;
   c.retries = 0;
   c.repeat = null;
-  c.leave = null;
+  c.usedAnswer = null;
   c.modified = false;
 }
 

@@ -7,12 +7,12 @@ import { isBeaten } from "./race.ts";
 import { isAgain, isResting, isToRecover } from "./recovery.ts";
 
 export function nextForCalls(at: TurnNow): readonly Move[] {
-  const { t, now, held } = at;
+  const { t, now, heldBack } = at;
   const failed = callsIn(t).filter(isToRecover);
   if (failed.length > 0) return failed.map((call) => ({ kind: "recover", call }));
-  const open = callsIn(t).filter((c) => !isSettled(c) && !isResting(c, now) && held.call(c) === null);
-  const hopeless = open.filter((c) => c.run.kind === "lost" && (afterLost(c) === "give-up" || c.gated.kind === "denied"));
-  if (hopeless.length > 0) return hopeless.map((call) => ({ kind: "give-up", call }));
+  const open = callsIn(t).filter((c) => !isSettled(c) && !isResting(c, now) && heldBack.call(c) === null);
+  const hopeless = open.flatMap(giveUpIfHopeless);
+  if (hopeless.length > 0) return hopeless;
   const beaten = open.filter((c) => c.run.kind !== "running" && isBeaten(t, c));
   if (beaten.length > 0) return beaten.map((c) => dismiss(t, c));
   const undecided = open.filter((c) => c.run.kind !== "running" && (c.gated.kind === "undecided" || isDue(c.gated, at)));
@@ -23,7 +23,7 @@ export function nextForCalls(at: TurnNow): readonly Move[] {
 }
 
 /** Every open call is decided. Starts those that have a place, are within the limit of calls, and can be paid for. */
-function startCalls({ s, t, now, held }: TurnNow, open: readonly Call[]): readonly Move[] {
+function startCalls({ s, t, now, heldBack }: TurnNow, open: readonly Call[]): readonly Move[] {
   const running = open.filter((c) => c.run.kind === "running");
   const ready = open.filter((c) => c.gated.kind === "allowed" && c.run.kind !== "running");
   const places = Math.max(0, t.limits.toolsAtOnce - running.length);
@@ -34,9 +34,9 @@ function startCalls({ s, t, now, held }: TurnNow, open: readonly Call[]): readon
   if (starting.length > 0)
     return [...followDelegates(t), ...starting.map((call): Move => ({ kind: isReconciled(call) ? "reconcile" : "act", call }))];
   if (running.length > 0) return followDelegates(t);
-  if (lost.length > 0) return lost.map((call) => ({ kind: "give-up", call })); // there is no money to run it again
+  if (lost.length > 0) return lost.map((call) => ({ kind: "give-up", call, why: "out-of-money" }));
   const [unaffordable] = within;
-  const isLater = (c: Call): boolean => c.gated.kind === "asked" || c.gated.kind === "deferred" || held.call(c) !== null;
+  const isLater = (c: Call): boolean => c.gated.kind === "asked" || c.gated.kind === "deferred" || heldBack.call(c) !== null;
   const later = callsIn(t).filter((c) => isResting(c, now) || (!isSettled(c) && isLater(c)));
   if (unaffordable !== undefined && listAffordable(s, t, later, isReconciled).length > 0) return [{ kind: "wait" }]; // the calls that can be paid for run first
   if (unaffordable !== undefined) return endAfterLost(t, outOfMoney(s, t, runningTool(unaffordable)));
@@ -64,9 +64,19 @@ function dismiss(t: Turn, c: Call): Move {
 const isReconciled = (c: Call): boolean =>
   c.run.kind === "lost" ? afterLost(c) === "reconcile" : c.run.kind === "failed" && c.mending?.stage === "ask-tool";
 
-/** Rule 4 and T-7, for a call whose process was lost. A call is started `MAX_STARTS` times at most: it may be what brought the process down. */
-export function afterLost(c: Call): "again" | "reconcile" | "give-up" {
-  if (c.starts - c.retries >= MAX_STARTS) return "give-up";
+function giveUpIfHopeless(call: Call): readonly Move[] {
+  if (call.run.kind !== "lost") return [];
+  const after = afterLost(call);
+  if (after === "again" || after === "reconcile") return call.gated.kind === "denied" ? [{ kind: "give-up", call, why: "denied" }] : [];
+  return [{ kind: "give-up", call, why: after }];
+}
+
+/**
+ * Rule 4 and T-7, for a call whose process was lost. A call is started `MAX_STARTS` times at most: it may be what brought the process down.
+ * Asking its tool whether it happened counts as a start too (`act.started` announces both); starts after a failure do not count.
+ */
+export function afterLost(c: Call): "again" | "reconcile" | "not-repeatable" | "too-many-starts" {
+  if (c.starts - c.retries >= MAX_STARTS) return "too-many-starts";
   switch (c.repeat) {
     case "read":
     case "idempotent":
@@ -75,7 +85,7 @@ export function afterLost(c: Call): "again" | "reconcile" | "give-up" {
       return "reconcile";
     case "once":
     case null:
-      return "give-up";
+      return "not-repeatable";
   }
 }
 export const MAX_STARTS = 3;

@@ -38,7 +38,7 @@ export function startCall(c: EffectContext, t: Turn, { kind: how, call }: StartM
   const wouldPermit = createWouldPermit(p, decided, c.toolDigest, c.factsFor(c.s, t, decided.id));
   const run = toRun(c, { call, tool, bill }, { timeoutMs: tool.timeoutMs ?? t.limits.toolMs, wouldPermit });
   const { key, start } = run.context;
-  if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
+  if (call.usedAnswer === null || !isUsedAnswer(call.usedAnswer, decided)) consume(c, decided);
   c.record({
     kind: "act.started",
     call: call.proposed.id,
@@ -71,8 +71,8 @@ function actingOn(
   return { tool: tool.name, values: action.kind === "call" ? targetDigests(tool, action.args, p.hash) : {} };
 }
 
-/** Of this very call, used up when it first started. */
-const isLeave = (leave: Answered, { verdict }: GateDecided): boolean => verdict.kind === "allow" && verdict.approval === leave.approval;
+/** The approval of this very call, used up when it first started. */
+const isUsedAnswer = (used: Answered, { verdict }: GateDecided): boolean => verdict.kind === "allow" && verdict.approval === used.approval;
 
 function toRun(
   c: EffectContext,

@@ -95,7 +95,7 @@ const newCall = (s: State, t: Turn, proposed: ProposedCall): Call => ({
   shown: null,
   cleaned: null,
   modified: false,
-  leave: null,
+  usedAnswer: null,
   noticed: false,
   starts: 0,
   repeat: null,

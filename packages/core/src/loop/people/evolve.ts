@@ -171,7 +171,7 @@ function dueGrant(
 /** Used up by the commit that starts the call; what a lost process leaves of that call is covered by it still. */
 export function foldConsumed(t: Turn, e: EventOf<"approval.consumed">): void {
   const call = findCall(t, e.action);
-  if (call !== null) call.leave = t.questions.get(e.approval) ?? call.leave;
+  if (call !== null) call.usedAnswer = t.questions.get(e.approval) ?? call.usedAnswer;
   t.questions.delete(e.approval);
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { PROFILE_FACTS, PROFILES } from "../../starter/profiles.ts";
+import { PROFILE_STARTERS, PROFILES } from "../../starter/starters.ts";
 import { warmCommand } from "./fixtures/warm.ts";
 
 let folder = "";
@@ -20,7 +20,7 @@ test.each(PROFILES)(
   "A-14 profile %s is made without a question, checks with its tables, and its first run works without a key",
   { timeout: 60_000 },
   async (profile) => {
-    const { agent, first } = PROFILE_FACTS[profile];
+    const { agent, first } = PROFILE_STARTERS[profile];
     const made = await orgate(".", "init", profile, "--profile", profile, "--yes", "--json");
     expect([made.code, made.stderr]).toEqual([0, expect.any(String)]);
     const checked = await orgate(profile, "policy", "check", "--json");

@@ -1,4 +1,4 @@
-import { formatSymbi } from "@orgate/core/symbi";
+import { formatSymbi } from "@orgate/symbi";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { writeAgentDraft } from "./author.ts";

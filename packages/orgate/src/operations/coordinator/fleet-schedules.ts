@@ -1,6 +1,6 @@
 /** What the coordinator tells of schedules: those that its voices may see, and nothing of the words in them. */
 import type { JsonObject } from "@orgate/core";
-import { timeText, whenText } from "@orgate/core/journal/view";
+import { timeText, whenText } from "@orgate/protocol/view";
 import type { Runtime } from "../../runtime/api.ts";
 import { NODE } from "../../runtime/ports/outside.ts";
 import { openCalendar } from "../../schedules/calendar.ts";

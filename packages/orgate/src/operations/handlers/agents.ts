@@ -1,6 +1,6 @@
 import { type Agent, breakerSubject, FaultError, isFault, listAgentTools, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
 import { type Act, act } from "../access.ts";
 import { aboutSession } from "../acts.ts";

@@ -1,6 +1,6 @@
 import { FaultError } from "@orgate/core";
 import { caseSchema, decideCase, findCoveredAgents, refuseCase } from "@orgate/core/gate";
-import { unreadable, wireProblem } from "@orgate/core/wire";
+import { unreadable, wireProblem } from "@orgate/protocol";
 import type { Config } from "../../config/config.ts";
 import { isPolicies, type Policies } from "../../policies/policies.ts";
 import { type CheckedPolicies, checkPoliciesInWorker, type ToCheck } from "../../policies/policies-worker.ts";

@@ -1,6 +1,6 @@
 import { FaultError, type ScheduleSpec, sessionId } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
-import { type OperationRequest, wireProblem } from "@orgate/core/wire";
+import { type OperationRequest, wireProblem } from "@orgate/protocol";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { specOf } from "../../schedules/declaring.ts";

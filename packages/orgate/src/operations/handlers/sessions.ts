@@ -1,6 +1,6 @@
 import { FaultError, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
-import { hasWords, searchWords } from "@orgate/core/journal/view";
+import { hasWords, searchWords } from "@orgate/protocol/view";
 import { haltOnSession } from "../../runtime/people/halted.ts";
 import { act } from "../access.ts";
 import { aboutSession } from "../acts.ts";

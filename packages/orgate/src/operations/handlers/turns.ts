@@ -10,8 +10,9 @@ import {
   type State,
   seq,
 } from "@orgate/core";
-import { findAgentHalt, haltText, liftText, type Orders, type StandingHalt } from "@orgate/core/journal";
-import type { OperationOutput } from "@orgate/core/wire";
+import { findAgentHalt, type Orders, type StandingHalt } from "@orgate/core/journal";
+import { haltText, liftText } from "@orgate/core/vocab";
+import type { OperationOutput } from "@orgate/protocol";
 import type { Runtime } from "../../runtime/api.ts";
 import { membersOf } from "../../runtime/members.ts";
 

@@ -1,5 +1,5 @@
 import { breakerSubject, listAgentTools, type Principal, principalName } from "@orgate/core";
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import { unknownBreaker } from "../../runtime/people/breakers.ts";
 import { unknownScope } from "../../runtime/people/halt-scope.ts";
 import { act, type Caller } from "../access.ts";

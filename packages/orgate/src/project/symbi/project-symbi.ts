@@ -9,7 +9,7 @@ import {
   suggestNearest,
   withAgentFile,
 } from "@orgate/core";
-import type { AgentDraft, Compiled, CompiledPolicy, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
+import type { AgentDraft, Compiled, CompiledPolicy, SymbiFile, SymbiProblem } from "@orgate/symbi";
 import { type SymbiSource, problemAt as symbiProblemAt } from "./symbi-files.ts";
 
 export const PRIVATE = label("private");

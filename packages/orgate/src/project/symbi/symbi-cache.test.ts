@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Agent, isFault, type Tool } from "@orgate/core";
-import { compilePolicies, readSymbi, type SymbiFile } from "@orgate/core/symbi";
+import { compilePolicies, readSymbi, type SymbiFile } from "@orgate/symbi";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openProject } from "../../config/project-toml.ts";
 import { type FileCache, openFileCache } from "../../files/file-cache.ts";

@@ -8,10 +8,10 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
-import type { Compiled, SymbiFile } from "@orgate/core/symbi";
+import type { Compiled, SymbiFile } from "@orgate/symbi";
 import type { Config } from "../../config/config.ts";
 import { type FileCache, NO_FILE_CACHE, openFileCache } from "../../files/file-cache.ts";
-import { codeFiles } from "../../node/code-files.ts";
+import { codeFiles, codeFolder } from "../../node/code-files.ts";
 import { sha256 } from "../../node/crypto.ts";
 import type { Env } from "../../node/env.ts";
 import { version } from "../../node/version.ts";
@@ -37,7 +37,7 @@ export const projectMemory = (config: Pick<Config, "root">, env: Env): FileCache
   openFileCache({
     home: orgateHome(env),
     root: config.root,
-    stamp: [version(), process.version, codeFiles(ROOMS, [HERE, join(HERE, "../../chunks")])].join("\n"),
+    stamp: [version(), process.version, codeFiles(ROOMS, [codeFolder("@orgate/symbi"), HERE, join(HERE, "../../chunks")])].join("\n"),
     hash: sha256,
   });
 

@@ -1,6 +1,6 @@
 /** Rules of `.symbi` files as Cedar, against the tools that their agents have. Loaded where something has to be compiled: what is remembered needs none of it. */
 import { isRequired, toArgTypes } from "@orgate/core/gate";
-import { type Compiled, compilePolicies, type ToolShape, type UnknownTools } from "@orgate/core/symbi";
+import { type Compiled, compilePolicies, type ToolShape, type UnknownTools } from "@orgate/symbi";
 import type { SymbiOrigin } from "./project-symbi.ts";
 import type { SeenTool, SymbiInputs } from "./symbi-inputs.ts";
 

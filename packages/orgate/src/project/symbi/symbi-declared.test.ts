@@ -1,7 +1,7 @@
 /** Y-3 for `schedule` and `webhook` blocks: what the real clockwork fires, and what a real server answers and starts, changes with each key. */
 import { createHmac } from "node:crypto";
 import { millis, type SessionId, seq } from "@orgate/core";
-import { BLOCK_KEYS, readSymbi, type SymbiFile } from "@orgate/core/symbi";
+import { BLOCK_KEYS, readSymbi, type SymbiFile } from "@orgate/symbi";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { schedulesIn, webhooksIn } from "../../schedules/declaring.ts";

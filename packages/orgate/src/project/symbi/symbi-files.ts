@@ -16,7 +16,7 @@ import {
   suggestNearest,
   type Tool,
 } from "@orgate/core";
-import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
+import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/symbi";
 import { fileFault } from "../../files/file-fault.ts";
 import { type Draft, findDraft, matchDrafts } from "../../files/file-overlay.ts";
 import { readTextFile } from "../../files/text-file.ts";
@@ -76,7 +76,7 @@ async function readOne(root: string, path: string, drafts: readonly Draft[], mem
     const text = findDraft(path, root, drafts) ?? readTextFile(path, MAX_BYTES);
     const known = memory.read(text, file);
     if (known !== null) return { kind: "source", source: { symbi: known, path } };
-    const read = (await import("@orgate/core/symbi")).readSymbi(text, file);
+    const read = (await import("@orgate/symbi")).readSymbi(text, file);
     if (read.kind === "problems") return { ...read, path, part: read.part === null ? null : { symbi: read.part, path } };
     memory.keepRead(text, read.symbi);
     return { kind: "source", source: { symbi: read.symbi, path } };

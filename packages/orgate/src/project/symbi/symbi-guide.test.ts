@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineTool } from "@orgate/core";
-import { formatSymbi, readSymbi } from "@orgate/core/symbi";
+import { formatSymbi, readSymbi } from "@orgate/symbi";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { finishAgent } from "./project-symbi.ts";

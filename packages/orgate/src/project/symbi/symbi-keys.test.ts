@@ -3,8 +3,8 @@
  * core's `keys.test.ts`); a key without a row fails. All runs share one runtime: the real loop, the real gate, a journal on disk.
  */
 import { type Agent, RECALL_KNOWLEDGE, STORE_KNOWLEDGE } from "@orgate/core";
-import { BLOCK_KEYS } from "@orgate/core/symbi";
 import { refused, reply } from "@orgate/core/testing";
+import { BLOCK_KEYS } from "@orgate/symbi";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Planned, type Row, type Runs, removeRuns, runsOf, type Says, type Seen } from "./fixtures/symbi-runs.ts";
 

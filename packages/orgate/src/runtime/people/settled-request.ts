@@ -4,7 +4,7 @@
  */
 import { type ApprovalId, approvalId, type Entry, FaultError, isFault, type Journal, type SessionId, seq } from "@orgate/core";
 import { foldPendingApprovals, NO_PENDING_APPROVALS, type PendingApproval } from "@orgate/core/journal";
-import { buildSessionView, findSettledApproval, type SettledApproval } from "@orgate/core/journal/view";
+import { buildSessionView, findSettledApproval, type SettledApproval } from "@orgate/protocol/view";
 import { newestEntry } from "../delivery.ts";
 import { haltOnSession, standingHalts } from "./halted.ts";
 

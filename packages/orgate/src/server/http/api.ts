@@ -1,7 +1,7 @@
 /** `/api/v1`, by the table of operations: a request is found, bounded, decoded, its caller named; `OperationExecutor` does the rest. */
 import { isUtf8 } from "node:buffer";
 import { readJson } from "@orgate/core";
-import { IDEMPOTENCY_KEY, type OperationName, type OperationRequest, wireProblem } from "@orgate/core/wire";
+import { IDEMPOTENCY_KEY, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
 import { decodePart } from "../../operations/call-operation.ts";
 import type { OperationExecutor } from "../../operations/execute.ts";

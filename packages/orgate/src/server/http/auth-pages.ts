@@ -4,7 +4,7 @@
  * W-11 a link signs in only from this site's own page; what comes back is a cookie, the page keeps nothing, and signing out ends the sign-in itself.
  */
 import type { Millis } from "@orgate/core";
-import { PROBLEM_MEDIA_TYPE, type Problem, wireProblem } from "@orgate/core/wire";
+import { PROBLEM_MEDIA_TYPE, type Problem, wireProblem } from "@orgate/protocol";
 import type { Identity } from "../identity/auth.ts";
 import type { Asking } from "../identity/authentication.ts";
 import { cookiesFor, crossSite } from "./auth-site.ts";

@@ -7,7 +7,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { type Problem, wireProblem } from "@orgate/core/wire";
+import { type Problem, wireProblem } from "@orgate/protocol";
 
 export const CSRF_HEADER = "x-orgate-csrf";
 

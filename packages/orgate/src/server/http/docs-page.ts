@@ -1,5 +1,5 @@
 /** `/docs`: the one table of routes as a page. No script, nothing from elsewhere. */
-import { API, OPERATION_NAMES, OPERATIONS, type Operation } from "@orgate/core/wire";
+import { API, OPERATION_NAMES, OPERATIONS, type Operation } from "@orgate/protocol";
 import { pageText, STYLE, sourceOf } from "./page-style.ts";
 import type { ServedPage } from "./server.ts";
 

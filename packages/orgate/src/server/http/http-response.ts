@@ -6,7 +6,7 @@
  */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { PROBLEM_MEDIA_TYPE, type Problem } from "@orgate/core/wire";
+import { PROBLEM_MEDIA_TYPE, type Problem } from "@orgate/protocol";
 import type { OperationResult, Sink } from "../../operations/result.ts";
 
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({

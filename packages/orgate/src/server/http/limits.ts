@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
-import { type OperationName, type Problem, wireProblem } from "@orgate/core/wire";
+import { type OperationName, type Problem, wireProblem } from "@orgate/protocol";
 
 /** Operations whose input may carry files. */
 export const WITH_FILES: ReadonlySet<OperationName> = new Set(["execute", "say", "steer", "uiChat"]);

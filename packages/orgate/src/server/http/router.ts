@@ -1,5 +1,5 @@
 /** From a method and a path to the route of the one table, and its parameters as text. */
-import { API, type Method, OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from "@orgate/core/wire";
+import { API, type Method, OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from "@orgate/protocol";
 
 export type FoundRoute = Readonly<
   | { kind: "route"; name: OperationName; route: Operation; params: Readonly<Record<string, string>> }

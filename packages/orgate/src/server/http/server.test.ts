@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { isFault } from "@orgate/core";
-import { OPERATION_NAMES, OPERATIONS, type Operation, problemSchema, readChatMessage, readClientFrame } from "@orgate/core/wire";
+import { OPERATION_NAMES, OPERATIONS, type Operation, problemSchema, readChatMessage, readClientFrame } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { raw, type Serving, type ServingOptions, serving } from "../fixtures/serving.ts";

@@ -12,7 +12,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
-import { API, CLOSE, MOST_FRAME_BYTES, type OperationName, type Problem, wireProblem } from "@orgate/core/wire";
+import { API, CLOSE, MOST_FRAME_BYTES, type OperationName, type Problem, wireProblem } from "@orgate/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Caller } from "../../operations/access.ts";
 import type { Check, HealthChecks } from "../../operations/health-checks.ts";

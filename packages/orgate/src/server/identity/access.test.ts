@@ -1,4 +1,4 @@
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import { expect, test } from "vitest";
 import { act, type Caller } from "../../operations/access.ts";
 import { openStand } from "../fixtures/stand.ts";

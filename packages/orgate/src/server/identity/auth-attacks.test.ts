@@ -1,6 +1,6 @@
 /** What somebody with little access tries in order to learn or reach more: over a real server, by every way in. */
 import { approvalId, callId, defineAgent, grantId, type SessionId, sessionId } from "@orgate/core";
-import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@orgate/core/wire";
+import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
 import { requesterOf } from "../../identity/requester.ts";

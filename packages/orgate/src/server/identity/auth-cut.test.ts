@@ -1,7 +1,7 @@
 /** Access that ends while something is open: over real sockets and streams of a real server. */
 import { join } from "node:path";
 import { millis } from "@orgate/core";
-import { CLOSE, frameText } from "@orgate/core/wire";
+import { CLOSE, frameText } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { openAccessBook, readToken } from "../../identity/access-book.ts";
 import { secretPort } from "../../identity/secret-hash.ts";

@@ -12,7 +12,7 @@ import {
   type ServerFrame,
   SOCKET_OPERATIONS,
   type SocketOperation,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { sha256 } from "../../node/crypto.ts";

@@ -1,6 +1,6 @@
 /** Who may do what: every route of the table and every frame, by everybody who may come along. A new one without a row fails, here and in the compiler. */
 import { tableGate } from "@orgate/core/gate";
-import { type ClientFrame, FRAME_ACTS, OPERATION_NAMES, OPERATIONS, type OperationAct } from "@orgate/core/wire";
+import { type ClientFrame, FRAME_ACTS, OPERATION_NAMES, OPERATIONS, type OperationAct } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "../../node/crypto.ts";
 import { act, type Caller } from "../../operations/access.ts";

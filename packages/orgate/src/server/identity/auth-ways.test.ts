@@ -1,5 +1,5 @@
 /** Every way in beside the routes and frames of the tables: sockets, their older messages, pages, probes. One without a row fails. */
-import { type ChatClientMessage, chatClientMessage } from "@orgate/core/wire";
+import { type ChatClientMessage, chatClientMessage } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { CHAT_ROWS, WAY_ROWS } from "../fixtures/matrix.ts";

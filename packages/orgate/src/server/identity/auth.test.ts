@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ACCESS, intentId, millis, seq } from "@orgate/core";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { hasSignedIn, LINK_MS, openAccessBook, readToken, SIGN_IN_MS } from "../../identity/access-book.ts";
 import { secretPort } from "../../identity/secret-hash.ts";

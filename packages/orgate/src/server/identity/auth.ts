@@ -10,7 +10,7 @@
  */
 import { type Gate, isFault, type Millis, millis, type Principal } from "@orgate/core";
 import type { Access as Given } from "@orgate/core/journal";
-import { type Problem, wireProblem } from "@orgate/core/wire";
+import { type Problem, wireProblem } from "@orgate/protocol";
 import {
   type AccessBook,
   explainLapse,

@@ -5,7 +5,7 @@
  * W-12 whoever is connected when their access ends is cut off: `watch` tells, for as long as something is open.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { type Problem, wireProblem } from "@orgate/core/wire";
+import { type Problem, wireProblem } from "@orgate/protocol";
 import { errorMessage } from "../../node/error-message.ts";
 import type { Caller, Permissions } from "../../operations/access.ts";
 

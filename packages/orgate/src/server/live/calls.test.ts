@@ -1,7 +1,7 @@
 /** Calls and histories of a socket, over a real runtime, its session driver and its journal. */
 import { type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { reply } from "@orgate/core/testing";
-import type { Called, OperationName, OperationOutput } from "@orgate/core/wire";
+import type { Called, OperationName, OperationOutput } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { type Act, act } from "../../operations/access.ts";
 import { callOperation, type OperationParts } from "../../operations/call-operation.ts";

@@ -1,7 +1,7 @@
 /** The contract of `/ws/chat`, played sentence by sentence, against a real runtime. */
 import { type Row, type SessionId, seq } from "@orgate/core";
 import { failure, reply } from "@orgate/core/testing";
-import { type ChatServerMessage, chatServerMessage } from "@orgate/core/wire";
+import { type ChatServerMessage, chatServerMessage } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { openStage, type Stage, type StageOptions } from "../fixtures/stage.ts";
 import { latch } from "../fixtures/stand.ts";

@@ -7,7 +7,7 @@
  * W-27 a second `ChatSend` during a turn follows it, under a `request_id` of its own; nothing waits unread, pings included.
  */
 import { FaultError, type IntentId, intentId, type Journal, type Millis, principalName, type SessionId } from "@orgate/core";
-import { type ChatServerMessage, CLOSE, chatDropped, chatError, chatTurn, type Problem, readChatMessage } from "@orgate/core/wire";
+import { type ChatServerMessage, CLOSE, chatDropped, chatError, chatTurn, type Problem, readChatMessage } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
 import { act, type Caller } from "../../operations/access.ts";
 import { problemIn } from "../../operations/refusal.ts";

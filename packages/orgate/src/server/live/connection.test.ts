@@ -1,6 +1,6 @@
 import { millis } from "@orgate/core";
 import { S1, S2 } from "@orgate/core/testing";
-import { type ClientFrameInput, frameText, type ServerFrame } from "@orgate/core/wire";
+import { type ClientFrameInput, frameText, type ServerFrame } from "@orgate/protocol";
 import { expect, test } from "vitest";
 import { openOwners } from "../../operations/visibility.ts";
 import { ANN, type Ground, openGround, settle } from "../fixtures/crank.ts";

@@ -18,7 +18,7 @@ import {
   type ServerFrame,
   VERSION,
   wireProblem,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
 import { callOperation } from "../../operations/call-operation.ts";
 import type { OperationExecutor } from "../../operations/execute.ts";

@@ -10,7 +10,7 @@
 
 import { FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";
 import type { WrittenEntry } from "@orgate/core/journal";
-import { type Following, MOST_ENTRIES } from "@orgate/core/wire";
+import { type Following, MOST_ENTRIES } from "@orgate/protocol";
 import { openBell } from "../../node/bell.ts";
 import { listener, openEar, type Subscribe, type Words } from "../../runtime/subscribe.ts";
 

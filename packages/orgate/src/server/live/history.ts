@@ -1,6 +1,6 @@
 /** Pages of a session's entries, read backwards. */
 import { type Entry, FaultError, type Journal, seq } from "@orgate/core";
-import type { HistoryFrame, ServerFrame } from "@orgate/core/wire";
+import type { HistoryFrame, ServerFrame } from "@orgate/protocol";
 import { type Act, act, type Caller, type Permissions } from "../../operations/access.ts";
 import { refusalFor } from "../../operations/acts.ts";
 import type { Whose } from "../../operations/visibility.ts";

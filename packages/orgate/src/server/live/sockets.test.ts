@@ -1,6 +1,6 @@
 /** The live ways in, over real sockets of a real server. */
 import { defineAgent, type Entry, seq } from "@orgate/core";
-import { openLink, readServerFrame, type SentMessage, type ServerFrame, sendMessage } from "@orgate/core/wire";
+import { openLink, readServerFrame, type SentMessage, type ServerFrame, sendMessage } from "@orgate/protocol";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import { NO_LOG } from "../../operations/logs.ts";

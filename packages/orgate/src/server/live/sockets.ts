@@ -1,6 +1,6 @@
 /** The live surfaces: sockets, server-sent events and `useChat`, all over the same fan-out and the same operations. */
 import { millis } from "@orgate/core";
-import { type Following, UI_STREAM_HEADERS } from "@orgate/core/wire";
+import { type Following, UI_STREAM_HEADERS } from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
 import { agentNamed, type OperationContext } from "../../operations/context.ts";
 import type { OperationExecutor, OperationHandlers } from "../../operations/execute.ts";

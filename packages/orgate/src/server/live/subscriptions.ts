@@ -1,5 +1,5 @@
 /** The subscriptions of one connection: each is sent what the fan-out has for it, at the pace at which the other end reads (W-25). */
-import { frameText, MOST_SUBSCRIPTIONS, type Problem, type ServerFrame, type SubscribeFrame, wireProblem } from "@orgate/core/wire";
+import { frameText, MOST_SUBSCRIPTIONS, type Problem, type ServerFrame, type SubscribeFrame, wireProblem } from "@orgate/protocol";
 import { missingProblem } from "../../operations/acts.ts";
 import { problemIn } from "../../operations/refusal.ts";
 import type { FanoutEntry, Follow } from "./fanout.ts";

@@ -24,7 +24,7 @@ import {
   type UiPart,
   uiStreamText,
   uiTurn,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import * as z from "zod";
 import { sha256 } from "../../node/crypto.ts";
 import { act, type Caller, type Permissions } from "../../operations/access.ts";

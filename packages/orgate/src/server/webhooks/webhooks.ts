@@ -27,7 +27,7 @@ import {
   UNTRUSTED,
 } from "@orgate/core";
 import { deliveryClaims } from "@orgate/core/journal";
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import type { Deliveries } from "../../operations/deliveries.ts";
 import type { Log } from "../../operations/logs.ts";
 import { problemIn, refusal } from "../../operations/refusal.ts";

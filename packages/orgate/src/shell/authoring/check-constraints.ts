@@ -6,7 +6,7 @@
  */
 import { type Agent, millis, type Tool } from "@orgate/core";
 import type { LoadedPolicy, PolicyProblem } from "@orgate/core/gate";
-import type { SymbiFile } from "@orgate/core/symbi";
+import type { SymbiFile } from "@orgate/symbi";
 import { findTomlPosition } from "../../files/toml-text.ts";
 import { problemAt as symbiProblemAt } from "../../project/symbi/symbi-files.ts";
 import { type Calendar, readTime } from "../../schedules/calendar.ts";

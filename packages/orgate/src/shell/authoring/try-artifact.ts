@@ -8,7 +8,7 @@
  */
 import { type Agent, describeFault, digestJson, FaultError, SURFACES, type Surface, toolFacts } from "@orgate/core";
 import { type LoadedPolicy, USER_ACTIONS } from "@orgate/core/gate";
-import type { SymbiProblem } from "@orgate/core/symbi";
+import type { SymbiProblem } from "@orgate/symbi";
 import type { Config } from "../../config/config.ts";
 import { sha256 } from "../../node/crypto.ts";
 import type { Env } from "../../node/env.ts";

@@ -1,7 +1,7 @@
 /** `orgate agents diff`: this project against another version of it. */
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
-import { shorten } from "@orgate/core/journal/view";
+import { shorten } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
 import { type Change, compareSides, type Differences, type Rewritten, readPastRequests, type Side } from "../../../policies/agents-diff.ts";

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
-import { formatSymbi, type SymbiProblem } from "@orgate/core/symbi";
+import { formatSymbi, type SymbiProblem } from "@orgate/symbi";
 import { readTextFile } from "../../../files/text-file.ts";
 import { matchProjectFiles } from "../../../guard/modules.ts";
 import { isSymbi } from "../../../project/symbi/symbi-files.ts";

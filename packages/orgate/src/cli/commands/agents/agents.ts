@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { type Agent, FaultError, MODEL_SETTINGS, MODEL_SOURCES, suggestNearest } from "@orgate/core";
-import { shorten } from "@orgate/core/journal/view";
-import type { SymbiProblem } from "@orgate/core/symbi";
+import { shorten } from "@orgate/protocol/view";
+import type { SymbiProblem } from "@orgate/symbi";
 import type { Config } from "../../../config/config.ts";
 import { findTomlPosition } from "../../../files/toml-text.ts";
 import { faultToProblem, matchProjectFiles, toProjectPath } from "../../../guard/modules.ts";

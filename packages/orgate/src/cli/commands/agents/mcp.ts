@@ -1,6 +1,6 @@
 /** MCP servers: which there are, what they offer, and what was accepted of it. Nothing is started but by `diff` and `trust`. */
 import { type Digest, FaultError, type Principal } from "@orgate/core";
-import { diffLines, withContext } from "@orgate/core/journal/view";
+import { diffLines, withContext } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
 import {
   type Catalogue,

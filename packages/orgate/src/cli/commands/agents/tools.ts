@@ -22,7 +22,7 @@ import { operatorModel } from "../../../models/operator-model.ts";
 import { loadProjectAgents, manifestsOf } from "../../../project/project-agents.ts";
 import { problemFault } from "../../../project/project-manifests.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
-import { starterManifest } from "../../../starter/manifest.ts";
+import { starterManifest } from "../../../starter/starters.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, count, table } from "../../../terminal/table.ts";

@@ -6,7 +6,7 @@
  * Q-11 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
 import { type Answer, coverageText, isRefusal, type JsonObject, readJson, toAnswerAct, toCanonicalJson } from "@orgate/core";
-import { findQuorum, quorumText, resourceText } from "@orgate/core/journal/view";
+import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
 import { grantWish, mayAct, type QuestionView } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";

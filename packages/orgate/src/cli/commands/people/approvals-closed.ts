@@ -1,7 +1,7 @@
 /** Approval requests that are not open any more: who answered, when, and what the call came to, read from the session's journal. */
 import { type ApprovalId, type Entry, FaultError, isFault, type Millis, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
-import { answeredText, buildSessionView, findSettledApproval, type QuestionItem } from "@orgate/core/journal/view";
+import { answeredText, buildSessionView, findSettledApproval, type QuestionItem } from "@orgate/protocol/view";
 import { haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
 import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";

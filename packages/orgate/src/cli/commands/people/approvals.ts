@@ -7,7 +7,7 @@
 
 import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
 import type { ListedApproval } from "@orgate/core/journal";
-import { findQuorum, quorumText, resourceText } from "@orgate/core/journal/view";
+import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
 import { onAbort } from "../../../node/abort.ts";
 import { isExpired, type QuestionView, viewQuestion, widestText } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";

@@ -1,7 +1,7 @@
 /** Calls that failed and were set aside: listed without reading a session, shown whole, seen to. */
 import { callId, type Millis } from "@orgate/core";
 import type { ListedDeadLetter } from "@orgate/core/journal";
-import { resourceText } from "@orgate/core/journal/view";
+import { resourceText } from "@orgate/protocol/view";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { allDeadLetters, viewDeadLetter } from "../../../runtime/people/dead-letters.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";

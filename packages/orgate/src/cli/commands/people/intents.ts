@@ -12,7 +12,7 @@ import {
   type SessionId,
   toSessionAct,
 } from "@orgate/core";
-import { createNarrator } from "@orgate/core/journal/view";
+import { createNarrator } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";

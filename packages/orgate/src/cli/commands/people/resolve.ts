@@ -8,7 +8,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Resolution, readState, type SessionId, toResult, type Unknown } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import { resourceText } from "@orgate/core/journal/view";
+import { resourceText } from "@orgate/protocol/view";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";

@@ -1,6 +1,6 @@
 /** The policies of before: which set was in force since when, what it said, and what two of them decide differently. */
 import { FaultError, isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
-import { countSet, setText } from "@orgate/core/journal/view";
+import { countSet, setText } from "@orgate/protocol/view";
 import { compareSides, type Side } from "../../../policies/agents-diff.ts";
 import type { SetFile } from "../../../policies/policies.ts";
 import { folderOrThrow, readFiles } from "../../../policies/policy-changes.ts";

@@ -17,7 +17,7 @@ import {
   openApi,
   type Problem,
   unreadable,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import * as z from "zod";
 import { readServerAddress } from "../../../files/server-address.ts";
 import { version } from "../../../node/version.ts";
@@ -55,13 +55,10 @@ function mustBeOperation(text: string): CallableOperation {
       `${near === null ? "" : `did you mean \`${near}\`? `}there are: ${OPERATION_NAMES.join(", ")}`,
     );
   }
-  if (isCallable(name)) return name;
-  const { method, path }: Operation = OPERATIONS[name];
-  throw usage(`\`${name}\` is for connections to a server`, `\`orgate up\` serves it as ${method} /api/v1${path}`);
+  const { method, path, onlyConnected }: Operation = OPERATIONS[name];
+  if (onlyConnected === undefined) return name as CallableOperation;
+  throw usage(`\`${name}\` is for connections to a server: ${onlyConnected}`, `\`orgate up\` serves it as ${method} /api/v1${path}`);
 }
-/** A ticket opens a socket of a server, so it needs one as well. */
-const isCallable = (name: OperationName): name is Exclude<CallableOperation, "ticket"> =>
-  OPERATIONS[name].answers.kind !== "events" && OPERATIONS[name].answers.kind !== "ui-stream" && name !== "ticket";
 
 type Fields = Readonly<{ params: JsonObject; query: JsonObject; body: JsonObject | undefined }>;
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { KINDS, type Kind } from "../../../starter/project.ts";
+import { KINDS, type Kind } from "../../../starter/starters.ts";
 import { warmCommand } from "../fixtures/warm.ts";
 
 let folder = "";

@@ -5,9 +5,17 @@ import { basename, dirname, join, matchesGlob, relative, resolve } from "node:pa
 import { createInterface } from "node:readline/promises";
 import { FaultError } from "@orgate/core";
 import { errorMessage } from "../../../node/error-message.ts";
-import { conductorFiles, coordinatorFiles, shellFiles, starterPolicies } from "../../../starter/policies.ts";
-import { isProfile, PROFILE_FACTS, PROFILES, profileFiles } from "../../../starter/profiles.ts";
-import { FIRST_WORDS, isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../../../starter/project.ts";
+import { readConductor, readCoordinator, readShellAgent, readStarterPolicies, type StarterFile } from "../../../starter/starter-files.ts";
+import {
+  isKind,
+  isProfile,
+  KIND_STARTERS,
+  KINDS,
+  PROFILE_STARTERS,
+  PROFILES,
+  type Starter,
+  starterProject,
+} from "../../../starter/starters.ts";
 import { EXIT, type Given, INTERRUPTED, type RunCommand } from "../../../terminal/command.ts";
 import { commandName, nextCommand, shellWord } from "../../../terminal/next-command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -20,12 +28,18 @@ import { personOf } from "./project.ts";
 export const init: RunCommand = async (given, screen) => {
   if (given.flag("shell")) return withShell(given, screen);
   const folder = resolve(given.cwd, given.args[0] ?? given.project ?? ".");
-  const { kind, agent, first, filesFor } = chosen(given);
+  const { kind, starter } = chooseStarter(given);
   const name = nameOf(folder);
   const agreed = given.flag("yes") || (await agrees(screen, `make ${kind} project \`${name}\` in ${folder}?`));
   if (!agreed) throw usage("nothing was made", "`orgate init DIR --yes` asks nothing");
   const person = personOf(given, screen);
-  const files = [...filesFor(name, person.name), ...coordinatorFiles(), ...conductorFiles(), ...shellFiles()];
+  const files = [
+    ...starterProject(starter, { name, user: person.name }),
+    ...readStarterPolicies(starter.folder),
+    ...readCoordinator(),
+    ...readConductor(),
+    ...readShellAgent(),
+  ];
   refuseOverwriting(folder, files);
   const made = writeAll(folder, files);
   const kept = files.map(({ path }) => path).filter((path) => !made.includes(path));
@@ -37,9 +51,9 @@ export const init: RunCommand = async (given, screen) => {
     if (kept.includes(".gitignore") && !isIgnored(folder))
       screen.line(`${screen.paint("warn", "!")} put .orgate/ into .gitignore: it holds the project's keys`);
     const where = relative(given.cwd, folder);
-    const said = JSON.stringify(first);
+    const said = JSON.stringify(starter.first);
     const more = kept.includes("README.md") ? "" : ", then see README.md";
-    const run = `run ${agent} --input ${said}`;
+    const run = `run ${starter.agent} --input ${said}`;
     const byName = commandName(given.env) === "orgate" && where !== "";
     const next = byName
       ? `cd ${shellWord(where)} && orgate ${run}`
@@ -64,7 +78,7 @@ function withShell(given: Given, screen: Screen): number {
       "`orgate init --shell` inside of it; a new project has the shell's agent already",
     );
   const { root, agents, file } = projectOf(given);
-  const files = shellFiles();
+  const files = readShellAgent();
   const unread = files.find(({ path }) => path.startsWith("agents/") && !agents.some((pattern) => matchesGlob(path, pattern)));
   if (unread !== undefined)
     throw usage(`the project does not read ${unread.path}, and its policies speak of it`, `add "agents/*.symbi" to \`agents\` in ${file}`);
@@ -76,26 +90,17 @@ function withShell(given: Given, screen: Screen): number {
   return EXIT.success;
 }
 
-type Chosen = Readonly<{ kind: string; agent: string; first: string; filesFor(name: string, user: string): readonly StarterFile[] }>;
-
 /** A-14 by its profile, or by its kind. */
-function chosen(given: Given): Chosen {
-  const profile = given.text("profile");
+function chooseStarter(given: Given): Readonly<{ kind: string; starter: Starter }> {
+  const [profile, kind] = [given.text("profile"), given.text("kind")];
   if (profile === null) {
-    const kind = kindOf(given);
-    const filesFor: Chosen["filesFor"] = (name, user) => [...starterFiles(kind, name, user), ...starterPolicies(kind)];
-    return { kind, agent: kind, first: FIRST_WORDS[kind], filesFor };
+    const wanted = kind ?? "assistant";
+    if (!isKind(wanted)) throw usage(`--kind is \`${wanted}\``, `use ${KINDS.join(", ")}`);
+    return { kind: wanted, starter: KIND_STARTERS[wanted] };
   }
-  if (given.text("kind") !== null) throw usage("--profile and --kind are two ways to say it", "give one of them");
+  if (kind !== null) throw usage("--profile and --kind are two ways to say it", "give one of them");
   if (!isProfile(profile)) throw usage(`--profile is \`${profile}\``, `use ${PROFILES.join(", ")}`);
-  const { policies, agent, first } = PROFILE_FACTS[profile];
-  return { kind: profile, agent, first, filesFor: (name, user) => [...profileFiles(profile, name, user), ...starterPolicies(policies)] };
-}
-
-function kindOf(given: Given): Kind {
-  const kind = given.text("kind") ?? "assistant";
-  if (!isKind(kind)) throw usage(`--kind is \`${kind}\``, `use ${KINDS.join(", ")}`);
-  return kind;
+  return { kind: profile, starter: PROFILE_STARTERS[profile] };
 }
 
 const nameOf = (folder: string): string =>

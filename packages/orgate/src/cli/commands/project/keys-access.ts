@@ -18,7 +18,7 @@ import {
 } from "@orgate/core";
 import { USER_ACTIONS } from "@orgate/core/gate";
 import { type Access, accessEnd } from "@orgate/core/journal";
-import { ACT_NAMES } from "@orgate/core/wire";
+import { ACT_NAMES } from "@orgate/protocol";
 import type { Config } from "../../../config/config.ts";
 import { readServerAddress } from "../../../files/server-address.ts";
 import { type AccessBook, LINK_MS, type NewAccess, openAccessBook } from "../../../identity/access-book.ts";

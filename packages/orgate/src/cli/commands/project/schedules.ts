@@ -12,7 +12,7 @@ import {
   toResult,
 } from "@orgate/core";
 import { newScheduleStanding, type StandingSchedule } from "@orgate/core/journal";
-import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
+import { scheduleLine, timeText, whenText } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
 import { projectScheduleSchema } from "../../../config/schedule-schema.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";

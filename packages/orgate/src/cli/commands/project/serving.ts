@@ -3,7 +3,7 @@
  * the shell serves itself; what they serve is the same.
  */
 import { type Agent, millis, type Surface } from "@orgate/core";
-import { openApi } from "@orgate/core/wire";
+import { openApi } from "@orgate/protocol";
 import type { Config } from "../../../config/config.ts";
 import type { AskHidden } from "../../../identity/secrets.ts";
 import { version } from "../../../node/version.ts";

@@ -2,8 +2,8 @@
 
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
-import { createNarrator, type Line, tokensText } from "@orgate/core/journal/view";
 import { NO_USAGE } from "@orgate/core/vocab";
+import { createNarrator, type Line, tokensText } from "@orgate/protocol/view";
 import { readModelSettings } from "../../../models/env.ts";
 import { modelsWith, onModel } from "../../../models/named-model.ts";
 import { errorMessage } from "../../../node/error-message.ts";

@@ -15,7 +15,7 @@ import {
   readBudget,
   refuseOrchestration,
 } from "@orgate/core";
-import { tokenCountText } from "@orgate/core/journal/view";
+import { tokenCountText } from "@orgate/protocol/view";
 import { type Member, membersOf } from "../../../runtime/members.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { table } from "../../../terminal/table.ts";

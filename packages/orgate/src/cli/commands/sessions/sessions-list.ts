@@ -1,5 +1,5 @@
-import { haltText, liftText, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
-import { FaultError } from "@orgate/core/vocab";
+import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
+import { FaultError, haltText, liftText } from "@orgate/core/vocab";
 import { type HaltNeeds, haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";

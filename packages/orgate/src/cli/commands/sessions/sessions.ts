@@ -1,7 +1,7 @@
 import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
-import { decodePayload, haltText, liftText } from "@orgate/core/journal";
-import { createNarrator, filesText, tokensText } from "@orgate/core/journal/view";
-import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
+import { decodePayload } from "@orgate/core/journal";
+import { addUsage, haltText, liftText, NO_USAGE, type Usage } from "@orgate/core/vocab";
+import { createNarrator, filesText, tokensText } from "@orgate/protocol/view";
 import { requesterOf } from "../../../identity/requester.ts";
 import { tokenizers } from "../../../models/tokenizers.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";

@@ -1,0 +1,166 @@
+/** Cases of the suite `console-watch`: the fleet, its breakers and its halts. */
+import * as z from "zod";
+import type { Violation } from "../../checks.ts";
+import type { ConsoleDesk } from "../desk.ts";
+import { comesTo, focused, go, type Person, reached, settled, sound } from "../kit.ts";
+import { breakerSet, execute } from "../seed.ts";
+import { type WatchCase, wrong } from "./case.ts";
+
+const many = z.object({ items: z.array(z.looseObject({})), next: z.string().nullable() });
+
+const resumed = z.object({
+  items: z.array(z.object({ entry: z.object({ event: z.object({ by: z.object({ id: z.string() }), reason: z.string() }) }) })),
+  behind: z.number(),
+});
+/** Who lifted halts, and why, as the journal has it. */
+async function liftedIn(person: Person, desk: ConsoleDesk): Promise<readonly string[]> {
+  const read = async () =>
+    resumed.parse(await (await person.context.request.get(`${desk.url()}/api/v1/journal/entries?kind=work.resumed`)).json());
+  const { items } = await comesTo(read, ({ behind }) => behind === 0);
+  return items.map(({ entry }) => `${entry.event.by.id}: ${entry.event.reason}`);
+}
+
+export const FLEET: readonly WatchCase[] = [
+  {
+    name: "O-3 W-18 the fleet: who works, waits and costs what at one look; a breaker is closed and opened, a run is started, an agent chosen, halted and let go on, with the operator's own reason, its definition opened",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await execute(ana, desk, { agent: "stage", input: "pay judy" });
+      await go(ana, desk, "/fleet");
+      const card = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "stage", exact: true }) });
+      await card.getByText("1 waiting").waitFor();
+      await page
+        .getByRole("list", { name: "At a glance" })
+        .getByText(/% ?$|^\d+ %$/)
+        .first()
+        .waitFor();
+      const found = [...(await sound(ana, "the fleet")), ...(await reached(ana, "the fleet"))];
+      const breaker = page.getByRole("region", { name: "Breakers" }).getByRole("listitem").filter({ hasText: "tool:deliver" });
+      await breakerSet(ana, desk, "tool:deliver", "open");
+      await breaker.getByText("open", { exact: true }).waitFor();
+      await page
+        .getByRole("list", { name: "At a glance" })
+        .getByText(/1 breaker/)
+        .waitFor();
+      const open = [...(await sound(ana, "an open breaker")), ...(await reached(ana, "an open breaker"))];
+      await breaker.getByRole("button", { name: "Close it" }).click();
+      await page.getByLabel(/^Why/).fill("a drill");
+      await page.getByRole("button", { name: "Close the breaker" }).click();
+      await breaker.getByText("closed", { exact: true }).waitFor();
+      await page
+        .getByRole("list", { name: "At a glance" })
+        .getByText(/1 breaker/)
+        .waitFor({ state: "detached" });
+      await breaker.getByRole("button", { name: "Open it" }).click();
+      await page.getByLabel(/^Why/).fill("a drill");
+      await page.getByRole("button", { name: "Open the breaker" }).click();
+      await breaker.getByText("open", { exact: true }).waitFor();
+      await breaker.getByRole("button", { name: "Close it" }).click();
+      await page.getByLabel(/^Why/).fill("a drill");
+      await page.getByRole("button", { name: "Close the breaker" }).click();
+      await breaker.getByText("closed", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Halt work" }).click();
+      await page.getByLabel("What", { exact: true }).selectOption("agent:reporter");
+      await page.getByLabel("Why").fill("a drill");
+      const dialog = [...(await sound(ana, "the halt dialog"))];
+      await page.getByRole("button", { name: "Halt", exact: true }).click();
+      await page.getByText("Halted: a drill").waitFor();
+      const lift = page.getByRole("region", { name: "Halts" }).getByRole("button", { name: "Lift the halt" });
+      await lift.click();
+      const asking = page.getByRole("dialog");
+      await asking.getByText(/ana halted it .*: a drill\./).waitFor();
+      await asking.getByRole("button", { name: "Lift the halt" }).click(); // no reason: the form stays
+      await asking.getByLabel(/^Why/).fill("   ");
+      await asking.getByRole("button", { name: "Lift the halt" }).click();
+      const unasked = await liftedIn(ana, desk);
+      dialog.push(...(await sound(ana, "the dialog that lifts a halt")));
+      await asking.getByLabel(/^Why/).fill("the drill is over");
+      await asking.getByRole("button", { name: "Lift the halt" }).click();
+      await page.getByText("Halted: a drill").waitFor({ state: "detached" });
+      const lifted = await liftedIn(ana, desk);
+      await card.getByRole("button", { name: "Definition" }).click();
+      await page.getByRole("dialog").getByText("slow_work").first().waitFor();
+      const definition = await sound(ana, "a definition");
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      const back = await focused(ana, "Definition");
+      await card.getByRole("button", { name: "Start a run" }).click();
+      await page.getByLabel("What is it to do?").fill("what do you know?");
+      await page.getByRole("button", { name: "Start", exact: true }).click();
+      await page.waitForURL(/\/sessions\/s_/);
+      await page
+        .getByText(/ended: completed/)
+        .first()
+        .waitFor();
+      await page.route("**/api/v1/agents?*", async (route) => {
+        const answer = await route.fetch();
+        const { items, next } = many.parse(await answer.json());
+        const others = Array.from({ length: 495 }, (_, i) => ({ ...items[0], name: `one-of-many-${i}` }));
+        await route.fulfill({ response: answer, json: { items: [...items, ...others], next } });
+      });
+      await go(ana, desk, "/fleet");
+      await page.getByRole("button", { name: /agents more/ }).waitFor();
+      await settled(ana);
+      const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
+      await page.unroute("**/api/v1/agents?*");
+      return [
+        ...wrong(unasked.length === 0, `a halt was lifted without a reason: ${unasked.join(", ")}`),
+        ...wrong(lifted.join() === "ana: the drill is over", `the journal says ${lifted.join(", ")}`),
+        ...wrong(nodes <= 2_000, `${nodes} elements for five hundred agents`),
+        ...open,
+        ...wrong(back === "Definition", `a dialog gives the focus back to ${back}`),
+        ...found,
+        ...dialog,
+        ...definition,
+        ...ana.errors(),
+      ];
+    },
+  },
+  {
+    name: "Q-17 a halt is told on every screen, with who, why and the way to lift it; the chat and Health say so, and what waits says why",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      const { session } = await execute(ana, desk, { agent: "stage", input: "what do you know?" });
+      await go(ana, desk, "/chat");
+      await page.getByText(/^Orgate runs AI agents under your policies/).waitFor();
+      await go(ana, desk, "/fleet");
+      await page.getByRole("button", { name: "Halt work" }).click();
+      await page.getByLabel("Why").fill("the mail loop");
+      await page.getByRole("button", { name: "Halt", exact: true }).click();
+      const banner = page.getByRole("region", { name: "Halts" });
+      const found: Violation[] = [];
+      for (const at of [
+        "/chat",
+        "/approvals",
+        "/sessions",
+        "/fleet",
+        "/schedules",
+        "/policies",
+        "/journal",
+        "/cost",
+        "/health",
+        "/guide",
+      ]) {
+        await go(ana, desk, at);
+        await banner.getByText(/all work, by ana, .*: the mail loop/).waitFor();
+        const live = await page.getByText("Live", { exact: true }).count();
+        found.push(...wrong(live === 0, `${at} says Live`), ...(await sound(ana, `${at}, halted`)));
+      }
+      await go(ana, desk, "/health");
+      await page.getByText("The server is well, and work is halted.").waitFor();
+      await go(ana, desk, `/chat/${session}`);
+      await page.locator("main header").getByText("halted", { exact: true }).waitFor();
+      await page.getByLabel("Message to stage").fill("and now?");
+      await page.getByLabel("Message to stage").press("Enter");
+      await page.getByText("waits: work is halted by ana: the mail loop").waitFor();
+      found.push(...(await sound(ana, "a conversation that is halted")));
+      await banner.getByRole("button", { name: "Lift the halt" }).click();
+      await page.getByLabel(/^Why/).fill("the loop is mended");
+      await page.getByRole("dialog").getByRole("button", { name: "Lift the halt" }).click();
+      await banner.waitFor({ state: "detached" });
+      await page.getByText("Live", { exact: true }).first().waitFor();
+      await page.getByText(/^waits: /).waitFor({ state: "detached" });
+      return [...found, ...ana.errors()];
+    },
+  },
+];

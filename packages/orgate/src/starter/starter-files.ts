@@ -1,0 +1,60 @@
+/** Files that ship beside this one and are copied into projects: in a checkout they lie in `examples/starters/`, `policies/` and `agents/`. */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export type StarterFile = Readonly<{ path: string; text: string }>;
+
+const isSource = import.meta.url.endsWith(".ts");
+const locate = (inCheckout: string, shipped: string): string =>
+  fileURLToPath(new URL(isSource ? `../../../../${inCheckout}` : `./${shipped}`, import.meta.url));
+
+/** The files of a folder and its subfolders, sorted, below `prefix`. */
+function readFiles(folder: string, prefix = ""): readonly StarterFile[] {
+  const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
+  return paths
+    .filter((path) => statSync(join(folder, path)).isFile())
+    .map((path) => ({ path: `${prefix}${path.replaceAll("\\", "/")}`, text: readFileSync(join(folder, path), "utf8") }));
+}
+
+export const readStarter = (folder: string): readonly StarterFile[] => readFiles(join(locate("examples/starters/", "projects/"), folder));
+
+const policySet = (folder: string): string => join(locate("policies/starter/", "policies/"), folder);
+
+/** A policy set that loads in any project: it names no tool. */
+export const readStarterSet = (set: string): readonly StarterFile[] => readFiles(policySet(set), "policies/");
+
+/** A policy set, and limits on the tools that `orgate init` writes with it. */
+export function readStarterPolicies(set: string): readonly StarterFile[] {
+  const folder = policySet(join("tools", set));
+  const limits = existsSync(folder) ? readFiles(folder, "policies/") : [];
+  const replaced = limits.length === 0 ? [] : (REPLACED[set] ?? []);
+  return [...readStarterSet(set).filter(({ path }) => !replaced.includes(path)), ...limits];
+}
+/** The limits on tools say the same more finely. */
+const REPLACED: Readonly<Record<string, readonly string[]>> = {
+  secretary: ["policies/spending.cedar", "policies/spending.cases.json"],
+};
+
+/** The agent that operators talk to, and its policies. */
+export const readCoordinator = (): readonly StarterFile[] => [
+  readAgent("coordinator.toml"),
+  ...readFiles(locate("policies/coordinator/", "coordinator/"), "policies/coordinator/"),
+];
+
+/** The agent that orchestrates others, and its policies. */
+export const readConductor = (): readonly StarterFile[] => [
+  readAgent("conductor.toml"),
+  ...readFiles(locate("policies/conductor/", "conductor/"), "policies/"),
+];
+
+/** The agent of the shell, and its policies. */
+export const readShellAgent = (): readonly StarterFile[] => [
+  readAgent("shell.symbi"),
+  ...readFiles(locate("policies/shell/", "shell/"), "policies/shell/"),
+];
+
+const readAgent = (name: string): StarterFile => ({
+  path: `agents/${name}`,
+  text: readFileSync(locate(`agents/${name}`, `agents/${name}`), "utf8"),
+});
