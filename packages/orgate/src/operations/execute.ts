@@ -6,7 +6,7 @@
 import { FaultError, isSessionId } from "@orgate/core";
 import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
-import { intentOf, newestEntry } from "../runtime/delivery.ts";
+import { findNewestEntry, readIntentId } from "../runtime/delivery.ts";
 import { type Act, act, type Caller, type Permissions } from "./access.ts";
 import { actionOutOfScope } from "./access-limits.ts";
 import { type AboutAct, findAct, refusalFor, textIn } from "./acts.ts";
@@ -153,7 +153,7 @@ export class OperationExecutor {
     const intent = this.#options.once.begun(given);
     const session = textIn(params, "session") ?? "";
     if (intent === null || !isSessionId(session)) return null;
-    const entry = await newestEntry(this.#options.runtime.place.store.journal, session, (event) => intentOf(event) === intent);
+    const entry = await findNewestEntry(this.#options.runtime.place.store.journal, session, (event) => readIntentId(event) === intent);
     return entry === null ? null : { status, value: { session, entry, halted: null }, passing: true };
   }
 }

@@ -9,7 +9,7 @@ import { openProjectPaths } from "../files/project-paths.ts";
 import { readBytes } from "../files/text-file.ts";
 import { findTomlPosition as placeOfSetting } from "../files/toml-text.ts";
 import { pathGuard } from "../guard/path-guard.ts";
-import { placesOf } from "../guard/protected-paths.ts";
+import { resolvePlaces } from "../guard/protected-paths.ts";
 import { type AskHidden, openSecrets } from "../identity/secrets.ts";
 import { secretStore } from "../identity/secrets-file.ts";
 import { type FoundServer, mcpServers } from "../mcp/config.ts";
@@ -131,7 +131,7 @@ function twice({ contract, text, file }: ManifestFile, [other]: readonly Manifes
 
 function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
   const { root, directory, env, ask } = place;
-  const guard = pathGuard({ root, also: [directory, ...placesOf(place.tools)] });
+  const guard = pathGuard({ root, also: [directory, ...resolvePlaces(place.tools)] });
   const hidden = [directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
   const places = openProjectPaths(root, hidden);
   const programs =

@@ -15,7 +15,7 @@ import {
   text,
   withArgumentCheck,
 } from "../node/argument-checks.ts";
-import type { Approvals, Breakers, DeadLetters, KnownSets, RunOptions, Runtime, RuntimeOptions } from "./api.ts";
+import type { Approvals, Breakers, DeadLetters, RunOptions, Runtime, RuntimeOptions, TrustedSets } from "./api.ts";
 import type { Sessions } from "./sessions.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -220,7 +220,7 @@ const checkedLetters = (d: DeadLetters): DeadLetters => ({
 });
 
 const known = objectOf({ set: words, value: words, why: words }, "{ set, value, why }");
-const checkedKnown = (k: KnownSets): KnownSets => ({
+const checkedKnown = (k: TrustedSets): TrustedSets => ({
   list: withArgumentCheck(
     "known.list",
     { page: optional(objectOf({ set: nullable(words), after: nullable(object), most: optional(number) }, "{ set, after, most }")) },

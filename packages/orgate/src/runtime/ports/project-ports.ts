@@ -5,7 +5,7 @@ import type { Config } from "../../config/config.ts";
 import { fileFault } from "../../files/file-fault.ts";
 import { importModule, matchProjectFiles } from "../../guard/modules.ts";
 import { readModelSettings } from "../../models/env.ts";
-import { modelsWith } from "../../models/named-model.ts";
+import { createModelLookup } from "../../models/named-model.ts";
 import type { Env } from "../../node/env.ts";
 import type { RuntimeOptions } from "../api.ts";
 import { RUNTIME_OPTIONS } from "../front-door.ts";
@@ -40,7 +40,7 @@ export async function loadProjectPorts(
     if (problem !== null) throw fileFault({ file, detail: `\`${name}\` is not what \`createRuntime\` takes`, hint: HINT });
   }
   const { model, ...rest } = given as ProjectPorts;
-  return model === undefined ? rest : { ...rest, model: withFallback(model, modelsWith(readModelSettings(env, root)), file) };
+  return model === undefined ? rest : { ...rest, model: withFallback(model, createModelLookup(readModelSettings(env, root)), file) };
 }
 
 /** A factory that throws, or returns something else than a model, refuses that agent and no other. */

@@ -85,7 +85,7 @@ test("W-5 the same id of the same person is one request, also over another conne
   const stage = await stageOf({ steps: [reply.text("once"), reply.text("twice")] });
   const [session, same] = await Promise.all([begin(stage, "1"), begin(stage, "1")]);
   expect(same).toBe(session);
-  await stage.floor.send({ session, wish: { kind: "follow-up", text: "and" }, as: stage.ann });
+  await stage.sessionDriver.send({ session, wish: { kind: "follow-up", text: "and" }, as: stage.ann });
   expect(await begin(stage, "1")).toBe(session);
   expect((await eventsOf(stage, session)).filter(({ kind }) => kind === "input.queued")).toHaveLength(2);
   expect(await begin(stage, "2")).not.toBe(session);

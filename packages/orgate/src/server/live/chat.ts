@@ -13,13 +13,13 @@ import { act, type Caller } from "../../operations/access.ts";
 import { problemIn } from "../../operations/refusal.ts";
 import type { SessionDriver } from "../../operations/session-driver.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
-import { allowance, type Rates } from "../http/rate-limit.ts";
+import { createFrameLimit, type FrameLimits } from "../http/frame-limit.ts";
 import type { Access } from "../identity/authentication.ts";
 import { type Connection, type Duplex, RATES } from "./connection.ts";
 
 export type ChatPorts = Readonly<{
   access: Pick<Access, "mayDo">;
-  floor: Pick<SessionDriver, "send">;
+  sessionDriver: Pick<SessionDriver, "send">;
   journal: Pick<Journal, "session">;
   subscribe: Subscribe;
   /** The agent that these connections talk to. */
@@ -35,7 +35,7 @@ const MOST_KNOWN = 1_000;
 /** Length of an id that nobody makes twice by counting. */
 const LASTING = 16;
 
-export type ChatOptions = Readonly<{ caller: Caller; id: string; duplex: Duplex; rates?: Rates }>;
+export type ChatOptions = Readonly<{ caller: Caller; id: string; duplex: Duplex; rates?: FrameLimits }>;
 export const openChat = (ports: ChatPorts, options: ChatOptions): Connection => new ChatConnection(ports, options);
 
 class ChatConnection implements Connection {
@@ -44,7 +44,7 @@ class ChatConnection implements Connection {
   readonly #caller: Caller;
   readonly #id: string;
   readonly #duplex: Duplex;
-  readonly #rates: Rates;
+  readonly #rates: FrameLimits;
   readonly #isWithinRate: () => boolean;
   readonly #stop = new AbortController();
   /** Turns that are being sent, or were. */
@@ -61,7 +61,7 @@ class ChatConnection implements Connection {
     this.#id = id;
     this.#duplex = duplex;
     this.#rates = rates;
-    this.#isWithinRate = allowance(rates, ports.now);
+    this.#isWithinRate = createFrameLimit(rates, ports.now);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.over = promise;
     this.#finished = resolve;
@@ -140,13 +140,13 @@ class ChatConnection implements Connection {
 
   /** Returns the position from which the turn is followed. */
   async #begin(intent: IntentId, text: string): Promise<Readonly<{ session: SessionId; after: number }>> {
-    const { agent, access, open, journal, floor } = this.#ports;
+    const { agent, access, open, journal, sessionDriver } = this.#ports;
     const caller = this.#caller;
     const reason = access.mayDo(caller, act("run", "agent", { agent }));
     if (reason !== null) throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: `talk to \`${agent}\``, reason });
     const session = await open(agent, conversationOf(caller, agent), caller);
     const before = (await journal.session(session))?.seq ?? 0;
-    const { entry } = await floor.send({ session, wish: { kind: "follow-up", text }, as: caller.person, id: intent });
+    const { entry } = await sessionDriver.send({ session, wish: { kind: "follow-up", text }, as: caller.person, id: intent });
     return { session, after: entry === null ? before : entry.seq - 1 };
   }
 

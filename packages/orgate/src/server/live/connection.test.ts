@@ -4,7 +4,7 @@ import { type ClientFrameInput, frameText, type ServerFrame } from "@orgate/prot
 import { expect, test } from "vitest";
 import { openOwners } from "../../operations/visibility.ts";
 import { ANN, type Ground, openGround, settle } from "../fixtures/crank.ts";
-import type { Rates } from "../http/rate-limit.ts";
+import type { FrameLimits } from "../http/frame-limit.ts";
 import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
 
 type Ends = Readonly<{
@@ -17,7 +17,7 @@ type Ends = Readonly<{
   gone(): Promise<void>;
 }>;
 
-function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Partial<Rates> = {}, caller = ANN): Ends {
+function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Partial<FrameLimits> = {}, caller = ANN): Ends {
   const heard: ServerFrame[] = [];
   const closed: number[] = [];
   let held: (() => void)[] | null = null;

@@ -24,8 +24,8 @@ import { callOperation } from "../../operations/call-operation.ts";
 import type { OperationExecutor } from "../../operations/execute.ts";
 import { problemIn } from "../../operations/refusal.ts";
 import { sightOf } from "../../operations/visibility.ts";
+import { createFrameLimit, type FrameLimits } from "../http/frame-limit.ts";
 import { WITH_FILES } from "../http/limits.ts";
-import { allowance, type Rates } from "../http/rate-limit.ts";
 import type { Fanout } from "./fanout.ts";
 import { type HistoryPorts, readHistory } from "./history.ts";
 import { ConnectionSubscriptions } from "./subscriptions.ts";
@@ -46,9 +46,9 @@ export type ConnectionPorts = HistoryPorts &
     /** Gets errors that are no fault of the caller's. */
     unforeseen(error: unknown): void;
   }>;
-export type ConnectionOptions = Readonly<{ caller: Caller; id: string; duplex: Duplex; rates?: Rates }>;
+export type ConnectionOptions = Readonly<{ caller: Caller; id: string; duplex: Duplex; rates?: FrameLimits }>;
 
-export const RATES: Rates = {
+export const RATES: FrameLimits = {
   burst: 300,
   perSecond: 100,
   asked: 64,
@@ -79,7 +79,7 @@ class SocketConnection implements Connection {
   readonly #caller: Caller;
   readonly #id: string;
   readonly #duplex: Duplex;
-  readonly #rates: Rates;
+  readonly #rates: FrameLimits;
   readonly #subscriptions: ConnectionSubscriptions;
   readonly #isWithinRate: () => boolean;
   readonly #tasks = new Set<Promise<void>>();
@@ -97,7 +97,7 @@ class SocketConnection implements Connection {
     this.#id = id;
     this.#duplex = duplex;
     this.#rates = rates;
-    this.#isWithinRate = allowance(rates, ports.now);
+    this.#isWithinRate = createFrameLimit(rates, ports.now);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.over = promise;
     this.#finished = resolve;

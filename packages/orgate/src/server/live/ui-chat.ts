@@ -32,13 +32,13 @@ import { callOperation } from "../../operations/call-operation.ts";
 import type { OperationExecutor } from "../../operations/execute.ts";
 import type { Sink } from "../../operations/result.ts";
 import type { SessionDriver } from "../../operations/session-driver.ts";
-import { newestEntry } from "../../runtime/delivery.ts";
+import { findNewestEntry } from "../../runtime/delivery.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
 
 export type UiChatPorts = Readonly<{
   operations: Pick<OperationExecutor, "execute">;
   access: Pick<Permissions, "mayDo">;
-  floor: Pick<SessionDriver, "send">;
+  sessionDriver: Pick<SessionDriver, "send">;
   journal: Pick<Journal, "session" | "read">;
   subscribe: Subscribe;
   /** Opens a session of this agent under an id of the caller's own, or finds the one that has it. */
@@ -93,7 +93,7 @@ async function begin(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session
   if (text === "") throw unusable("the message says nothing");
   const before = (await ports.journal.session(at.session))?.seq ?? 0;
   const wish = { kind: "follow-up", text, ...(files.length === 0 ? {} : { files }) } as const;
-  const { entry } = await ports.floor.send({ session: at.session, wish, as: caller.person, id: at.intent });
+  const { entry } = await ports.sessionDriver.send({ session: at.session, wish, as: caller.person, id: at.intent });
   const from = entry === null ? before : entry.seq - 1;
   return { ...at, from, after: from, answers: NO_ANSWERS };
 }
@@ -122,7 +122,7 @@ async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session"
     answers.add(entry.seq);
   }
   if (after === 0) throw unusable("there is nothing new in the messages");
-  const began = await newestEntry(ports.journal, at.session, (event) => event.kind === "turn.started" && event.intent === at.intent);
+  const began = await findNewestEntry(ports.journal, at.session, (event) => event.kind === "turn.started" && event.intent === at.intent);
   return { ...at, from: began === null ? 0 : began.seq - 1, after, answers };
 }
 
