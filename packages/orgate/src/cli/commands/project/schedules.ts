@@ -30,7 +30,7 @@ import { dueTimes } from "../../../schedules/due-times.ts";
 import { openSchedules } from "../../../schedules/index.ts";
 import { type ScheduleDesk, type ScheduleView, scheduleDesk, scheduleView } from "../../../schedules/operations.ts";
 import type { Declared } from "../../../schedules/store.ts";
-import { openScheduleStore } from "../../../schedules/store.ts";
+import { ScheduleStore } from "../../../schedules/store.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -60,7 +60,7 @@ async function standing(given: Given, screen: Screen): Promise<readonly Standing
   const known = await lookingIfAny<readonly StandingSchedule[]>(
     given,
     async ({ journal }) => {
-      const book = openScheduleStore({
+      const book = new ScheduleStore({
         journal: { ...journal, append: () => Promise.reject(new Error("this is for looking only")) },
         now: NODE.clock.now,
       });
@@ -132,7 +132,7 @@ export const scheduleHistory: RunCommand = async (given, screen) => {
   const entries = await lookingIfAny(
     given,
     async ({ journal }) => {
-      const book = openScheduleStore({
+      const book = new ScheduleStore({
         journal: { ...journal, append: () => Promise.reject(new Error("this is for looking only")) },
         now: NODE.clock.now,
       });
@@ -154,10 +154,7 @@ export const scheduleHistory: RunCommand = async (given, screen) => {
 };
 
 /** For looking: nothing of what changes anything is asked. */
-const historyOf = (
-  book: ReturnType<typeof openScheduleStore>,
-  journal: Parameters<typeof scheduleDesk>[0]["journal"],
-): Pick<ScheduleDesk, "history"> => {
+const historyOf = (book: ScheduleStore, journal: Parameters<typeof scheduleDesk>[0]["journal"]): Pick<ScheduleDesk, "history"> => {
   const none = (): never => {
     throw new Error("this is for looking only");
   };
