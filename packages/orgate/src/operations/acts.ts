@@ -5,7 +5,7 @@
  *      the very answer of one that does not exist.
  */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
-import type { PendingApproval, SessionSummary, StandingGrant } from "@orgate/core/journal";
+import { eachRow, type ListedDeadLetter, type PendingApproval, type SessionSummary, type StandingGrant } from "@orgate/core/journal";
 import { type OperationAct, wireProblem } from "@orgate/protocol";
 import { requesterName } from "../identity/requester.ts";
 import type { Runtime } from "../runtime/api.ts";
@@ -133,13 +133,9 @@ async function sessionIn(runtime: Runtime, params: unknown): Promise<SessionSumm
 export async function findToolOfCall(runtime: Runtime, session: SessionId, call: string | null): Promise<string | null> {
   const open = [...runtime.place.store.unknownsOf(session).values()].find((u) => u.call === call);
   if (open !== undefined) return open.tool;
-  for (let after = 0; ; ) {
-    const letters = await runtime.deadLetters.list({ after, most: 500 });
-    const found = letters.find((letter) => letter.session === session && letter.call === call);
-    const last = letters.at(-1);
-    if (found !== undefined || last === undefined) return found?.tool ?? null;
-    after = last.arrival;
-  }
+  const read = (last: ListedDeadLetter | null, most: number) => runtime.deadLetters.list({ after: last?.arrival ?? 0, most });
+  for await (const letter of eachRow(read)) if (letter.session === session && letter.call === call) return letter.tool;
+  return null;
 }
 
 const nothing = (detail: string, hint: string) => refusal(wireProblem("not-found", detail, hint));

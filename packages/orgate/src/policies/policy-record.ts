@@ -17,7 +17,7 @@ import {
   textStream,
   toCanonicalJson,
 } from "@orgate/core";
-import { policyFileList } from "@orgate/core/journal";
+import { eachEntry, policyFileList } from "@orgate/core/journal";
 import { watchFolder } from "../files/folder-watch.ts";
 import { sha256 } from "../node/crypto.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
@@ -59,11 +59,9 @@ async function followApplied(journal: Where["journal"], policies: Policies): Pro
   const look = async (): Promise<void> => {
     let end = seen;
     const applied: Applied[] = [];
-    for (let page = PAGE; page === PAGE; ) {
-      const entries = await journal.read(POLICY, end, PAGE);
-      for (const { event } of entries) if (event.kind === "policy.applied") applied.push(event);
-      end = entries.at(-1)?.seq ?? end;
-      page = entries.length;
+    for await (const { seq: place, event } of eachEntry(journal, POLICY, seen)) {
+      if (event.kind === "policy.applied") applied.push(event);
+      end = place;
     }
     const newest = applied.at(-1);
     if (newest !== undefined) await policies.takeUp({ files: newest.files, before: applied.map(({ before }) => before) });

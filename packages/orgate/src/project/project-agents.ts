@@ -5,17 +5,16 @@ import { relative } from "node:path";
 import {
   type Agent,
   describeFault,
-  type Entry,
   equipAgent,
   FaultError,
   isFault,
   type Journal,
   NO_RESOURCES,
   type ProjectResources,
-  seq,
   TRUST,
   withDefaultModel,
 } from "@orgate/core";
+import { readAllEntries } from "@orgate/core/journal";
 import type { Compiled, CompiledPolicy, SymbiProblem, UnknownTools } from "@orgate/symbi";
 import type { Config } from "../config/config.ts";
 import { withCoordinator } from "../coordinator/agent.ts";
@@ -327,10 +326,5 @@ export async function trustIn(directory: string): Promise<Trusted> {
 }
 
 export async function readTrust(journal: Pick<Journal, "read">): Promise<Trusted> {
-  const all: Entry[] = [];
-  for (;;) {
-    const page = await journal.read(TRUST, all.at(-1)?.seq ?? seq(0), 500);
-    all.push(...page);
-    if (page.length < 500) return foldTrust(all);
-  }
+  return foldTrust(await readAllEntries(journal, TRUST));
 }

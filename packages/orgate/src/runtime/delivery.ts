@@ -5,7 +5,9 @@
  * W-2 with no holder, or when the holder dies before it took the intent, whoever sent it takes the session up: a wish is not left lying.
  * W-1 what became of an intent is told from the journal: the event it became, or the reason of its refusal.
  */
+
 import { type Entry, type Intent, type IntentId, type Journal, type JournalEvent, type Seq, type SessionId, seq } from "@orgate/core";
+import { eachEntry } from "@orgate/core/journal";
 import { listSockets, offerIntent, type SocketAnswer } from "../store/intent-socket.ts";
 import type { ReadStore } from "../store/journal.ts";
 
@@ -73,17 +75,11 @@ async function found(
   before: Seq,
   way: DeliveryRoute,
 ): Promise<DeliveryOutcome> {
-  for (let after = before; ; ) {
-    const chunk = await journal.read(session, after, 1_000);
-    for (const entry of chunk) {
-      if (readIntentId(entry.event) !== id) continue;
-      return entry.event.kind === "intent.refused" ? { kind: "refused", reason: entry.event.reason } : { kind: "became", entry, way };
-    }
-    const last = chunk.at(-1);
-    // taken, and no trace after the place where we began: it was sent, and taken, before
-    if (last === undefined) return { kind: "refused", reason: "it was sent before" };
-    after = last.seq;
+  for await (const entry of eachEntry(journal, session, before)) {
+    if (readIntentId(entry.event) !== id) continue;
+    return entry.event.kind === "intent.refused" ? { kind: "refused", reason: entry.event.reason } : { kind: "became", entry, way };
   }
+  return { kind: "refused", reason: "it was sent before" }; // taken, and no trace after the place where we began
 }
 
 export function readIntentId(event: JournalEvent): IntentId | null {

@@ -1,16 +1,7 @@
 /** The library's front door in Node: opens a folder, runs agents, resumes sessions, shows what happened. */
-import {
-  type Agent,
-  type Entry,
-  type Live,
-  readState,
-  type Schema,
-  type SessionId,
-  type Surface,
-  seq,
-  withChosenModel,
-  withDefaultModel,
-} from "@orgate/core";
+
+import { type Agent, type Entry, type Live, readState, type Schema, type Surface, withChosenModel, withDefaultModel } from "@orgate/core";
+import { eachEntry } from "@orgate/core/journal";
 import { embedderFor } from "../models/embedding.ts";
 import { readModelSettings } from "../models/env.ts";
 import { createModelLookup } from "../models/named-model.ts";
@@ -168,21 +159,12 @@ async function complete<Value, const Out extends Schema | undefined = undefined>
 
 function inspectOf({ store }: OpenProjectStore, { counters }: Outside, { gate }: RuntimeOptions, agents: readonly Agent[]): Inspect {
   const { journal } = store;
-  async function* events(session: SessionId): AsyncIterable<Entry> {
-    for (let after = seq(0); ; ) {
-      const chunk = await journal.read(session, after, 1_000);
-      yield* chunk;
-      const last = chunk.at(-1);
-      if (last === undefined) return;
-      after = last.seq;
-    }
-  }
   return {
     sessions: journal.sessions,
     session: journal.session,
     find: journal.find,
     state: (session) => readState({ journal }, session, { counters }),
-    events,
+    events: (session) => eachEntry(journal, session),
     agents,
     policies: () => gate.digest,
     gate,

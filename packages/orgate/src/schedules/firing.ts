@@ -2,7 +2,6 @@
 import {
   type AgentFacts,
   type Ending,
-  type Entry,
   type Firing,
   firingPrefix,
   firstTurnEvents,
@@ -21,7 +20,7 @@ import {
   type SystemEvent,
   seq,
 } from "@orgate/core";
-import type { Journal, SessionStart, StandingSchedule } from "@orgate/core/journal";
+import { eachEntry, type Journal, type SessionStart, type StandingSchedule } from "@orgate/core/journal";
 import { retryAfter, type Step } from "./planning.ts";
 import type { SchedulePlan } from "./store.ts";
 
@@ -155,7 +154,7 @@ export async function findFiringEnd(
 }
 
 async function readTurnEnding(journal: Pick<Journal, "read">, session: SessionId, turn: number): Promise<Ending | null> {
-  for await (const { event } of entriesOf(journal, session)) if (event.kind === "turn.ended" && event.turn === turn) return event.ending;
+  for await (const { event } of eachEntry(journal, session)) if (event.kind === "turn.ended" && event.turn === turn) return event.ending;
   return null;
 }
 
@@ -170,7 +169,7 @@ async function findTurnEnd(
     const start = Math.max(0, last - size);
     let turn: number | null = null;
     let isQueued = false;
-    for await (const { event } of entriesOf(journal, session, start)) {
+    for await (const { event } of eachEntry(journal, session, seq(start))) {
       if (event.kind === "input.queued" && event.intent === intent) isQueued = true;
       if (event.kind === "turn.started" && event.intent === intent) turn = event.turn;
       if (event.kind === "turn.ended" && event.turn === turn) return { ending: event.ending };
@@ -178,14 +177,5 @@ async function findTurnEnd(
       if (event.kind === "intent.refused" && event.intent === intent) return { ending: null };
     }
     if (start === 0 || turn !== null || isQueued) return null;
-  }
-}
-
-async function* entriesOf(journal: Pick<Journal, "read">, session: SessionId, from = 0): AsyncGenerator<Entry> {
-  for (let after = seq(from); ; ) {
-    const page = await journal.read(session, after, PAGE);
-    yield* page;
-    after = page.at(-1)?.seq ?? after;
-    if (page.length < PAGE) return;
   }
 }

@@ -24,6 +24,7 @@ import {
   type Append,
   foldSchedule,
   type Journal,
+  readAllEntries,
   SCHEDULES,
   type StandingSchedule,
   scheduleStream,
@@ -170,13 +171,7 @@ async function readFromEnd(journal: Pick<Journal, "read" | "streams">, name: str
   const last = known ?? (await journal.streams(stream)).find((one) => one.stream === stream)?.seq ?? seq(0);
   for (let size = PAGE; ; size *= 4) {
     const start = Math.max(0, last - size);
-    const entries: Entry[] = [];
-    for (let after = seq(start); ; ) {
-      const page = await journal.read(stream, after, PAGE);
-      entries.push(...page);
-      after = page.at(-1)?.seq ?? after;
-      if (page.length < PAGE) break;
-    }
+    const entries = await readAllEntries(journal, stream, seq(start));
     const from = entries.findLastIndex(({ event }) => event.kind === "schedule.declared" && event.carried !== null);
     if (from >= 0 || start === 0) return foldSchedule(null, entries.slice(Math.max(0, from)));
   }

@@ -23,6 +23,7 @@ import { dirname, join } from "node:path";
 import {
   certify,
   checkIntentSigner,
+  entryPages,
   foldKeys,
   isPersonName,
   isWriterName,
@@ -170,19 +171,16 @@ export type OpenKeyring = Readonly<{
   signAsWriter: Ports["signAsWriter"];
 }>;
 
-const PAGE = 500;
-
 export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenKeyring {
   let ring: Keyring = NO_KEYS;
   const { writer } = journal;
 
   async function refresh(): Promise<Keyring> {
-    for (;;) {
-      const entries = await journal.read(KEYS, ring.through, PAGE);
+    for await (const entries of entryPages(journal, KEYS, ring.through)) {
       const fresh = entries.filter(({ seq }) => seq > ring.through); // another refresh may have been first
       if (fresh.length > 0) ring = foldKeys(ring, fresh, checks);
-      if (entries.length < PAGE) return ring;
     }
+    return ring;
   }
 
   /** Appends the events that `plan` wants of the present ring. */

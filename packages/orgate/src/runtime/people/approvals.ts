@@ -38,14 +38,22 @@ import {
   type Resource,
   readLastTurn,
   type SessionId,
-  type StreamId,
   seq,
   toCallSubject,
   type UserAct,
   type Vote,
 } from "@orgate/core";
 import { findSurvivingLabels, readGrant, refusalFor, refuseGrant, type WidestGrant } from "@orgate/core/gate";
-import { foldOrders, HALT_SCOPE, type Journal, NO_ORDERS, type Orders, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
+import {
+  foldOrders,
+  HALT_SCOPE,
+  type Journal,
+  NO_ORDERS,
+  type Orders,
+  readAllEntries,
+  type StandingGrant,
+  type StandingHalt,
+} from "@orgate/core/journal";
 import type { Person } from "../../store/keyring.ts";
 import { findPersonProblem } from "../../store/open-read-only.ts";
 import type { OpenProjectStore } from "../ports/project-store.ts";
@@ -90,8 +98,6 @@ export type ApprovalRequestView = Readonly<{
   resolved: readonly string[];
 }>;
 
-const PAGE = 1_000;
-
 /** Null when nobody waits for this answer any more. */
 export async function viewApprovalRequest(
   journal: Pick<Journal, "read" | "session" | "unknownsLike">,
@@ -99,23 +105,12 @@ export async function viewApprovalRequest(
   approval: ApprovalId,
   now: Millis,
 ): Promise<ApprovalRequestView | null> {
-  const orders = foldOrders(NO_ORDERS, await entriesOf(journal, HALT));
+  const orders = foldOrders(NO_ORDERS, await readAllEntries(journal, HALT));
   const opened = await journal.read(session, seq(0), 1);
   const view = viewOf([...opened, ...(await readLastTurn({ journal }, session))], approval, now, orders); // a question is its turn's
   if (view === null || view.resource === null) return view;
   const { asks, tool, resource, digest } = view;
   return { ...view, resolved: await listResolvedSince(journal, { session, asks, about: { tool, resource, digest } }) };
-}
-
-async function entriesOf(journal: Pick<Journal, "read">, stream: StreamId): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  for (let after = seq(0); ; ) {
-    const chunk = await journal.read(stream, after, PAGE);
-    entries.push(...chunk);
-    const last = chunk.at(-1);
-    if (last === undefined) return entries;
-    after = last.seq;
-  }
 }
 
 function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, orders: Orders): ApprovalRequestView | null {

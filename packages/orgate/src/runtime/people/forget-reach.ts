@@ -17,7 +17,7 @@ import {
   seq,
   toCanonicalJson,
 } from "@orgate/core";
-import type { Journal, SessionSummary } from "@orgate/core/journal";
+import { eachSession, type Journal, type SessionSummary } from "@orgate/core/journal";
 import { findStreamEnd } from "../../store/stream-end.ts";
 
 type Reading = Pick<Journal, "sessions" | "read" | "streams">;
@@ -112,7 +112,7 @@ export async function findAffectedSessions(
   const origins = new Set(items.flatMap(({ from }) => (from === null ? [] : [from.stream as string])));
   const first = new Map<SessionId, Seq>();
   const all: { summary: SessionSummary; forkedFrom: SessionId | null }[] = [];
-  for await (const summary of everySession(journal)) {
+  for await (const summary of eachSession(journal)) {
     let forkedFrom: SessionId | null = null;
     for await (const { seq: at, event } of readable(journal, summary.session, summary.seq)) {
       if (event.kind === "session.forked") forkedFrom = event.from;
@@ -145,15 +145,6 @@ export async function findAffectedSessions(
 }
 
 const mentions = (text: string, ids: readonly KnowledgeId[]): boolean => ids.some((id) => text.includes(id));
-
-async function* everySession(journal: Pick<Journal, "sessions">): AsyncGenerator<SessionSummary> {
-  for (let before: SessionSummary | null = null; ; ) {
-    const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: 500 });
-    yield* page;
-    before = page.at(-1) ?? null;
-    if (before === null || page.length < 500) return;
-  }
-}
 
 /** What was erased before is passed over. */
 async function* readable(journal: Pick<Journal, "read">, stream: StreamId, end: Seq): AsyncGenerator<Entry> {

@@ -3,15 +3,16 @@
  * G-30 a set is edited only by a certified person whom the policies let do so (`edit-known`), with a reason; a tool that declares it extends it when its
  * call is done.
  */
+
 import { FaultError, isFault, type Millis, SET_NAME, seq, TRUSTED_VALUES } from "@orgate/core";
 import { plainValue } from "@orgate/core/gate";
+import { entryPages } from "@orgate/core/journal";
 import type { OpenProjectStore } from "../ports/project-store.ts";
 import { type Acting, assertMayAct, certifyActor } from "./approvals.ts";
 
 export type TrustedEntry = Readonly<{ set: string; value: string; why: string }>;
 
 const TRIES = 100;
-const PAGE = 1_000;
 const MAX_VALUE = 2_000;
 
 /** Throws `not-permitted` and `usage`. */
@@ -35,12 +36,7 @@ export async function editTrustedValues(
     throw wrong(`\`${value}\` is not in \`${set}\``, "`orgate known list` shows what is");
   let after = seq(0);
   for (let tries = 1; ; tries += 1) {
-    for (
-      let page = await journal.read(TRUSTED_VALUES, after, PAGE);
-      page.length > 0;
-      page = await journal.read(TRUSTED_VALUES, after, PAGE)
-    )
-      after = page.at(-1)?.seq ?? after;
+    for await (const page of entryPages(journal, TRUSTED_VALUES, after)) after = page.at(-1)?.seq ?? after;
     try {
       const event = { kind, set, value, by, why: why.toWellFormed() };
       await journal.append({ stream: TRUSTED_VALUES, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });

@@ -6,7 +6,7 @@
  */
 
 import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
-import type { ListedApproval } from "@orgate/core/journal";
+import { eachRow, type ListedApproval } from "@orgate/core/journal";
 import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
 import { onAbort } from "../../../node/abort.ts";
 import { type ApprovalRequestView, isExpired, viewApprovalRequest, widestText } from "../../../runtime/people/approvals.ts";
@@ -82,7 +82,6 @@ export const showApproval: RunCommand = (given, screen) =>
   });
 
 const SHORTEST = 4;
-const PAGE = 500;
 
 type Request = ({ kind: "open" } & ApprovalRequestView) | ({ kind: "closed" } & ClosedRequest);
 
@@ -114,13 +113,9 @@ async function meantBy({ journal }: ReadOnlyStore, text: string): Promise<readon
   if (exact.length > 0 || text.length < SHORTEST) return exact;
   const isMeant = (id: ApprovalId): boolean => id.startsWith(text) || id.endsWith(text);
   const found: ListedApproval[] = [];
-  for (let after = 0; ; ) {
-    const page = await journal.questions({ after, most: PAGE });
-    found.push(...page.filter((q) => isMeant(q.approval)));
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return found;
-    after = last.arrival;
-  }
+  const read = (last: ListedApproval | null, most: number) => journal.questions({ after: last?.arrival ?? 0, most });
+  for await (const q of eachRow(read)) if (isMeant(q.approval)) found.push(q);
+  return found;
 }
 
 export function printQuestion(screen: Screen, q: ApprovalRequestView, now: Millis): void {
@@ -206,11 +201,9 @@ async function follow(
   try {
     for (let isNew = false; !stop.aborted && screen.isOpen(); isNew = true) {
       changed = false;
-      for (;;) {
-        const page = await look.journal.questions({ after, most: PAGE });
-        for (const q of page) tell(q, isNew);
-        after = page.at(-1)?.arrival ?? after;
-        if (page.length < PAGE) break;
+      for await (const q of eachRow<ListedApproval>((last, most) => look.journal.questions({ after: last?.arrival ?? after, most }))) {
+        tell(q, isNew);
+        after = q.arrival;
       }
       await new Promise<void>((resume) => {
         wake = resume;

@@ -9,7 +9,7 @@
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
-import type { Journal, Position, SessionSummary, WrittenEntry } from "@orgate/core/journal";
+import { eachPage, type Journal, type Position, type SessionSummary, type WrittenEntry } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { findProject } from "../../../config/project-toml.ts";
 import { errorMessage } from "../../../node/error-message.ts";
@@ -185,15 +185,12 @@ async function atWork({ store }: OpenProjectStore, scope: string): Promise<reado
   const agent = scope.startsWith("agent:") ? scope.slice("agent:".length) : null;
   const busy: AtWork[] = [];
   for (const state of ["running", "waiting"] as const)
-    for (let before: SessionSummary | null = null; ; ) {
-      const page: readonly SessionSummary[] = await store.journal.sessions({ state, agent, before, most: PAGE });
+    for await (const page of eachPage<SessionSummary>((before, most) => store.journal.sessions({ state, agent, before, most }))) {
       const holders = store.holders(page.map(({ session }) => session)); // most of those that wait are parked, and held by nobody
       for (const { session, agent: name } of page) {
         const holder = holders.get(session);
         if (holder !== undefined) busy.push({ session, agent: name, process: holder.pid });
       }
-      before = page.at(-1) ?? null;
-      if (before === null || page.length < PAGE) break;
     }
   return busy;
 }

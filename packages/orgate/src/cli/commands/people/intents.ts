@@ -1,4 +1,5 @@
 /** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
+
 import {
   canEndWithoutAgent,
   checkAttachments,
@@ -12,6 +13,7 @@ import {
   type SessionId,
   toSessionAct,
 } from "@orgate/core";
+import { eachEntry } from "@orgate/core/journal";
 import { createNarrator } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
@@ -144,13 +146,8 @@ export async function deliverWish(
 
 /** True when somebody took the session after this entry: then whoever had it before wrote the entry, and not the one who took it up because of it. */
 export async function wasHeldAfter(journal: Pick<ReadOnlyStore["journal"], "read">, session: SessionId, entry: Seq): Promise<boolean> {
-  for (let after = entry; ; ) {
-    const chunk = await journal.read(session, after, 1_000);
-    if (chunk.some(({ event }) => event.kind === "hold.taken")) return true;
-    const last = chunk.at(-1);
-    if (last === undefined) return false;
-    after = last.seq;
-  }
+  for await (const { event } of eachEntry(journal, session, entry)) if (event.kind === "hold.taken") return true;
+  return false;
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */

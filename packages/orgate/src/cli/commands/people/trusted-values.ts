@@ -1,7 +1,7 @@
 /** Trusted sets of the project: listed, and edited with a reason. */
 
 import { type Agent, type FaultError, listAgentTools, SET_NAME } from "@orgate/core";
-import type { TrustedValue } from "@orgate/core/journal";
+import { eachRow, type TrustedValue } from "@orgate/core/journal";
 import { findNearestWord } from "@orgate/core/vocab";
 import { editTrustedValues } from "../../../runtime/people/trusted-values.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
@@ -12,8 +12,6 @@ import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
-const PAGE = 500;
-
 export const listTrustedValues: RunCommand = async (given, screen) => {
   const set = given.args[0] ?? null;
   const now = NODE.clock.now();
@@ -21,12 +19,8 @@ export const listTrustedValues: RunCommand = async (given, screen) => {
   await lookingIfAny(
     given,
     async ({ journal }) => {
-      for (let after: TrustedValue | null = null; ; ) {
-        const page: readonly TrustedValue[] = await journal.known({ set, after, most: PAGE });
-        all.push(...page);
-        after = page.at(-1) ?? null;
-        if (after === null || page.length < PAGE) return all;
-      }
+      for await (const one of eachRow<TrustedValue>((after, most) => journal.known({ set, after, most }))) all.push(one);
+      return all;
     },
     () => [],
   );

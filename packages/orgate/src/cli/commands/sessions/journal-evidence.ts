@@ -1,5 +1,7 @@
 /** `orgate journal evidence`: what ran, what it said, who decided. */
-import { callId, type Entry, FaultError, seq } from "@orgate/core";
+
+import { callId, FaultError } from "@orgate/core";
+import { readAllEntries } from "@orgate/core/journal";
 import { buildEnvelope, type Envelope, type SettledCall } from "../../../runtime/people/evidence.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -16,13 +18,7 @@ export const evidence: RunCommand = (given, screen) =>
         hint: "write SESSION/CALL: `orgate sessions show` has both",
       });
     const { session } = await sessionOf(journal, text.slice(0, slash));
-    const entries: Entry[] = [];
-    for (
-      let page = await journal.read(session, seq(0), 500);
-      page.length > 0;
-      page = await journal.read(session, entries.at(-1)?.seq ?? seq(0), 500)
-    )
-      entries.push(...page);
+    const entries = await readAllEntries(journal, session);
     const wanted = text.slice(slash + 1);
     const envelope = buildEnvelope(entries, callId(wanted));
     if (envelope === null) {

@@ -1,5 +1,5 @@
 import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
-import { decodePayload } from "@orgate/core/journal";
+import { decodePayload, eachEntry } from "@orgate/core/journal";
 import { addUsage, haltText, liftText, NO_USAGE, type Usage } from "@orgate/core/vocab";
 import { createNarrator, filesText, tokensText } from "@orgate/protocol/view";
 import { requesterName } from "../../../identity/requester.ts";
@@ -45,13 +45,8 @@ export const showSession: RunCommand = (given, screen) =>
 async function storedOf(look: ReadOnlyStore, session: SessionId): Promise<readonly Stored[]> {
   try {
     const stored: Stored[] = [];
-    for (let after = seq(0); ; ) {
-      const chunk = await look.journal.read(session, after, 1_000);
-      for (const entry of chunk) stored.push({ kind: "entry", entry });
-      const last = chunk.at(-1);
-      if (last === undefined) return stored;
-      after = last.seq;
-    }
+    for await (const entry of eachEntry(look.journal, session)) stored.push({ kind: "entry", entry });
+    return stored;
   } catch (error) {
     if (!isFault(error, "entry-erased")) throw error;
   }
