@@ -43,15 +43,17 @@ export function nextStep(s: StandingSchedule, now: Millis, calendar: Calendar, h
   const firesAt = millis(dueAt + computeJitter(s.schedule, dueAt, spec.jitterMs, hash));
   if (firesAt > now) return { kind: "wait", until: retryAt === null ? firesAt : millis(Math.min(firesAt, retryAt)) };
   // Counted from the end of the jitter: one behind another whose jitter is longer is late, and nobody has missed it.
-  if (now - dueAt <= spec.jitterMs + spec.graceMs) return dispatch(s, dueAt, "due", hasRoom, () => dueBy(s, now, calendar, hash));
-  return missed(s, dueAt, now, calendar, hasRoom);
+  if (now - dueAt <= spec.jitterMs + spec.graceMs) return dispatch({ s, hasRoom }, dueAt, "due", () => dueBy(s, now, calendar, hash));
+  return makeUp({ s, hasRoom }, dueAt, now, calendar);
 }
 const NEVER: Step = Object.freeze({ kind: "wait", until: null });
 
 type Due = Readonly<{ last: Millis; count: number }>;
+/** `hasRoom`: another firing may begin now. */
+type Dispatched = Readonly<{ s: StandingSchedule; hasRoom: boolean }>;
 
 /** `upTo`: all that is due by now. What cannot be had is one entry, however many due times it is: a night with a long grace is not a night of entries. */
-function dispatch(s: StandingSchedule, dueAt: Millis, why: FiredWhy, hasRoom: boolean, upTo: () => Due): Step {
+function dispatch({ s, hasRoom }: Dispatched, dueAt: Millis, why: FiredWhy, upTo: () => Due): Step {
   if (hasRoom) return { kind: "fire", dueAt, attempt: 1, why };
   const waits = s.spec.overlap === "queue" || (why === "missed" && s.spec.missed === "all");
   const skip = (because: SkippedWhy, detail: string): Step => ({ kind: "skip", first: dueAt, ...upTo(), why: because, detail });
@@ -60,7 +62,8 @@ function dispatch(s: StandingSchedule, dueAt: Millis, why: FiredWhy, hasRoom: bo
 }
 
 /** From the first that was missed to the last: those that are not made up for are skipped at once, however many they are. */
-function missed(s: StandingSchedule, first: Millis, now: Millis, calendar: Calendar, hasRoom: boolean): Step {
+function makeUp(at: Dispatched, first: Millis, now: Millis, calendar: Calendar): Step {
+  const { s } = at;
   const { when, missed: policy, graceMs, jitterMs, mostMissed } = s.spec;
   const last = calendar.last(when, s.through, millis(now - graceMs - jitterMs)) ?? first;
   const before = (at: Millis): Millis | null => calendar.last(when, s.through, millis(at - 1));
@@ -72,12 +75,12 @@ function missed(s: StandingSchedule, first: Millis, now: Millis, calendar: Calen
   if (policy === "once") {
     const isAnotherDue = (calendar.next(when, last) ?? Number.POSITIVE_INFINITY) <= now;
     const dropped = isAnotherDue ? last : before(last); // the one that is due now is the one that makes up for them
-    return dropped === null ? dispatch(s, last, "missed", hasRoom, () => ({ last, count: 1 })) : skipTo(dropped);
+    return dropped === null ? dispatch(at, last, "missed", () => ({ last, count: 1 })) : skipTo(dropped);
   }
   let kept: Millis | null = last;
   for (let n = 1; n < mostMissed && kept !== null; n += 1) kept = before(kept);
   const dropped = kept === null ? null : before(kept);
-  return dropped === null ? dispatch(s, first, "missed", hasRoom, () => ({ last: first, count: 1 })) : skipTo(dropped);
+  return dropped === null ? dispatch(at, first, "missed", () => ({ last: first, count: 1 })) : skipTo(dropped);
 }
 
 /** Those whose time, jitter included, has come. Of those within the longest jitter each is looked at: they may come in another order. */

@@ -17,13 +17,14 @@ type Values = ReadonlyMap<string, readonly string[]>;
 /** Opening the store is dear: what does not open is tried again, and not by each delivery. */
 const AGAIN_MS = 5_000;
 
+type SecretWatch = Readonly<{ failed?(error: unknown): void; now?(): number }>;
+
 /** Throws where one is not there, or not one webhook's alone: before anything is opened. */
 export async function openHookSecrets(
   hooks: readonly Hook[],
   store: SecretStore,
   env: Env,
-  failed: (error: unknown) => void = () => {},
-  now: () => number = () => performance.now(),
+  { failed = () => {}, now = () => performance.now() }: SecretWatch = {},
 ): Promise<HookSecrets> {
   let stamp = store.stamp();
   let values: Values = await found(hooks, store, env, (error) => {
@@ -103,4 +104,4 @@ export const openProjectHookSecrets = (
   hooks: readonly Hook[],
   env: Env,
   failed: (error: unknown) => void,
-): Promise<HookSecrets> => openHookSecrets(hooks, secretStore(directory), env, failed);
+): Promise<HookSecrets> => openHookSecrets(hooks, secretStore(directory), env, { failed });

@@ -26,7 +26,7 @@ import type { Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 import type { HoldRow } from "./sqlite/rows.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
-import type { Owner, SealedAppend } from "./sqlite/writer.ts";
+import type { Owner, SealedAppend } from "./sqlite/append-writer.ts";
 
 type WaitingAppend = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** One try at a commit: the appends that it holds, and those that must wait for the next one. */

@@ -3,7 +3,7 @@ import type { SessionId, WriterId } from "@orgate/core/vocab";
 import { isSlotHeld } from "./process-lock.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 import type { HoldRow } from "./sqlite/rows.ts";
-import type { Owner } from "./sqlite/writer.ts";
+import type { Owner } from "./sqlite/append-writer.ts";
 
 export type Holder = Readonly<{ writer: WriterId; pid: number | null }>;
 

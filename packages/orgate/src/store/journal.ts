@@ -30,7 +30,8 @@ import { databasePaths, findStrangeSchema, openDatabase, type Synchronous, withW
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
 import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
-import { type Erased, missingKey, type Owner, openWriter } from "./sqlite/writer.ts";
+import type { Owner } from "./sqlite/append-writer.ts";
+import { type Erased, missingKey, openWriter } from "./sqlite/writer.ts";
 
 export type StoreOptions = Readonly<{
   /** `journal.db`, `writers/` and `blobs/` lie in it. Made when it is not there. */

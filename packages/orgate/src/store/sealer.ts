@@ -30,7 +30,7 @@ import { GONE } from "./sqlite/proof/bonds.ts";
 import { NO_QUESTION_ROWS, type QuestionMacs, questionMacs } from "./sqlite/proof/question-proof.ts";
 import type { Moves, Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
-import type { SealedAppend } from "./sqlite/writer.ts";
+import type { SealedAppend } from "./sqlite/append-writer.ts";
 
 const NO_CHANGES = { gone: [], put: [] } as const;
 
