@@ -19,6 +19,7 @@ import type {
   Live,
   Middleware,
   Model,
+  OwnContextPlan,
   Principal,
   Resolution,
   RunResult,
@@ -87,6 +88,8 @@ export type RuntimeOptions = Readonly<{
   knowledge?: KnowledgeStore;
   /** Counts tokens by the tokenizer's name; null for one that is built in. */
   counters?: OwnCounters;
+  /** Context plans by name; an agent uses one with `context: { kind: "own", plan: NAME }`. */
+  contextPlans?: Readonly<Record<string, OwnContextPlan>>;
   /** Settings of circuit breakers, in place of those of agents and tools. */
   breakers?: BreakerTable;
   /** Hears every durable entry of the sessions driven here, beside OpenTelemetry. */

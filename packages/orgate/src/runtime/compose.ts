@@ -43,6 +43,7 @@ export function compose(agent: Agent, parts: ComposeParts): Composed {
     fallbacks: agent.fallbacks.map(({ model }) => outside.model(withModel(agent, model))),
     summariser: outside.model(summariserOf(agent)),
     counters: outside.counters,
+    contextPlans: outside.contextPlans,
     gate,
     tools,
     middleware,

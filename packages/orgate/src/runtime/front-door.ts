@@ -93,6 +93,13 @@ export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, ArgumentChec
     need("a knowledge store", "docs/guide/library.md names the parts", (v) => hasFunctions(v, "search", "put", "embed", "used", "close")),
   ),
   counters: optional(need("a function from a tokenizer's name to a counter", "counters: (tokenizer) => (text) => text.length", isFunction)),
+  contextPlans: optional(
+    need(
+      "context plans by name",
+      'contextPlans: { newest: (view) => ({ kind: "drop", upTo: 4 }) }',
+      (v) => isObject(v) && Object.values(v).every(isFunction),
+    ),
+  ),
   breakers: optional(
     need(
       "settings by breaker: { failures, openMs, probes }",

@@ -15,7 +15,7 @@ import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./fr
 import { operatorApi } from "./operator-api.ts";
 import { keepPoliciesOnRecord, withPolicies } from "./policy-recording.ts";
 import { NODE, type Outside } from "./ports/outside.ts";
-import { safeTracer, withOwnCounters } from "./ports/own-ports.ts";
+import { ownContextPlans, safeTracer, withOwnCounters } from "./ports/own-ports.ts";
 import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
 import { startRun } from "./run-stream.ts";
 import { SessionRunner } from "./session-runner.ts";
@@ -131,6 +131,7 @@ function portsOf(options: RuntimeOptions): Outside {
     clock: options.clock ?? NODE.clock,
     ids: options.ids ?? NODE.ids,
     counters: withOwnCounters(options.counters),
+    contextPlans: ownContextPlans(options.contextPlans),
     embedder,
   };
 }

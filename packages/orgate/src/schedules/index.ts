@@ -7,11 +7,11 @@ import { NODE } from "../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../runtime/ports/project-store.ts";
 import { openCalendar } from "./calendar.ts";
 import type { FindSessionStart } from "./firing.ts";
-import { type ScheduleDesk, scheduleDesk } from "./operations.ts";
+import { ProjectSchedules } from "./project-schedules.ts";
 import { Scheduler, type SchedulerPorts } from "./scheduler.ts";
 import { ScheduleStore } from "./store.ts";
 
-export type Schedules = Readonly<{ store: ScheduleStore; desk: ScheduleDesk; scheduler: Scheduler }>;
+export type Schedules = Readonly<{ store: ScheduleStore; desk: ProjectSchedules; scheduler: Scheduler }>;
 
 export type SchedulesOptions = Readonly<{
   place: Pick<OpenProjectStore, "keyring" | "orders" | "store">;
@@ -49,5 +49,5 @@ export function openSchedules({ place, gate, findSessionStart, wake = () => {}, 
     isHeld: (session) => holder(session) !== null,
     failed,
   });
-  return { store: schedules, scheduler, desk: scheduleDesk({ ...shared, place, gate }) };
+  return { store: schedules, scheduler, desk: new ProjectSchedules({ ...shared, place, gate }) };
 }

@@ -24,6 +24,7 @@ import {
   type Append,
   foldSchedule,
   type Journal,
+  newScheduleStanding,
   readAllEntries,
   SCHEDULES,
   type StandingSchedule,
@@ -45,6 +46,7 @@ const PAGE = 500;
 export class ScheduleStore {
   readonly #ports: ScheduleStorePorts;
   readonly #all = new Map<string, StandingSchedule>();
+  #expected: readonly Declared[] | null = null;
 
   constructor(ports: ScheduleStorePorts) {
     this.#ports = ports;
@@ -52,11 +54,22 @@ export class ScheduleStore {
 
   /** As of the last refresh. */
   all(): ReadonlyMap<string, StandingSchedule> {
-    return this.#all;
+    if (this.#expected === null) return this.#all;
+    return new Map([...this.#all, ...this.#pending().map((one) => [one.schedule, one] as const)]);
   }
 
   get(name: string): StandingSchedule | null {
-    return this.#all.get(name) ?? null;
+    return this.#pending().find(({ schedule }) => schedule === name) ?? this.#all.get(name) ?? null;
+  }
+
+  /** What the project's files declare counts, before anybody has recorded it: `get` and `all` return it as it would stand. */
+  expect(declared: readonly Declared[]): void {
+    this.#expected = declared;
+  }
+
+  /** Records what is expected; owners of schedules that no file names stay as they are. Without expectations it does nothing. */
+  async recordExpected(by: Principal): Promise<void> {
+    if (this.#expected !== null) await this.declare(this.#expected, by, "kept");
   }
 
   /** Reads the new entries of one schedule, or of all; returns the names of those that changed. */
@@ -77,7 +90,7 @@ export class ScheduleStore {
   async change(name: string, plan: (now: StandingSchedule | null) => SchedulePlan | null): Promise<StandingSchedule | null> {
     const { journal, now } = this.#ports;
     for (;;) {
-      const standing = this.get(name);
+      const standing = this.#all.get(name) ?? null;
       const planned = plan(standing);
       if (planned === null) return null;
       const at = now();
@@ -121,6 +134,11 @@ export class ScheduleStore {
         );
   }
 
+  #pending(): readonly StandingSchedule[] {
+    const isPending = ({ name }: Declared): boolean => !this.#all.has(name) || this.#all.get(name)?.state === "removed";
+    return (this.#expected ?? []).filter(isPending).map((one) => asIfDeclared(one, this.#ports.now()));
+  }
+
   async #declareOne(one: Declared, by: Principal, owners: "taken" | "kept"): Promise<void> {
     const { name, from } = one;
     if (!SCHEDULE_NAME.test(name)) throw usageFault(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
@@ -134,7 +152,7 @@ export class ScheduleStore {
 
   async #read(name: string, last: Seq | null): Promise<void> {
     const { journal } = this.#ports;
-    const before = this.get(name);
+    const before = this.#all.get(name) ?? null;
     if (before === null) {
       const found = await readFromEnd(journal, name, last);
       if (found !== null) this.#all.set(name, found);
@@ -147,6 +165,11 @@ export class ScheduleStore {
       if (entries.length < PAGE) return;
     }
   }
+}
+
+function asIfDeclared({ name, spec, from }: Declared, now: Millis): StandingSchedule {
+  const by = { kind: "user", id: spec.owner } as const;
+  return { schedule: name, spec, from, by, seq: seq(0), since: 0, ...newScheduleStanding(now) };
 }
 
 /** Appends of one batch share a commit: declaring ten thousand schedules is not ten thousand waits for the disk. */

@@ -1,5 +1,5 @@
 /** The ports of a session that a program may bring itself, and those of Node that stand there otherwise. */
-import type { Agent, Clock, Counters, Embedder, Ids, Model } from "@orgate/core";
+import type { Agent, Clock, Counters, Embedder, Ids, Model, Ports } from "@orgate/core";
 import { readModelSettings } from "../../models/env.ts";
 import { createModelLookup } from "../../models/named-model.ts";
 import { tokenizers } from "../../models/tokenizers.ts";
@@ -11,6 +11,7 @@ export type Outside = Readonly<{
   clock: Clock;
   ids: Ids;
   counters: Counters;
+  contextPlans: Ports["contextPlans"];
   /** Null: knowledge is searched by words alone. */
   embedder: Embedder | null;
 }>;
@@ -20,5 +21,6 @@ export const NODE: Outside = {
   clock: nodeClock,
   ids: randomIds,
   counters: tokenizers,
+  contextPlans: () => null,
   embedder: null,
 };
