@@ -97,7 +97,10 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
 const METHODS = new Set(["GET", "POST"]);
 
 /** Values that are read when somebody asks. */
-async function readGauges({ runtime, gauges }: Pick<MetricsOptions, "runtime" | "gauges">, lag: ReturnType<typeof monitorEventLoopDelay>): Promise<readonly Metric[]> {
+async function readGauges(
+  { runtime, gauges }: Pick<MetricsOptions, "runtime" | "gauges">,
+  lag: ReturnType<typeof monitorEventLoopDelay>,
+): Promise<readonly Metric[]> {
   const questions = new Map<string, number>();
   const read = (last: ListedApproval | null, most: number) => runtime.approvals.list({ after: last?.arrival ?? 0, most });
   for await (const { agent } of eachRow(read)) questions.set(agent, (questions.get(agent) ?? 0) + 1);
@@ -105,10 +108,7 @@ async function readGauges({ runtime, gauges }: Pick<MetricsOptions, "runtime" | 
   const memory = process.memoryUsage();
   const server: Readonly<Record<string, readonly [number, string]>> = {
     ...gauges(),
-    orgate_event_loop_delay_p99_ms: [
-      lag.percentile(99) / 1e6,
-      "How late the event loop was, at the 99th percentile since the last look.",
-    ],
+    orgate_event_loop_delay_p99_ms: [lag.percentile(99) / 1e6, "How late the event loop was, at the 99th percentile since the last look."],
     orgate_memory_rss_bytes: [memory.rss, "Memory of the process."],
     orgate_memory_heap_bytes: [memory.heapUsed, "Of it, what its own objects use."],
   };

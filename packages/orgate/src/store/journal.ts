@@ -17,6 +17,7 @@ import { findHolder, findHolders, type Holder, isHolderAlive } from "./holders.t
 import { type Inbox, openInbox } from "./inbox.ts";
 import { type JournalReads, journalReads } from "./journal-reads.ts";
 import { takeSlot } from "./process-lock.ts";
+import type { Owner } from "./sqlite/append-writer.ts";
 import { findWrongCounts } from "./sqlite/counts.ts";
 import { guardFiles } from "./sqlite/files.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
@@ -30,7 +31,6 @@ import { databasePaths, findStrangeSchema, openDatabase, type Synchronous, withW
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
 import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
-import type { Owner } from "./sqlite/append-writer.ts";
 import { type Erased, missingKey, openWriter } from "./sqlite/writer.ts";
 
 export type StoreOptions = Readonly<{

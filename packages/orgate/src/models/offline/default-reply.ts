@@ -24,11 +24,15 @@ export function draftDefaultReply(id: string, turn: OfflineTurn, { tools, answer
 
 const structured = (schema: JsonObject, { input, results }: OfflineTurn): string =>
   JSON.stringify(
-    answerFromSources(schema, { ...saidIn(input), results: results.filter(({ isError }) => !isError).map(({ text }) => parseResult(text)) }),
+    answerFromSources(schema, {
+      ...saidIn(input),
+      results: results.filter(({ isError }) => !isError).map(({ text }) => parseResult(text)),
+    }),
   );
 
 const sayOnly = (say: string): OfflineDraft => ({ think: null, say, calls: [] });
-const resultText = ({ tool, text, isError }: OfflineResult): string => `${tool} ${isError ? "did not work" : "answered"}: ${truncated(text)}`;
+const resultText = ({ tool, text, isError }: OfflineResult): string =>
+  `${tool} ${isError ? "did not work" : "answered"}: ${truncated(text)}`;
 const truncated = (text: string): string =>
   text.length <= SHOWN ? text : `${text.slice(0, SHOWN).toWellFormed()} … (${text.length} characters)`;
 

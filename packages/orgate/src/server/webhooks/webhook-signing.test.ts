@@ -98,7 +98,12 @@ test("Z-13 while one secret takes the place of another, what either signs counts
   }
   const keyBy = (secret: string) => {
     const mac = createHmac("sha256", secret).update(BODY).digest("hex");
-    return checkSigned(hook("github"), ["new", SECRET], { headers: { "x-hub-signature-256": `sha256=${mac}` }, body: Buffer.from(BODY) }, 0);
+    return checkSigned(
+      hook("github"),
+      ["new", SECRET],
+      { headers: { "x-hub-signature-256": `sha256=${mac}` }, body: Buffer.from(BODY) },
+      0,
+    );
   };
   expect(keyBy("new")).toEqual(keyBy(SECRET));
   expect(keyBy("new").kind).toBe("signed");

@@ -78,7 +78,11 @@ export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks"
     return told.reply;
   }
 
-  async function genuine(hook: Webhook, { remote, headers }: IncomingRequest, message: IncomingMessage): Promise<Omit<Delivery, "headers">> {
+  async function genuine(
+    hook: Webhook,
+    { remote, headers }: IncomingRequest,
+    message: IncomingMessage,
+  ): Promise<Omit<Delivery, "headers">> {
     if (!showsSignature(hook, headers)) throw stranger(hook, remote);
     const read = await readBody(message, hook.maxBytes);
     if (read.kind === "refused") throw refusal(read.problem);
@@ -97,7 +101,12 @@ export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks"
 }
 
 type Told = Readonly<{ what: Outcome | "challenge"; delivery: string | null; session: SessionId | null; reply: Reply }>;
-type Delivery = Readonly<{ headers: IncomingHttpHeaders; bytes: Buffer; id: string | null; key: Extract<Origin, { kind: "webhook" }>["key"] }>;
+type Delivery = Readonly<{
+  headers: IncomingHttpHeaders;
+  bytes: Buffer;
+  id: string | null;
+  key: Extract<Origin, { kind: "webhook" }>["key"];
+}>;
 
 async function accept(hook: Webhook, { headers, bytes, id, key }: Delivery, ports: WebhookPorts, mayOpen: () => void): Promise<Told> {
   const value = contentOf(hook, headers, bytes);

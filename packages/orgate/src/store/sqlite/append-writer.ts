@@ -1,6 +1,14 @@
 /** Writes one sealed append inside the transaction of its batch: head, conditions, entries, and the rows of the tables beside them. */
 import type { DatabaseSync } from "node:sqlite";
-import type { DeadLetterChanges, SessionSummary, StoredCommit, StoredEntry, StreamHead, TrustedValueChange, UnknownChanges } from "@orgate/core/journal";
+import type {
+  DeadLetterChanges,
+  SessionSummary,
+  StoredCommit,
+  StoredEntry,
+  StreamHead,
+  TrustedValueChange,
+  UnknownChanges,
+} from "@orgate/core/journal";
 import { type Epoch, type Fault, type IntentId, type SessionId, type StreamId, seq, type WriterId } from "@orgate/core/vocab";
 import type { Blobs, NewBlob } from "./blobs.ts";
 import { type Claims, claimWriter } from "./claims.ts";
@@ -71,7 +79,8 @@ export class AppendWriter {
     const last = a.entries.at(-1);
     if (last === undefined) throw new RangeError("an append has at least one event");
     if (!this.#moveHead(a, last, owner)) throw new Refused(index, this.#explainConflict(a, owner));
-    const refused = this.#findHalt(a) ?? this.#claim(a.stream, a.claims) ?? (a.counts === null ? null : this.#tables.counts().add(a.counts));
+    const refused =
+      this.#findHalt(a) ?? this.#claim(a.stream, a.claims) ?? (a.counts === null ? null : this.#tables.counts().add(a.counts));
     if (refused !== null) throw new Refused(index, refused);
     for (const { scope, on } of a.halts) on ? this.#sql.halt.run(scope) : this.#sql.resume.run(scope, scope);
     for (const id of a.consumes) {

@@ -5,7 +5,18 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Records, StoredCommit } from "@orgate/core/journal";
-import { type Epoch, epoch, type Fault, FaultError, type IntentId, isSessionStream, type Seq, type SessionId, type StreamId, ZERO } from "@orgate/core/vocab";
+import {
+  type Epoch,
+  epoch,
+  type Fault,
+  FaultError,
+  type IntentId,
+  isSessionStream,
+  type Seq,
+  type SessionId,
+  type StreamId,
+  ZERO,
+} from "@orgate/core/vocab";
 import { errorMessage } from "../../node/error-message.ts";
 import { AppendWriter, type Owner, Refused, type SealedAppend } from "./append-writer.ts";
 import { type Blobs, openBlobs } from "./blobs.ts";
@@ -79,7 +90,19 @@ class JournalWriter implements SqliteWriter {
         ledger.begin();
         for (const [index, append] of batch.appends.entries()) this.#appends.write(append, index, batch);
         const c = batch.commit;
-        this.#sql.addCommit.run(c.writer, c.number, c.at, c.previous, c.ranges, c.root, c.hash, c.key, c.signature, c.seen, ledger.settle(c));
+        this.#sql.addCommit.run(
+          c.writer,
+          c.number,
+          c.at,
+          c.previous,
+          c.ranges,
+          c.root,
+          c.hash,
+          c.key,
+          c.signature,
+          c.seen,
+          ledger.settle(c),
+        );
       });
       ledger.done();
       return { kind: "done" };
@@ -225,4 +248,3 @@ function blobsIn(value: unknown): string[] {
   if ("$blob" in value) return [(value.$blob as { address: string }).address];
   return Object.values(value).flatMap(blobsIn);
 }
-

@@ -35,7 +35,7 @@ import {
   sessionOf,
   writingProject,
 } from "../project/project.ts";
-import { driven, exitOf, requireAgent, printResult, withRuntime } from "../sessions/driving.ts";
+import { driven, exitOf, printResult, requireAgent, withRuntime } from "../sessions/driving.ts";
 
 export const say: RunCommand = async (given, screen) =>
   wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", ...(await spoken(given, screen)) });
@@ -151,7 +151,11 @@ export async function wasHeldAfter(journal: Pick<ReadOnlyStore["journal"], "read
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
-async function certifyIfNew(given: Given, screen: Screen, { look, config, person }: Pick<Addressee, "look" | "config" | "person">): Promise<void> {
+async function certifyIfNew(
+  given: Given,
+  screen: Screen,
+  { look, config, person }: Pick<Addressee, "look" | "config" | "person">,
+): Promise<void> {
   const found = look.keys().keys.get(person.key.id);
   if (found !== undefined && found.withdrawn === null) return;
   await writingProject(config, (place) => certified(given, screen, place, person));

@@ -157,7 +157,12 @@ export const revokeAccess: RunCommand = async (given, screen) => {
   if (access.revoked !== null)
     throw usage(`\`${access.access}\` was revoked before: nothing was done`, `by ${access.revoked.by.id}: ${access.revoked.reason}`);
   if (access.person !== person.name)
-    assertMayTakeAccess(given, screen, { config: projectOf(given), person, of: access.person, what: `revoke the access of \`${access.person}\`` });
+    assertMayTakeAccess(given, screen, {
+      config: projectOf(given),
+      person,
+      of: access.person,
+      what: `revoke the access of \`${access.person}\``,
+    });
   return acting(given, screen, person, async ({ book, by }) => {
     const { revoked } = await book.revoke(access.access, by, reason);
     if (given.json) screen.line(JSON.stringify({ revoked: access.access, person: access.person, reason: revoked?.reason ?? reason }));

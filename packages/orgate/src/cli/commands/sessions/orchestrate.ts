@@ -20,7 +20,7 @@ import { listSubAgentRuns, type SubAgentRun } from "../../../runtime/sub-agent-r
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { table } from "../../../terminal/table.ts";
 import { causeText, certified, deskOf, personOf, projectOf } from "../project/project.ts";
-import { driven, exitOf, requireAgent, printResult, withRuntime } from "./driving.ts";
+import { driven, exitOf, printResult, requireAgent, withRuntime } from "./driving.ts";
 
 export const orchestrating =
   (kind: OrchestrationKind): RunCommand =>

@@ -5,7 +5,7 @@ import type { Given, RunCommand } from "../../../terminal/command.ts";
 import { COMMANDS } from "../../commands.ts";
 import { usageLine } from "../../parse.ts";
 import { causeText, certified, deskOf, filesOf, personOf, projectOf, sessionAct, sessionOf } from "../project/project.ts";
-import { adviseOnTrust, driven,  printResult, requireAgent, tellReload, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, printResult, requireAgent, tellReload, withRuntime } from "./driving.ts";
 
 export const run: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;

@@ -14,7 +14,7 @@ import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, looking, personOf, positive, projectOf, sessionAct, sessionOf, writingProject } from "../project/project.ts";
-import { adviseOnTrust, driven, exitOf, requireAgent, printResult, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, exitOf, printResult, requireAgent, withRuntime } from "./driving.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
 type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
