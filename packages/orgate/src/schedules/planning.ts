@@ -1,8 +1,8 @@
 /**
- * What comes next for one schedule: how it stands and the time in, one step out. No I/O, so that every case is a line of a table.
+ * Chooses the next step of one schedule: state and time in, one step out. No I/O, so that every case is a line of a table.
  *
- * Z-5 while a firing is not over, the next is skipped, waits its turn, or runs beside it, so many at the most.
- * Z-5 what nobody was there for is skipped, made up for once with the latest, or each within a bound. One that is late by less than its grace is not missed.
+ * Z-5 While a firing has not ended, the next is skipped, queued, or runs beside it, up to a limit.
+ * Z-5 Missed due times are skipped, made up for once with the latest, or each within a bound. One that is late by less than its grace is not missed.
  * Rule: Z-7.
  */
 import { type FiredWhy, type Hash, type Millis, millis, type SkippedWhy } from "@orgate/core";
@@ -17,7 +17,7 @@ export type Step =
   | Readonly<{ kind: "skip"; first: Millis; last: Millis; count: number; why: SkippedWhy; detail: string }>;
 
 export const MOST_QUEUED = 100;
-/** Counting stops here: what it would tell beyond is not worth the walk. */
+/** Counting stops here: a larger number is not worth the time. */
 const MOST_COUNTED = 1_000;
 const RETRY_MS = 30_000;
 const MOST_RETRY_MS = 3_600_000;
@@ -52,7 +52,7 @@ type Due = Readonly<{ last: Millis; count: number }>;
 /** `hasRoom`: another firing may begin now. */
 type Dispatched = Readonly<{ s: StandingSchedule; hasRoom: boolean }>;
 
-/** `upTo`: all that is due by now. What cannot be had is one entry, however many due times it is: a night with a long grace is not a night of entries. */
+/** `upTo`: all due times until now. Skipped ones are one entry, however many: a night with a long grace is not a night of entries. */
 function dispatch({ s, hasRoom }: Dispatched, dueAt: Millis, why: FiredWhy, upTo: () => Due): Step {
   if (hasRoom) return { kind: "fire", dueAt, attempt: 1, why };
   const waits = s.spec.overlap === "queue" || (why === "missed" && s.spec.missed === "all");
@@ -61,7 +61,7 @@ function dispatch({ s, hasRoom }: Dispatched, dueAt: Millis, why: FiredWhy, upTo
   return s.queue.length < MOST_QUEUED ? { kind: "queue", dueAt } : skip("queue-full", `${MOST_QUEUED} wait already`);
 }
 
-/** From the first that was missed to the last: those that are not made up for are skipped at once, however many they are. */
+/** Makes up for missed due times; those that are not made up for are skipped in one entry. */
 function makeUp(at: Dispatched, first: Millis, now: Millis, calendar: Calendar): Step {
   const { s } = at;
   const { when, missed: policy, graceMs, jitterMs, mostMissed } = s.spec;

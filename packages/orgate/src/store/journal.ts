@@ -48,12 +48,12 @@ export type StoreOptions = Readonly<{
   maxPages?: number;
 }>;
 
-/** What needs no slot: looking, and putting an intent into the inbox. */
+/** A store without a slot: it reads, and puts intents into the inbox. */
 export type ReadStore = Readonly<{
   journal: JournalReads & Pick<Journal, "watch">;
   inbox: Inbox;
   records: Records;
-  /** What was found wrong with the journal while it was used, by any process. While one stands, nothing is appended. */
+  /** Alarms that any process raised while it used the journal. While one stands, nothing is appended. */
   alarms: Alarms;
   /** The last commit of each writer: what `verify --head` compares. */
   head(): Head;

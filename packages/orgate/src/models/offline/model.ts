@@ -53,7 +53,7 @@ const ruleSchema = z.strictObject({
       if (flaw !== null) refused.addIssue({ code: "custom", message: flaw });
     })
     .optional(),
-  /** What it answers with where the answer is to be structured: said as JSON. */
+  /** The structured answer, said as JSON. */
   answer: z.json().optional(),
   calls: z.array(z.strictObject({ tool: z.string(), args: z.record(z.string(), z.json()).default({}) })).default([]),
 });
