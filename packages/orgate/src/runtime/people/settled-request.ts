@@ -15,7 +15,7 @@ const PAGE = 500;
 const MOST_LOOKED = 5_000;
 /** A call's decision lies in one append with its question, a little before it. */
 const BEFORE = 200;
-/** What became of it is told as far as it happened soon after. */
+/** How many entries after the answer are searched for its effect. */
 const AFTER = 2_000;
 
 /** Null where none is found, it is still open, or it was erased. `me`: who asks, as principals are written; null where that is not known. */

@@ -1,5 +1,5 @@
 /**
- * What one server takes at the most. Everything here is a number that is reached, answered for, and forgotten again.
+ * Limits of one server: sizes, times, connections and rates.
  *
  * W-19 a body that is too long is refused before it is read further, and the connection is closed.
  * W-19 a request whose headers or body take too long to arrive is answered `408` and its connection closed; a reader that does not read is dropped.
@@ -25,10 +25,10 @@ export type ServerLimits = Readonly<{
   bodyBytes: number;
   /** Of a request that may carry files. */
   filesBytes: number;
-  /** Requests of one caller: so many at once, and so many a second. */
+  /** Requests of one caller: at once, and each second after that. */
   burst: number;
   perSecond: number;
-  /** Of an address that is not known yet: those that fail to say who they are. */
+  /** Requests of one source that fail to authenticate. */
   strangersBurst: number;
   strangersPerSecond: number;
 }>;
@@ -48,7 +48,7 @@ export const SERVER_LIMITS: ServerLimits = Object.freeze({
 });
 
 export type RateLimit = Readonly<{
-  /** 0: go on; else so many milliseconds from now. */
+  /** 0 if it may go on, otherwise how many milliseconds to wait. */
   take(who: string, now: number): number;
   /** Whether it would be let go on, without counting. */
   wait(who: string, now: number): number;
@@ -130,7 +130,6 @@ function wholeOf(address: string): readonly string[] {
 
 export type ConnectionLimit = Readonly<{ enter(address: string): boolean; leave(address: string): void; inside(): number }>;
 
-/** Counts who is inside. */
 export function createConnectionLimit({
   connections,
   connectionsPerAddress,

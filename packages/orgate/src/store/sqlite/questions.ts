@@ -1,4 +1,4 @@
-/** What waits for a person, as rows: written with the events that ask and settle it, made again from the entries where the table is missing. */
+/** Open approval requests as rows: written with the events that ask and settle them, rebuilt from the entries if the table is missing. */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { type ApprovalPage, type ListedApproval, NO_PENDING_APPROVALS, type PendingApprovals } from "@orgate/core/journal";
 import { type ApprovalId, type SessionId, sessionId } from "@orgate/core/vocab";
