@@ -242,7 +242,7 @@ export function adviseOnTrust(given: Given, screen: Screen, { agents }: CommandP
 }
 
 /** Throws unless the agent is there and has its skills and its model (or `model` in place of its own): before anything is said or opened. */
-export function requireAgent({ agents, config }: CommandProject, env: Given["env"], { name, model = null, session }: NamedAgent): void {
+export function requireRunnable({ agents, config }: CommandProject, env: Given["env"], { name, model = null, session }: NamedAgent): void {
   const found = agents.find((agent) => agent.name === name);
   if (found === undefined)
     throw new FaultError({

@@ -20,7 +20,7 @@ import { listSubAgentRuns, type SubAgentRun } from "../../../runtime/sub-agent-r
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { table } from "../../../terminal/table.ts";
 import { causeText, certified, deskOf, personOf, projectOf } from "../project/project.ts";
-import { driven, exitOf, printResult, requireAgent, withRuntime } from "./driving.ts";
+import { driven, exitOf, printResult, requireRunnable, withRuntime } from "./driving.ts";
 
 export const orchestrating =
   (kind: OrchestrationKind): RunCommand =>
@@ -32,7 +32,7 @@ export const orchestrating =
     if (said === null) throw usage("--input is missing", `orgate ${kind} A B --input "…"`);
     const plan = planOf(kind, given, await causeText(said, "the task", screen));
     for (const member of new Set(plan.members)) {
-      requireAgent(desk, given.env, { name: member });
+      requireRunnable(desk, given.env, { name: member });
       mustBeConducted(conductor, member);
     }
     const person = personOf(given, screen);

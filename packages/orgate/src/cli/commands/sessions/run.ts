@@ -5,13 +5,13 @@ import type { Given, RunCommand } from "../../../terminal/command.ts";
 import { COMMANDS } from "../../commands.ts";
 import { usageLine } from "../../parse.ts";
 import { causeText, certified, deskOf, filesOf, personOf, projectOf, sessionAct, sessionOf } from "../project/project.ts";
-import { adviseOnTrust, driven, printResult, requireAgent, tellReload, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, printResult, requireRunnable, tellReload, withRuntime } from "./driving.ts";
 
 export const run: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   const desk = await deskOf(projectOf(given), given.env, name);
   const model = modelOf(given);
-  requireAgent(desk, given.env, { name, model });
+  requireRunnable(desk, given.env, { name, model });
   const said = given.text("input");
   if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });
   const input = await causeText(said, "the input", screen);

@@ -14,7 +14,7 @@ import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, looking, personOf, positive, projectOf, sessionAct, sessionOf, writingProject } from "../project/project.ts";
-import { adviseOnTrust, driven, exitOf, printResult, requireAgent, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, exitOf, printResult, requireRunnable, withRuntime } from "./driving.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
 type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
@@ -201,7 +201,7 @@ export const resumeSession: RunCommand = async (given, screen) => {
     return { summary: found, pending: (await look.inbox.pending(found.session)).length };
   });
   const desk = await deskOf(config, given.env);
-  requireAgent(desk, given.env, { name: summary.agent, session: summary.session });
+  requireRunnable(desk, given.env, { name: summary.agent, session: summary.session });
   return withRuntime(given, screen, { project: desk, by: summary.principal }, async (runtime) => {
     if (pending === 0 && (summary.state === "idle" || summary.state === "closed")) {
       const state = await runtime.inspect.state(summary.session);
