@@ -55,7 +55,7 @@ export const LINK_MS = 15 * 60_000;
 export const SIGN_IN_MS = 12 * 3_600_000;
 
 const KEY_WITHDRAWN = "the person's key was withdrawn";
-/** Why it does not count any more, for whoever shows it; null while it does. */
+/** Null while the access counts, otherwise why it does not. */
 export function explainLapse(access: Access, what: string, now: Millis): string | null {
   const why = accessEnd(access, now);
   if (why === null) return null;

@@ -175,7 +175,7 @@ export type Runtime = Readonly<{
   inspect: Inspect;
   place: OpenProjectStore;
   /**
-   * Leaves the turns in progress to whoever takes them up next: nothing more is begun here, what is in flight lands, and no turn is ended or cancelled.
+   * Leaves the turns in progress to the next process: nothing more begins here, calls in flight end, and no turn is ended or cancelled.
    * Resolves when no session is held any more; a tool that does not end keeps it waiting. `close` comes after it.
    */
   park(): Promise<void>;

@@ -28,7 +28,7 @@ export type WebhookOptions = Readonly<{
   backoffMs?: number;
   /** How long closing waits. */
   graceMs?: number;
-  /** More than so many under way, and a further one is given up at once. */
+  /** Maximum number of notices under way; a further one is dropped at once. */
   most?: number;
   now?: () => number;
 }>;

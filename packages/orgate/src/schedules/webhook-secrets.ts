@@ -1,8 +1,8 @@
 /**
  * Secrets that sign deliveries, by webhook: read when the server starts, and again when the project's secrets change.
- * Z-13 a secret that is set anew counts from the next delivery on, and the old one no more, without a restart; while there is none, nothing counts.
- * Z-13 what signs for two webhooks signs for neither: each would take the other's deliveries.
- * Z-13 a webhook may name several, any of which may sign, while one takes the place of another.
+ * Z-13 A changed secret counts from the next delivery, and the old one no more, without a restart; while there is none, nothing counts.
+ * Z-13 A secret of two webhooks signs for neither: each would take the other's deliveries.
+ * Z-13 A webhook may name several secrets, any of which may sign, while one replaces another.
  */
 
 import { openSecrets, secretVariable } from "../identity/secrets.ts";

@@ -44,7 +44,7 @@ export type StoreOptions = Readonly<{
   trust: (records: Records) => Trust;
   thread?: "main" | "worker";
   synchronous?: Synchronous;
-  /** The database does not grow beyond so many pages of 4 KiB. */
+  /** The database grows to at most this many pages of 4 KiB. */
   maxPages?: number;
 }>;
 
@@ -93,9 +93,9 @@ export type ReadOptions = Readonly<{
   directory: string;
   /** A project that has no journal yet gets an empty one. */
   create?: boolean;
-  /** Null for whoever has not the project's root key: what they read is chained, and not proved. */
+  /** Null without the project's root key: entries are then chained, and not proved. */
   trust?: StoreOptions["trust"] | null;
-  /** Null for whoever has not the project's keys: rows of approval requests are then believed. */
+  /** Null without the project's keys: rows of approval requests are then believed. */
   blobKey?: StoreOptions["blobKey"] | null;
 }>;
 
@@ -241,7 +241,7 @@ function orDoubted<T>(standing: Alarms | null, open: () => T): T {
   }
 }
 
-/** One moment of the database: whoever writes meanwhile is not seen. */
+/** One moment of the database: writes meanwhile are not seen. */
 function wrongRows(db: DatabaseSync, { records }: SqliteReader, now: number): readonly string[] {
   db.exec("BEGIN");
   try {

@@ -283,7 +283,7 @@ const notHalted = (scope: string, halted: readonly string[]): FaultError =>
     hint: halted.length === 0 ? "nothing is halted: `orgate halts`" : `halted: ${halted.join(", ")}; \`orgate halts\` tells more`,
   });
 
-/** Whoever gave it may take it back; so may whoever may approve the like. */
+/** The person who gave a grant may revoke it, and so may anybody who may approve the same action. */
 export async function revokeGrant(acting: Acting, grant: GrantId, reason: string): Promise<StandingGrant> {
   demandReason(reason, `revoke grant \`${grant}\``);
   const { orders } = acting.place;
@@ -308,7 +308,7 @@ export async function revokeGrant(acting: Acting, grant: GrantId, reason: string
 export type ListedGrant = StandingGrant & Readonly<{ says: string }>;
 export type OrdersInForce = Readonly<{ grants: readonly ListedGrant[]; halts: readonly StandingHalt[] }>;
 
-/** All grants and halts in force, for whoever only looks. */
+/** All grants and halts in force, from a journal that is only read. */
 export async function readOrdersInForce(journal: Pick<Journal, "read">, now: Millis): Promise<OrdersInForce> {
   const orders: OpenOrders = openOrders(
     { read: journal.read, append: () => Promise.reject(new Error("this is for looking only")) },

@@ -1,5 +1,5 @@
 /**
- * Approval requests that are not open any more, for whoever comes too late: who answered, when, and what the call came to.
+ * Approval requests that no longer wait: who answered, when, and the outcome of the call.
  * Q-23 it is looked for in the session that is named, else among the newest entries of the journal: a stranger's id costs the same however long it is.
  */
 import { type ApprovalId, approvalId, type Entry, FaultError, isFault, type Journal, type SessionId, seq } from "@orgate/core";

@@ -38,7 +38,7 @@ export function toSetCookie(names: CookieNames, token: string, maxAgeS: number):
   ];
 }
 
-/** Follows from the sign-in alone: whoever does not have that cannot make it up. */
+/** Derived from the sign-in: without that nobody can make it up. */
 export const csrfToken = (token: string): string => createHash("sha256").update(`orgate-csrf-1\n${token}`).digest("base64url");
 
 export type SiteRequest = Readonly<{ via: "http" | "socket"; method: string; headers: IncomingHttpHeaders }>;

@@ -4,7 +4,7 @@
  * W-19 a body that is too long is refused before it is read further, and the connection is closed.
  * W-19 a request whose headers or body take too long to arrive is answered `408` and its connection closed; a reader that does not read is dropped.
  * W-19 more connections than allowed, of all or of one address, are turned away at once; those that are there go on.
- * W-19 whoever asks too often is told how long to wait, by caller; who is not known, by source. What is kept of them does not grow.
+ * W-19 Requests above the rate are told how long to wait: by caller, or by source if the caller is unknown. The memory for this does not grow.
  */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";

@@ -1,8 +1,8 @@
 /**
  * Authentication of requests: the seam between the server and identity.
  *
- * W-6 nobody is let in and nothing is done unless `authenticate` names the caller and `mayDo` has no objection; an error of either is a refusal.
- * W-12 whoever is connected when their access ends is cut off: `watch` tells, for as long as something is open.
+ * W-6 Nothing is done unless `authenticate` names the caller and `mayDo` does not object; an error of either is a refusal.
+ * W-12 A caller whose access ends while connected is cut off: `watch` reports it for as long as something is open.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Problem, wireProblem } from "@orgate/protocol";
