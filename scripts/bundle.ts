@@ -22,6 +22,7 @@ export async function bundle(from: string, to: string, doors: readonly string[])
     external: (id) => !id.startsWith(".") && !id.startsWith(from),
     platform: "node",
     treeshake: false, // as it was compiled: nothing is guessed about what has an effect
+    checks: { bundlerTimings: false }, // a busy machine is slow: that is no finding about the code
     plugins: [ownAddresses(from)],
     onLog(_, log) {
       throw new Error(log.message); // whatever it has to say was not looked at by anybody
