@@ -22,7 +22,6 @@ export async function bundle(from: string, to: string, doors: readonly string[])
     external: (id) => !id.startsWith(".") && !id.startsWith(from),
     platform: "node",
     treeshake: false, // as it was compiled: nothing is guessed about what has an effect
-    checks: { bundlerTimings: false }, // a busy machine is slow: that is no finding about the code
     plugins: [ownAddresses(from)],
     checks: { bundlerTimings: false }, // a busy machine makes plugins slow; that says nothing about the files
     onLog(_, log) {
