@@ -6,7 +6,6 @@ export type {
   SessionPage,
   SessionSummary,
   StandingGrant,
-  StandingHalt,
   WrittenEntry,
 } from "@orgate/core/journal";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./files/file-input.ts";

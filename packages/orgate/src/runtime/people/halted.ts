@@ -2,16 +2,8 @@
  * The halt that keeps a session from going on, for every surface that tells a session's state.
  * Q-17 A turn that a halt keeps is halted, with which halt, by whom, why, and how to lift it: it is neither at work nor interrupted.
  */
-import {
-  findAgentHalt,
-  foldOrders,
-  type Journal,
-  NO_ORDERS,
-  type Orders,
-  type SessionSummary,
-  type StandingHalt,
-} from "@orgate/core/journal";
-import { type Entry, HALT, seq } from "@orgate/core/vocab";
+import { foldOrders, type Journal, NO_ORDERS, type Orders, type SessionSummary } from "@orgate/core/journal";
+import { type Entry, findAgentHalt, HALT, type StandingHalt, seq } from "@orgate/core/vocab";
 
 type Reads = Pick<Journal, "read" | "session">;
 export type HaltNeeds = Readonly<{ journal: Reads; halts: Orders["halts"]; isHeld: boolean }>;

@@ -18,15 +18,13 @@ import {
 } from "@orgate/core";
 import type { Contract } from "@orgate/core/contracts";
 import type { Head } from "@orgate/core/journal";
+import type { Screen } from "@orgate/shell/terminal";
+import { type Cell, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { operatorModel } from "../../../models/operator-model.ts";
 import { loadProjectAgents, manifestsOf } from "../../../project/project-agents.ts";
 import { problemFault } from "../../../project/project-manifests.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
 import { starterManifest } from "../../../starter/starters.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, count, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { type FileProblem, type ManifestFile, readManifest } from "../../../toolclad/manifest-files.ts";
 import { notePrograms } from "../project/programs-note.ts";
 import { certified, deskOf, personOf, projectOf } from "../project/project.ts";

@@ -18,6 +18,8 @@ import {
   type Problem,
   unreadable,
 } from "@orgate/protocol";
+import type { Screen } from "@orgate/shell/terminal";
+import { EXIT, type Given, type RunCommand, visibleLines } from "@orgate/shell/terminal";
 import * as z from "zod";
 import { readServerAddress } from "../../../files/server-address.ts";
 import { version } from "../../../node/version.ts";
@@ -29,9 +31,6 @@ import { openOperations } from "../../../operations/open.ts";
 import { isRefusal } from "../../../operations/refusal.ts";
 import type { OperationResult } from "../../../operations/result.ts";
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { visibleLines } from "../../../terminal/visible.ts";
 import { usage } from "../people/approvals.ts";
 import { certified, personOf, projectOf } from "./project.ts";
 import { loadedFor, openProjectRuntime } from "./serving.ts";

@@ -1,4 +1,4 @@
-import type { Screen } from "../../../terminal/screen.ts";
+import type { Screen } from "@orgate/shell/terminal";
 import { explainProgramFailure } from "../../../toolclad/program-warnings.ts";
 
 export async function notePrograms(screen: Screen): Promise<void> {

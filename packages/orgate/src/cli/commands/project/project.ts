@@ -4,6 +4,7 @@ import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { type Agent, type Attachment, FaultError, isFault, type Principal, type Surface, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
+import type { Given, Screen } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import type { FileCache } from "../../../files/file-cache.ts";
 import { fileAt } from "../../../files/file-input.ts";
@@ -20,8 +21,6 @@ import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import { type OpenProjectStore, openPlace } from "../../../runtime/ports/project-store.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { personsOf } from "../../../store/open-read-only.ts";
-import type { Given } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
 import { isManifest, type ReadManifests, readManifests } from "../../../toolclad/manifest-files.ts";
 import { tell } from "./looking.ts";
 

@@ -13,6 +13,8 @@ import {
 } from "@orgate/core";
 import { newScheduleStanding, type StandingSchedule } from "@orgate/core/journal";
 import { scheduleLine, timeText, whenText } from "@orgate/protocol/view";
+import type { Screen } from "@orgate/shell/terminal";
+import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { projectScheduleSchema } from "../../../config/schedule-schema.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";
@@ -32,10 +34,6 @@ import { type ScheduleDesk, type ScheduleView, scheduleDesk, scheduleView } from
 import type { Declared } from "../../../schedules/store.ts";
 import { openBook } from "../../../schedules/store.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { usage } from "../people/approvals.ts";
 import { exitOf } from "../sessions/driving.ts";
 import { certified, lookingIfAny, personOf, positive, projectOf, tell, writingProject } from "./project.ts";

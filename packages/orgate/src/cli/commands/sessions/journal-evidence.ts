@@ -1,8 +1,7 @@
 /** `orgate journal evidence`: what ran, what it said, who decided. */
 import { callId, type Entry, FaultError, seq } from "@orgate/core";
+import { EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { type Envelope, envelopeOf, type Settled } from "../../../runtime/people/evidence.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { looking, sessionOf } from "../project/project.ts";
 
 export const evidence: RunCommand = (given, screen) =>
