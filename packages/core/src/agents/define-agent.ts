@@ -11,7 +11,6 @@ import {
   chooseTokenizer,
   copyFrozen,
   DEFAULT_BREAKER,
-  DEFAULT_KEEP,
   DELEGATE,
   type Digest,
   digestJson,
@@ -30,7 +29,6 @@ import {
   type ModelRetry,
   NAME_RULE,
   type Overlap,
-  PLAIN_WINDOW,
   type Prices,
   type RecoveryDefinition,
   type RecoveryPlan,
@@ -41,6 +39,7 @@ import {
   toolFacts,
   type WebhookProvider,
 } from "../vocab/index.ts";
+import { type ContextDefinition, readContextPlan } from "./agent-context.ts";
 import { type KnowledgeDefinition, readKnowledgeSettings } from "./agent-knowledge.ts";
 import type { ModelSource } from "./agent-model.ts";
 import type { AgentPolicies } from "./agent-policies.ts";
@@ -49,12 +48,13 @@ import { checkMiddleware } from "./define-middleware.ts";
 import { type AgentOutput, type AnswerOf, readOutput } from "./define-output.ts";
 import { readRecovery, sortTools } from "./define-tool.ts";
 import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
+import { isModelName } from "./model-name.ts";
 import { tablePrice } from "./price-table.ts";
 import { projectBlocks } from "./project-text.ts";
 import type { Schema } from "./schemas/schemas.ts";
 import { joinTools, type MissingTool, NO_RESOURCES, type ProjectResources, resolveSkills, type Unusable } from "./skills/agent-skills.ts";
 import type { Skill } from "./skills/define-skill.ts";
-import { LOAD_SKILL, skillIndex, skillLoader } from "./skills/skill-loader.ts";
+import { LOAD_SKILL, type SkillPrompter, skillIndex, skillLoader } from "./skills/skill-loader.ts";
 import { findUnknownKey } from "./unknown-key.ts";
 
 export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
@@ -92,6 +92,8 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
   middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
   skills?: readonly (Skill | string)[];
+  /** Writes the part of the system text that presents the skills, in place of a list of names and descriptions. */
+  skillPrompter?: SkillPrompter;
   /** MCP servers by name, each with all the tools that were accepted of it; or one tool, as `SERVER__TOOL`. */
   mcp?: readonly string[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
@@ -146,13 +148,6 @@ export type AgentWebhook = Readonly<{
 }>;
 export type AgentWebhookFilter = Readonly<{ json_path: string; equals?: string | number | boolean; contains?: string }>;
 
-/** `keep` is how many of the newest units stay as they are; a unit is a call with its results, or a message. */
-export type ContextDefinition = Readonly<
-  | { kind: "window" }
-  | { kind: "mask"; keep?: number }
-  | { kind: "summarise"; keep?: number /** Another model than the agent's own. */; model?: string }
->;
-
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
 const AGENT = Symbol.for("orgate.agent");
 
@@ -205,13 +200,12 @@ export type Agent<Value = unknown> = Readonly<{
 declare const ANSWERS: unique symbol;
 
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions knowledge middleware schedules webhooks".split(
+  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills skillPrompter mcp projectInstructions knowledge middleware schedules webhooks".split(
     " ",
   );
 const MAX_DEPTH = 3;
 /** The model of an agent that names none. */
 export const DEFAULT_MODEL = "offline/echo";
-const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export const defineAgent = <const Out extends Schema | undefined = undefined>(given: AgentDefinition<Out>): Agent<AnswerOf<Out>> =>
   assembled(given, NO_RESOURCES);
@@ -270,7 +264,7 @@ function assembled<Value>(given: AgentDefinition, equipment: ProjectResources): 
       `\`tokenizer\` is ${JSON.stringify(tokenizer)}`,
       `known are ${TOKENIZERS.join(", ")}, and own/NAME for one that the runtime's \`counters\` bring`,
     );
-  const context = contextOf(given.context ?? { kind: "window" }, where);
+  const context = readContextPlan(given.context ?? { kind: "window" }, where);
   const unpriced = refuseUnpricedLimit(limits, { model, prices, fallbacks, context }, where);
   if (unpriced !== null) throw new FaultError(unpriced);
 
@@ -280,8 +274,8 @@ function assembled<Value>(given: AgentDefinition, equipment: ProjectResources): 
   if (!Number.isSafeInteger(maxDepth) || maxDepth < 1)
     throw invalid(where, `\`maxDepth\` is ${String(maxDepth)}`, "use a whole number of at least 1; without `delegates` there are none");
 
-  const brought = asks ? equipment.instructions : [];
-  const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
+  const index = skillIndex(skills, where, given.skillPrompter ?? equipment.skillPrompter);
+  const system = [instructions, index, ...projectBlocks(asks ? equipment.instructions : [])].filter((text) => text !== "").join("\n\n");
   const plain = {
     name: named,
     instructions: system,
@@ -344,7 +338,6 @@ export function checkModelName(model: unknown, where: string): void {
   if (isModelName(model)) return;
   throw invalid(where, `\`model\` is ${JSON.stringify(model) ?? "missing"}`, "name it `provider/name`; `offline/echo` needs no key");
 }
-export const isModelName = (model: unknown): model is string => typeof model === "string" && MODEL.test(model);
 
 function toolsOf(all: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>, where: string): readonly Tool[] {
   const given = isList(all) ? all : namedTools(all, where);
@@ -420,26 +413,9 @@ function namesOf(given: readonly string[], field: string, where: string): readon
   return Object.freeze([...new Set(given)].sort());
 }
 
-function contextOf(given: ContextDefinition, where: string): ContextPlan {
-  const refuse = (detail: string): FaultError =>
-    invalid(where, `\`context\`: ${detail}`, 'use { kind: "window" }, { kind: "mask", keep } or { kind: "summarise", keep, model }');
-  if (typeof given !== "object" || given === null) throw refuse("it is no plan");
-  const { kind } = given;
-  if (kind !== "window" && kind !== "mask" && kind !== "summarise") throw refuse(`there is no kind ${JSON.stringify(kind) ?? "of it"}`);
-  const stray = findUnknownKey(given, ["kind", ...(kind === "window" ? [] : ["keep"]), ...(kind === "summarise" ? ["model"] : [])]);
-  if (stray !== null) throw refuse(`${kind} has no \`${stray}\``);
-  if (given.kind === "window") return PLAIN_WINDOW;
-  const keep = given.keep ?? DEFAULT_KEEP[given.kind];
-  if (!Number.isSafeInteger(keep) || keep < 1) throw refuse("`keep` must be a whole number of at least 1");
-  if (given.kind === "mask") return Object.freeze({ kind: "mask", keep });
-  const named = given.model ?? null;
-  if (named !== null && (typeof named !== "string" || !MODEL.test(named))) throw refuse("`model` is not `provider/name`");
-  return Object.freeze({ kind: "summarise", keep, model: named });
-}
-
 function fallbacksOf(given: readonly string[], model: string, where: string): readonly string[] {
   if (!Array.isArray(given)) throw invalid(where, "`fallbacks` is no list", "list models, each `provider/name`");
-  const wrong = given.find((one) => typeof one !== "string" || !MODEL.test(one));
+  const wrong = given.find((one) => typeof one !== "string" || !isModelName(one));
   if (wrong !== undefined) throw invalid(where, `\`fallbacks\` holds ${JSON.stringify(wrong)}`, "name each `provider/name`");
   const all = [model, ...given];
   const twice = all.find((one, i) => all.indexOf(one) !== i);

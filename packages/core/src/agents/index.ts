@@ -1,3 +1,4 @@
+export type { ContextDefinition } from "./agent-context.ts";
 export {
   type KnowledgeDefinition,
   knowledgeTools,
@@ -30,6 +31,7 @@ export {
 export * from "./define-tool.ts";
 export { delegateTool, listAgentTools } from "./delegate-tool.ts";
 export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts";
+export { isModelName } from "./model-name.ts";
 export { PRICE_TABLE, type TablePrice, tablePrice } from "./price-table.ts";
 export type { ProjectText } from "./project-text.ts";
 export { type FromJsonSchema, fromJsonSchema } from "./schemas/json-schema.ts";
@@ -53,6 +55,7 @@ export {
   type SkillDefinition,
   skillName,
 } from "./skills/define-skill.ts";
+export type { SkillPrompter } from "./skills/skill-loader.ts";
 export { LOAD_SKILL } from "./skills/skill-loader.ts";
 export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skills/skill-text.ts";
 export { SET_NAME } from "./tool-targets.ts";

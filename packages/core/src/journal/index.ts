@@ -23,6 +23,7 @@ export {
   verify,
 } from "./proof/verify.ts";
 export * from "./questions.ts";
+export * from "./read-pages.ts";
 export * from "./schedules.ts";
 export * from "./summary.ts";
 export * from "./trusted-values.ts";

@@ -79,7 +79,7 @@ function perform(at: Performing, move: Move): boolean {
       stop.stopTurn(move.ending);
       return false;
     case "compact":
-      return recordIfAny(c, compactedEvent(c.s, t, move.how));
+      return recordIfAny(c, compactedEvent(c.p, c.s, t, move.how));
     case "check-output":
       return recordIfAny(c, checkOutput(c.p, t));
     case "recall":

@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Given, Screen, Tone } from "@orgate/shell/terminal";
-import { personsOf } from "../store/open-read-only.ts";
+import { openPersons } from "../store/open-read-only.ts";
 import { wrapped } from "./wrap.ts";
 
 /** `ended` comes once all that it printed is on the screen. */
@@ -67,7 +67,7 @@ export function stageOf(folder: string, screen: Screen, given: Given): Stage {
       const text = existsSync(path) ? readFileSync(path, "utf8") : "";
       return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
     },
-    enter: (person) => void personsOf(env).create(person),
+    enter: (person) => void openPersons(env).create(person),
     clear() {
       for (const child of running) child.kill();
     },

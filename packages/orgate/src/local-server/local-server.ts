@@ -10,7 +10,7 @@ import { loadedFor, openServing } from "../cli/commands/project/serving.ts";
 import type { AskHidden } from "../identity/secrets.ts";
 import type { Log } from "../operations/logs.ts";
 import type { Identity } from "../server/identity/auth.ts";
-import type { Access, Asking } from "../server/identity/authentication.ts";
+import type { Access, IncomingRequest } from "../server/identity/authentication.ts";
 
 export type LocalServer = Readonly<{ url: string; token: string; name: string; close(): Promise<void> }>;
 
@@ -55,7 +55,7 @@ export const logAside =
 export async function withOwnKey(identity: Identity, person: string, token: string): Promise<Access> {
   const expected = Buffer.from(`Bearer ${token}`);
   const caller = await identity.operator(person);
-  const isOwn = ({ headers }: Asking): boolean => {
+  const isOwn = ({ headers }: IncomingRequest): boolean => {
     const shown = Buffer.from(headers.authorization ?? "");
     return shown.length === expected.length && timingSafeEqual(shown, expected);
   };

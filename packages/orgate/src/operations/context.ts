@@ -14,7 +14,7 @@ import type { Whose } from "./visibility.ts";
 
 export type OperationContext = Readonly<{
   runtime: Runtime;
-  floor: SessionDriver;
+  sessionDriver: SessionDriver;
   schedules: ScheduleDesk;
   /** Of webhooks. */
   deliveries: Deliveries;

@@ -5,17 +5,17 @@ import { relative } from "node:path";
 import {
   type Agent,
   describeFault,
-  type Entry,
   equipAgent,
   FaultError,
   isFault,
   type Journal,
   NO_RESOURCES,
   type ProjectResources,
-  seq,
+  type SkillPrompter,
   TRUST,
   withDefaultModel,
 } from "@orgate/core";
+import { readAllEntries } from "@orgate/core/journal";
 import { hiddenPrompt } from "@orgate/shell/terminal";
 import type { Compiled, CompiledPolicy, SymbiProblem, UnknownTools } from "@orgate/symbi";
 import type { Config } from "../config/config.ts";
@@ -30,6 +30,7 @@ import { openReadOnlyStore } from "../store/open-read-only.ts";
 import { isUnusableTool } from "../toolclad/unusable-tool.ts";
 import { loadAgents } from "./agent-modules.ts";
 import { loadCodeSkills, loadTomlAgents, loadToolBox } from "./agent-toml.ts";
+import { loadBuildPorts } from "./ports-module.ts";
 import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
@@ -130,12 +131,13 @@ export async function loadProjectAgents(
   const sorted = [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
-  const isPriced = Object.keys(config.prices).length > 0;
+  const skillPrompter = await skillPrompterFor(sorted, config);
   const isUnfit = [...unfit.values()].some((tools) => tools.length > 0);
+  const isBuiltAgain = isUnfit || skillPrompter !== null || Object.keys(config.prices).length > 0;
   const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
-      agents: await all((one) => finished(one, isPriced || isUnfit ? { ...NO_RESOURCES, prices: config.prices } : null)),
+      agents: await all((one) => finished(one, isBuiltAgain ? { ...NO_RESOURCES, prices: config.prices, skillPrompter } : null)),
       sources,
       skills: [],
       mcp: null,
@@ -148,7 +150,7 @@ export async function loadProjectAgents(
   const mcp = linking ? projectMcp(config, trusted, env) : null;
   if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_RESOURCES : serverEquipment(mcp);
-  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
+  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices, skillPrompter };
   return { agents: await all((one) => finished(one, equipment)), sources, skills, mcp, desk, gaps: gapsLeft() };
 
   function gapsLeft(): Gaps {
@@ -205,6 +207,12 @@ export async function loadProjectAgents(
       throw fileFault({ file, detail: message, hint }, error);
     }
   }
+}
+
+/** Of the project's ports module, which is loaded only where an agent has skills. */
+async function skillPrompterFor(agents: readonly ProjectAgent[], config: Config): Promise<SkillPrompter | null> {
+  const hasSkills = agents.some(({ agent }) => (agent.definition.skills ?? []).length > 0);
+  return hasSkills ? ((await loadBuildPorts(config)).skillPrompter ?? null) : null;
 }
 
 const NOTHING_MADE: Compiled = { kind: "compiled", policies: [], files: [] };
@@ -308,6 +316,7 @@ export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectMa
     directory: config.journal.directory,
     env,
     ask,
+    ports: () => loadBuildPorts(config),
     ...(config.drafts === undefined ? {} : { drafts: config.drafts }),
   });
 
@@ -327,10 +336,5 @@ export async function trustIn(directory: string): Promise<Trusted> {
 }
 
 export async function readTrust(journal: Pick<Journal, "read">): Promise<Trusted> {
-  const all: Entry[] = [];
-  for (;;) {
-    const page = await journal.read(TRUST, all.at(-1)?.seq ?? seq(0), 500);
-    all.push(...page);
-    if (page.length < 500) return foldTrust(all);
-  }
+  return foldTrust(await readAllEntries(journal, TRUST));
 }

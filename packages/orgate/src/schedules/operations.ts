@@ -19,13 +19,13 @@ import {
   seq,
 } from "@orgate/core";
 import { type StandingSchedule, scheduleStream } from "@orgate/core/journal";
-import { type Acting, known, mayAct } from "../runtime/people/approvals.ts";
-import { mayNotRunOf } from "../runtime/people/may-run.ts";
+import { type Acting, assertMayAct, certifyActor } from "../runtime/people/approvals.ts";
+import { createRunCheck } from "../runtime/people/may-run.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Calendar } from "./calendar.ts";
 import { dueTimes, nextThree } from "./due-times.ts";
-import { type ClockworkPorts, firingId, firingOf } from "./scheduler.ts";
-import { type Book, wrong } from "./store.ts";
+import { planFiring, type SchedulerPorts, toFiringId } from "./scheduler.ts";
+import { type ScheduleStore, usageFault } from "./store.ts";
 
 export type ScheduleView = Readonly<{
   schedule: string;
@@ -50,9 +50,9 @@ export type ScheduleView = Readonly<{
 
 export type HistoryEntry = Readonly<{ seq: number; at: Millis; event: Readonly<Record<string, unknown>> & Readonly<{ kind: string }> }>;
 
-export type ScheduleOperationPorts = Pick<ClockworkPorts, "beginning" | "newSession" | "now" | "sign"> &
+export type ScheduleOperationPorts = Pick<SchedulerPorts, "findSessionStart" | "newSession" | "now" | "sign"> &
   Readonly<{
-    book: Book;
+    schedules: ScheduleStore;
     journal: Pick<Journal, "read" | "session">;
     calendar: Calendar;
     place: Acting["place"];
@@ -113,11 +113,11 @@ function stateOf(s: StandingSchedule, calendar: Calendar, now: Millis): Schedule
 }
 
 export function scheduleDesk(ports: ScheduleOperationPorts): ScheduleDesk {
-  const { book, journal, calendar, gate, place, now } = ports;
+  const { schedules, journal, calendar, gate, place, now } = ports;
 
   async function find(name: string): Promise<StandingSchedule | null> {
-    await book.refresh(name);
-    const found = book.get(name);
+    await schedules.refresh(name);
+    const found = schedules.get(name);
     return found === null || found.state === "removed" ? null : found;
   }
   async function must(name: string): Promise<StandingSchedule> {
@@ -131,8 +131,8 @@ export function scheduleDesk(ports: ScheduleOperationPorts): ScheduleDesk {
     what: string,
     as: Person,
   ): Promise<Principal> {
-    mayAct(gate, as, { kind, schedule: s.schedule, agent: s.spec.agent, requester: s.spec.owner }, what);
-    return known({ place, person: as }, what);
+    assertMayAct(gate, as, { kind, schedule: s.schedule, agent: s.spec.agent, requester: s.spec.owner }, what);
+    return certifyActor({ place, person: as }, what);
   }
 
   type Doing = "remove" | "pause" | "resume";
@@ -145,17 +145,17 @@ export function scheduleDesk(ports: ScheduleOperationPorts): ScheduleDesk {
     const found = await must(name);
     const by = await allowed(found, "edit-schedule", `${doing} schedule ${name}`, as);
     if (doing === "remove" && found.from !== null)
-      throw wrong(`\`${name}\` is declared in ${found.from}`, "take it out there; `orgate schedules pause` stops it meanwhile");
+      throw usageFault(`\`${name}\` is declared in ${found.from}`, "take it out there; `orgate schedules pause` stops it meanwhile");
     const hasCome = found.state === "done" && (doing === "resume" || found.retry.length === 0);
     if (doing !== "remove" && hasCome)
-      throw wrong(`\`${name}\` has fired, and comes once`, "declare it at another time, or `orgate schedules run` fires it now");
-    await book.change(name, (s) => {
+      throw usageFault(`\`${name}\` has fired, and comes once`, "declare it at another time, or `orgate schedules run` fires it now");
+    await schedules.change(name, (s) => {
       if (s === null || s.state === "removed") throw noSchedule(name);
       if (isAlready(s, doing)) return null;
       const told = { schedule: name, by, reason: reason.toWellFormed() };
       return { events: [doing === "resume" ? { kind: DONE.resume, ...told, after: now() } : { kind: DONE[doing], ...told }] };
     });
-    const after = book.get(name);
+    const after = schedules.get(name);
     if (after === null) throw noSchedule(name);
     return scheduleView(after, calendar, now());
   }
@@ -179,16 +179,16 @@ export function scheduleDesk(ports: ScheduleOperationPorts): ScheduleDesk {
     },
     next: async (name, most) => dueTimes(await must(name), calendar, most, now()),
     async add(name, spec, as) {
-      if (!SCHEDULE_NAME.test(name)) throw wrong(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
+      if (!SCHEDULE_NAME.test(name)) throw usageFault(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
       if (spec.owner !== as.name)
-        throw wrong("whoever adds a schedule is whom it runs for", "leave the owner out; a file of the project may name another");
-      if (ports.beginning(spec.agent) === null) throw new FaultError({ kind: "agent-missing", agent: spec.agent, known: [] });
-      if (calendar.next(spec.when, now()) === null) throw wrong("that time has passed", "name one that is to come");
+        throw usageFault("whoever adds a schedule is whom it runs for", "leave the owner out; a file of the project may name another");
+      if (ports.findSessionStart(spec.agent) === null) throw new FaultError({ kind: "agent-missing", agent: spec.agent, known: [] });
+      if (calendar.next(spec.when, now()) === null) throw usageFault("that time has passed", "name one that is to come");
       const by = await allowed({ schedule: name, spec }, "edit-schedule", `add schedule ${name}`, as);
-      await book.refresh(name);
-      await book.change(name, (s) => {
+      await schedules.refresh(name);
+      await schedules.change(name, (s) => {
         if (s !== null && s.state !== "removed")
-          throw wrong(`there is a schedule \`${name}\` already`, "choose another name, or remove that one first");
+          throw usageFault(`there is a schedule \`${name}\` already`, "choose another name, or remove that one first");
         return { events: [{ kind: "schedule.declared", schedule: name, spec, from: null, by, after: now(), carried: null }] };
       });
       return scheduleView(await must(name), calendar, now());
@@ -219,8 +219,8 @@ export function scheduleDesk(ports: ScheduleOperationPorts): ScheduleDesk {
   };
 
   async function standing(): Promise<readonly StandingSchedule[]> {
-    await book.refresh();
-    return [...book.all().values()].filter(({ state }) => state !== "removed").sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
+    await schedules.refresh();
+    return [...schedules.all().values()].filter(({ state }) => state !== "removed").sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
   }
 
   /** How often a due time was tried: from the end of the schedule's past, page by page. */
@@ -233,7 +233,7 @@ export function scheduleDesk(ports: ScheduleOperationPorts): ScheduleDesk {
     if (wanted === undefined) return null;
     if ((await journal.session(wanted.session)) !== null) return wanted.session;
     if (!wanted.again) return null;
-    const intent = firingId(name, wanted.session);
+    const intent = toFiringId(name, wanted.session);
     return (await lastFired(name, last, millis(now() - ASKED_AGAIN_MS), (fired) => fired.intent === intent))?.session ?? null;
   }
 
@@ -251,14 +251,14 @@ export function scheduleDesk(ports: ScheduleOperationPorts): ScheduleDesk {
 
   type Which = (s: StandingSchedule, tries: number) => Readonly<{ dueAt: Millis; attempt: number }>;
   async function fire(name: string, by: Principal, wanted: SessionId | undefined, which: Which): Promise<SessionId> {
-    const mayNotRun = mayNotRunOf(gate);
+    const mayNotRun = createRunCheck(gate);
     const newSession = wanted === undefined ? ports.newSession : () => wanted;
     let session: SessionId | null = null;
     for (let tries = 0; session === null; tries += 1) {
       try {
-        await book.change(name, (s) => {
+        await schedules.change(name, (s) => {
           if (s === null || s.state === "removed") throw noSchedule(name);
-          const firing = firingOf({ ...ports, mayNotRun, newSession }, s, { ...which(s, tries), why: "asked" }, by, wanted);
+          const firing = planFiring({ ...ports, mayNotRun, newSession }, s, { ...which(s, tries), why: "asked" }, by, wanted);
           if ("kind" in firing)
             throw new FaultError({ kind: "not-permitted", user: s.spec.owner, what: `run \`${s.spec.agent}\``, reason: firing.detail });
           session = firing.session;
@@ -278,7 +278,7 @@ const ASKED_AGAIN_MS = 2 * 86_400_000;
 type Fired = Extract<SystemEvent, { kind: "schedule.fired" }>;
 
 const notSetAside = (name: string, { setAside }: StandingSchedule, dueAt: Millis | null): FaultError =>
-  wrong(
+  usageFault(
     dueAt === null
       ? `nothing of \`${name}\` is set aside`
       : `\`${name}\` has nothing set aside that was due ${new Date(dueAt).toISOString()}`,
@@ -287,4 +287,5 @@ const notSetAside = (name: string, { setAside }: StandingSchedule, dueAt: Millis
       : `there are: ${setAside.map((one) => new Date(one.dueAt).toISOString()).join(", ")}`,
   );
 
-const noSchedule = (name: string): FaultError => wrong(`there is no schedule \`${name}\``, "`orgate schedules list` shows those there are");
+const noSchedule = (name: string): FaultError =>
+  usageFault(`there is no schedule \`${name}\``, "`orgate schedules list` shows those there are");

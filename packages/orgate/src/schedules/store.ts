@@ -23,6 +23,7 @@ import {
   type Append,
   foldSchedule,
   type Journal,
+  readAllEntries,
   SCHEDULES,
   type StandingSchedule,
   scheduleStream,
@@ -36,7 +37,7 @@ export type ScheduleStorePorts = Readonly<{ journal: Pick<Journal, "read" | "app
 /** What is to be written as things stand, and what else with it; null: nothing. */
 export type SchedulePlan = Readonly<{ events: readonly SystemEvent[] } & Partial<Pick<Append, "opens" | "tells" | "unlessHalted">>>;
 
-export type Book = Readonly<{
+export type ScheduleStore = Readonly<{
   /** As of the last refresh. */
   all(): ReadonlyMap<string, StandingSchedule>;
   get(name: string): StandingSchedule | null;
@@ -52,7 +53,7 @@ export type Book = Readonly<{
 const CARRY_EVERY = 200;
 const PAGE = 500;
 
-export function openBook({ journal, now }: ScheduleStorePorts): Book {
+export function openScheduleStore({ journal, now }: ScheduleStorePorts): ScheduleStore {
   const all = new Map<string, StandingSchedule>();
 
   async function read(name: string, last: Seq | null): Promise<void> {
@@ -120,7 +121,7 @@ export function openBook({ journal, now }: ScheduleStorePorts): Book {
     await refresh();
     await together(declared, async (one) => {
       const { name, from } = one;
-      if (!SCHEDULE_NAME.test(name)) throw wrong(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
+      if (!SCHEDULE_NAME.test(name)) throw usageFault(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
       await change(name, (s) => {
         const isKept = owners === "kept" && one.isOwned === false && s !== null && s.from !== null && s.state !== "removed";
         const spec = isKept ? { ...one.spec, owner: s.spec.owner } : one.spec;
@@ -163,16 +164,10 @@ async function fromTheEnd(journal: Pick<Journal, "read" | "streams">, name: stri
   const last = known ?? (await journal.streams(stream)).find((one) => one.stream === stream)?.seq ?? seq(0);
   for (let size = PAGE; ; size *= 4) {
     const start = Math.max(0, last - size);
-    const entries: Entry[] = [];
-    for (let after = seq(start); ; ) {
-      const page = await journal.read(stream, after, PAGE);
-      entries.push(...page);
-      after = page.at(-1)?.seq ?? after;
-      if (page.length < PAGE) break;
-    }
+    const entries = await readAllEntries(journal, stream, seq(start));
     const from = entries.findLastIndex(({ event }) => event.kind === "schedule.declared" && event.carried !== null);
     if (from >= 0 || start === 0) return foldSchedule(null, entries.slice(Math.max(0, from)));
   }
 }
 
-export const wrong = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
+export const usageFault = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

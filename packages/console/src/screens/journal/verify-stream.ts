@@ -1,4 +1,4 @@
-/** A verification as it goes on: lines of JSON, read as they come. */
+/** Reads a running verification: lines of JSON, as they arrive. */
 import { API, type VerifyLine, verifyLine } from "@orgate/protocol";
 
 export async function* readVerification(): AsyncGenerator<VerifyLine> {
@@ -16,7 +16,7 @@ export async function* readVerification(): AsyncGenerator<VerifyLine> {
       isOver = read.data.kind !== "progress";
       yield read.data;
     }
-    if (!isOver) yield failed("the connection was lost before it was through");
+    if (!isOver) yield failed("the connection was lost before the verification ended");
   } catch {
     yield failed("the server cannot be reached");
   }

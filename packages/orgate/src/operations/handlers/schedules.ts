@@ -3,7 +3,7 @@ import type { StandingSchedule } from "@orgate/core/journal";
 import { type OperationRequest, wireProblem } from "@orgate/protocol";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
-import { specOf } from "../../schedules/declaring.ts";
+import { toScheduleSpec } from "../../schedules/declaring.ts";
 import type { ScheduleDesk, ScheduleView, WantedSchedule } from "../../schedules/operations.ts";
 import { type Act, act } from "../access.ts";
 import type { OperationContext } from "../context.ts";
@@ -27,9 +27,9 @@ type Names =
 
 export function scheduleHandlers({
   schedules: desk,
-  floor,
+  sessionDriver,
   cursors,
-}: Pick<OperationContext, "schedules" | "floor" | "cursors">): Pick<OperationHandlers, Names> {
+}: Pick<OperationContext, "schedules" | "sessionDriver" | "cursors">): Pick<OperationHandlers, Names> {
   const calendar = openCalendar();
   const told = async (view: ScheduleView | Promise<ScheduleView>, may: May) => json(offered(await view, may));
   return {
@@ -55,12 +55,12 @@ export function scheduleHandlers({
     removeSchedule: async ({ params, body, caller, may }) => told(desk.remove(params.schedule, body.reason, caller.person), may),
     runSchedule: async ({ params, caller, once }) => {
       const session = await desk.run(params.schedule, caller.person, wantedBy(once));
-      floor.wake(session);
+      sessionDriver.wake(session);
       return json({ schedule: params.schedule, session });
     },
     retrySchedule: async ({ params, body, caller, once }) => {
       const session = await desk.retry(params.schedule, body.dueAt ?? null, caller.person, wantedBy(once));
-      floor.wake(session);
+      sessionDriver.wake(session);
       return json({ schedule: params.schedule, session });
     },
     scheduleHistory: async ({ params, query }) =>
@@ -122,7 +122,7 @@ const need = ({ state, failures, last }: StandingSchedule): number =>
 
 function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
   const read = projectScheduleSchema.safeParse(written);
-  if (read.success) return specOf(read.data, owner, calendar);
+  if (read.success) return toScheduleSpec(read.data, owner, calendar);
   const [issue] = read.error.issues;
   throw new FaultError({
     kind: "usage",

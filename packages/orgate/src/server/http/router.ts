@@ -10,7 +10,7 @@ export type FoundRoute = Readonly<
 
 type Compiled = Readonly<{ name: OperationName; route: Operation; parts: readonly string[] }>;
 
-export function routerOf(): (method: string, path: string) => FoundRoute {
+export function createRouter(): (method: string, path: string) => FoundRoute {
   const bySize = new Map<number, Compiled[]>();
   for (const name of OPERATION_NAMES) {
     const route: Operation = OPERATIONS[name];

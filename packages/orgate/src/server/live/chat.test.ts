@@ -157,7 +157,7 @@ test("W-26 a call that asks is told as `ask`, and as what was decided once someb
   const [question] = await stage.runtime.approvals.list();
   if (question === undefined) throw new Error("nothing waits");
   const { approval, digest, session } = question;
-  await stage.floor.send({ session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } }, as: stage.ann });
+  await stage.sessionDriver.send({ session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } }, as: stage.ann });
   const about = without(await client.done()).filter((m) => m.action === "tool:pay" || m.call_id !== undefined);
   expect(about).toEqual([
     { type: "PolicyDecision", action: "tool:pay", decision: "ask", reason: "ask-pay asks: pay it?" },

@@ -15,7 +15,7 @@ import { loadProjectAgents, type ProjectAgent, type ProjectAgents } from "../../
 import { procedureDoubts } from "../../../project/symbi/project-symbi.ts";
 import { isSymbi, problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
-import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
+import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { optionsFor, printProblem } from "../policies/policy.ts";
 import { projectOf } from "../project/project.ts";
 
@@ -247,7 +247,7 @@ function declaredWrong(config: Config, { agents, sources, gaps }: ProjectAgents)
   const isAgent = (name: string): boolean => gaps.agents || agents.some(({ agent }) => agent.name === name);
   const all = { config, agents, symbi: sources.map(({ symbi }) => symbi), owner: "nobody", isAgent };
   const trouble = (fault: FaultError): number => found.push(faultToProblem(fault, config.root));
-  schedulesIn(all, openCalendar(), trouble);
-  webhooksIn(all, trouble);
+  readSchedules(all, openCalendar(), trouble);
+  readWebhooks(all, trouble);
   return found;
 }

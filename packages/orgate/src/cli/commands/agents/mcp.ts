@@ -6,11 +6,11 @@ import { type Cell, EXIT, type Given, nextCommand, type RunCommand, table, visib
 import type { Config } from "../../../config/config.ts";
 import {
   type Catalogue,
+  type CatalogueDifference,
   catalogueDigest,
-  type Difference,
-  differences,
+  compareCatalogues,
   differenceText,
-  type Offered,
+  type OfferedTool,
   readCatalogue,
 } from "../../../mcp/catalogue.ts";
 import { listVariables, type McpServer } from "../../../mcp/config.ts";
@@ -134,7 +134,7 @@ export const diffServer: RunCommand = async (given, screen) => {
   const found = serverIn(await projectServers(given, config), name);
   if (found.state !== "usable" && found.state !== "unaccepted") throw unusable(found);
   const now = await offeredNow(given, config, found);
-  const changes = differences(found.accepted, now, sha256);
+  const changes = compareCatalogues(found.accepted, now, sha256);
   if (given.json) screen.line(JSON.stringify({ server: name, digest: catalogueDigest(now, sha256), differences: changes }));
   else if (changes.length === 0) screen.line(`${visible(name)} offers what was accepted, and nothing else`);
   else {
@@ -178,7 +178,7 @@ async function offeredNow(given: Given, config: Config, { server, accepted, name
   }
 }
 
-function showDifferences(changes: readonly Difference[], { line, paint }: Screen): void {
+function showDifferences(changes: readonly CatalogueDifference[], { line, paint }: Screen): void {
   for (const change of changes) {
     line(paint(change.kind === "removed" ? "warn" : "bad", visible(differenceText(change))));
     const [was, now] = [change.kind === "new" ? null : change.was, change.kind === "removed" ? null : change.now];
@@ -188,7 +188,7 @@ function showDifferences(changes: readonly Difference[], { line, paint }: Screen
 }
 
 /** All that is accepted with a tool, as a person reads it: hidden characters shown. */
-const offerText = ({ description, inputSchema, outputSchema, hints }: Offered): string =>
+const offerText = ({ description, inputSchema, outputSchema, hints }: OfferedTool): string =>
   [
     visibleLines(description),
     `arguments: ${visibleLines(JSON.stringify(inputSchema, null, 2))}`,
@@ -234,7 +234,7 @@ export const trust: RunCommand = async (given, screen) => {
     });
     checkDigest(given, now);
     const accepted = chosen(found.accepted, now, given.text("tools"));
-    const changes = differences(found.accepted, accepted, sha256);
+    const changes = compareCatalogues(found.accepted, accepted, sha256);
     const digest = writePinned(config.journal.directory, accepted, sha256);
     await appendTrust(place, (trusted) =>
       trusted.get(toolsSubject(name))?.digest === digest ? null : { kind: "trust.given", subject: toolsSubject(name), digest, by },
@@ -288,7 +288,7 @@ type Accepted = Readonly<{
   name: string;
   digest: Digest;
   by: string;
-  changes: readonly Difference[];
+  changes: readonly CatalogueDifference[];
   accepted: Catalogue;
   link: McpLink | null;
 }>;

@@ -2,7 +2,7 @@
 import { grantId, grantText, type Millis, principalName } from "@orgate/core";
 import type { StandingGrant } from "@orgate/core/journal";
 import { ageText, type Cell, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
-import { type ListedGrant, revokeGrant, standingOrders } from "../../../runtime/people/approvals.ts";
+import { type ListedGrant, readOrdersInForce, revokeGrant } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
@@ -11,7 +11,7 @@ export const grants: RunCommand = async (given, screen) => {
   const now = NODE.clock.now();
   const all = await lookingIfAny<readonly ListedGrant[]>(
     given,
-    async (look) => (await standingOrders(look.journal, now)).grants,
+    async (look) => (await readOrdersInForce(look.journal, now)).grants,
     () => [],
   );
   if (given.json) screen.line(JSON.stringify(all));

@@ -3,7 +3,7 @@ import { callId, type Millis } from "@orgate/core";
 import type { ListedDeadLetter } from "@orgate/core/journal";
 import { resourceText } from "@orgate/protocol/view";
 import { ageText, type Cell, count, EXIT, folded, type RunCommand, shorten, table, visible } from "@orgate/shell/terminal";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { allDeadLetters, viewDeadLetter } from "../../../runtime/people/dead-letters.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
@@ -68,7 +68,7 @@ export const dismiss: RunCommand = (given, screen) =>
     const { session, call, agent, tool } = await letterOf(look, given.args[0] ?? "");
     const person = personOf(given, screen);
     const { gate } = await deskOf(config, given.env);
-    mayAct(gate, person, { kind: "resolve", call, agent, tool }, "dismiss it");
+    assertMayAct(gate, person, { kind: "resolve", call, agent, tool }, "dismiss it");
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "dismiss", call, note: given.text("note") ?? "" });
   });
 

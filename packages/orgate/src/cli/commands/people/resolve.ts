@@ -7,10 +7,10 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Resolution, readState, type SessionId, toResult, type Unknown } from "@orgate/core";
-import type { SessionSummary } from "@orgate/core/journal";
+import { eachSession, type SessionSummary } from "@orgate/core/journal";
 import { resourceText } from "@orgate/protocol/view";
 import { EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { deskOf, looking, personOf, sessionOf } from "../project/project.ts";
 import { usage } from "./approvals.ts";
@@ -27,7 +27,7 @@ export const resolve: RunCommand = (given, screen) =>
     const { call, tool } = unknown;
     const person = personOf(given, screen);
     const { gate } = await deskOf(config, given.env);
-    mayAct(gate, person, { kind: "resolve", call, agent, tool }, "resolve it");
+    assertMayAct(gate, person, { kind: "resolve", call, agent, tool }, "resolve it");
     if (!given.json) screen.line(`${screen.paint("strong", visible(tool))} ${call} on ${resourceText(unknown.resource)}: ${resolution}`);
     const note = given.text("note") ?? "";
     const sent = await deliverWish(
@@ -96,14 +96,8 @@ async function unknownOf(look: ReadOnlyStore, text: string, given: Given): Promi
   return one;
 }
 
-const PAGE = 500;
-
 async function withUnknowns({ journal }: ReadOnlyStore): Promise<readonly SessionSummary[]> {
   const found: SessionSummary[] = [];
-  for (let before: SessionSummary | null = null; ; ) {
-    const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: PAGE });
-    found.push(...page.filter((s) => s.openUnknowns > 0));
-    before = page.at(-1) ?? null;
-    if (before === null || page.length < PAGE) return found;
-  }
+  for await (const one of eachSession(journal)) if (one.openUnknowns > 0) found.push(one);
+  return found;
 }

@@ -2,7 +2,7 @@
 import { FaultError, isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
 import { countSet, setText } from "@orgate/protocol/view";
 import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
-import { compareSides, type Side } from "../../../policies/agents-diff.ts";
+import { compareSides, type DiffSide } from "../../../policies/agents-diff.ts";
 import type { SetFile } from "../../../policies/policies.ts";
 import { folderOrThrow, readFiles } from "../../../policies/policy-changes.ts";
 import { digestFolder } from "../../../policies/policy-digests.ts";
@@ -138,7 +138,7 @@ async function filesOf(wanted: string, { journal }: Look, options: PolicyOptions
 }
 
 /** A string: why it does not load with the agents and tools of now. */
-function sideOf(files: readonly SetFile[], options: PolicyOptions): Side | string {
+function sideOf(files: readonly SetFile[], options: PolicyOptions): DiffSide | string {
   const { place, read } = readFiles(listAppliableFiles(files), "policies");
   const loading = tryLoadRead(read, { ...options, place });
   if (loading.kind === "loaded")

@@ -121,7 +121,7 @@ async function callHere(given: Given, screen: Screen, name: CallableOperation, f
     await certified(given, screen, runtime.place, person);
     const keys = openRequestKeys(config.journal.directory);
     const operations = openOperations({ runtime, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
-    operations.context.floor.stop(); // only what is asked for is driven here: sessions that others left are a server's to take up
+    operations.context.sessionDriver.stop(); // only what is asked for is driven here: sessions that others left are a server's to take up
     try {
       const executor = new OperationExecutor({
         runtime,
@@ -137,7 +137,7 @@ async function callHere(given: Given, screen: Screen, name: CallableOperation, f
         gone: new AbortController().signal,
       });
       await print(given, screen, result);
-      await operations.context.floor.settle(); // nobody else may drive what was begun here
+      await operations.context.sessionDriver.settle(); // nobody else may drive what was begun here
     } catch (error) {
       throw isRefusal(error) ? toFault(error.problem, name) : error;
     } finally {

@@ -20,19 +20,19 @@ import { projectScheduleSchema } from "../../../config/schedule-schema.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../../../project/project-agents.ts";
 import type { Runtime } from "../../../runtime/api.ts";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { delegatesOf } from "../../../runtime/ports/delegates.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
-import { schedulesIn, specOf } from "../../../schedules/declaring.ts";
+import { readSchedules, toScheduleSpec } from "../../../schedules/declaring.ts";
 import { dueTimes } from "../../../schedules/due-times.ts";
 import { openSchedules } from "../../../schedules/index.ts";
 import { type ScheduleDesk, type ScheduleView, scheduleDesk, scheduleView } from "../../../schedules/operations.ts";
 import type { Declared } from "../../../schedules/store.ts";
-import { openBook } from "../../../schedules/store.ts";
+import { openScheduleStore } from "../../../schedules/store.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { usage } from "../people/approvals.ts";
 import { exitOf } from "../sessions/driving.ts";
@@ -43,7 +43,7 @@ type Here = Readonly<{ config: Config; loaded: ProjectAgents; declared: readonly
 async function here(given: Given, owner: string): Promise<Here> {
   const config = projectOf(given);
   const loaded = await loadProjectAgents(config);
-  const declared = schedulesIn({ config, agents: loaded.agents, symbi: loaded.sources.map(({ symbi }) => symbi), owner }, openCalendar());
+  const declared = readSchedules({ config, agents: loaded.agents, symbi: loaded.sources.map(({ symbi }) => symbi), owner }, openCalendar());
   const gate = openPolicies(
     config,
     loaded.agents.map(({ agent }) => agent),
@@ -58,7 +58,7 @@ async function standing(given: Given, screen: Screen): Promise<readonly Standing
   const known = await lookingIfAny<readonly StandingSchedule[]>(
     given,
     async ({ journal }) => {
-      const book = openBook({
+      const book = openScheduleStore({
         journal: { ...journal, append: () => Promise.reject(new Error("this is for looking only")) },
         now: NODE.clock.now,
       });
@@ -130,7 +130,7 @@ export const scheduleHistory: RunCommand = async (given, screen) => {
   const entries = await lookingIfAny(
     given,
     async ({ journal }) => {
-      const book = openBook({
+      const book = openScheduleStore({
         journal: { ...journal, append: () => Promise.reject(new Error("this is for looking only")) },
         now: NODE.clock.now,
       });
@@ -153,7 +153,7 @@ export const scheduleHistory: RunCommand = async (given, screen) => {
 
 /** For looking: nothing of what changes anything is asked. */
 const historyOf = (
-  book: ReturnType<typeof openBook>,
+  book: ReturnType<typeof openScheduleStore>,
   journal: Parameters<typeof scheduleDesk>[0]["journal"],
 ): Pick<ScheduleDesk, "history"> => {
   const none = (): never => {
@@ -161,12 +161,12 @@ const historyOf = (
   };
   const gate = { decideFor: none };
   return scheduleDesk({
-    book,
+    schedules: book,
     journal,
     calendar: openCalendar(),
     now: NODE.clock.now,
     gate,
-    beginning: none,
+    findSessionStart: none,
     newSession: none,
     sign: none,
     place: { keyring: none as never, orders: none as never },
@@ -188,13 +188,13 @@ async function acting<T>(
   return writingProject(at.config, async (place) => {
     await certified(given, screen, place, person);
     const agents = new Map(at.loaded.agents.map(({ agent }) => [agent.name, agent]));
-    const { book, desk } = openSchedules({ place, gate: at.gate, beginning: delegatesOf(agents, at.gate) });
+    const { store: book, desk } = openSchedules({ place, gate: at.gate, findSessionStart: delegatesOf(agents, at.gate) });
     const [name = ""] = given.args;
     await book.refresh();
     const known = book.get(name);
     const spec = known !== null && known.state !== "removed" ? known.spec : (at.declared.find((one) => one.name === name)?.spec ?? adds);
     if (spec === null) throw noSchedule(name);
-    mayAct(at.gate, person, { kind, schedule: name, agent: spec.agent, requester: spec.owner }, `${what} schedule ${name}`);
+    assertMayAct(at.gate, person, { kind, schedule: name, agent: spec.agent, requester: spec.owner }, `${what} schedule ${name}`);
     await book.declare(at.declared, { kind: "user", id: person.name }, "kept");
     return work(desk, { ...at, place, person });
   });
@@ -237,7 +237,7 @@ function specGiven(given: Given, owner: string): ScheduleSpec {
     const option = issue?.path.join(".") ?? "";
     throw usage(`--${option}: ${lowerFirst(issue?.message ?? "not understood")}`, "`orgate schedules add --help` has every option");
   }
-  return specOf(read.data, owner, openCalendar());
+  return toScheduleSpec(read.data, owner, openCalendar());
 }
 
 const edit =

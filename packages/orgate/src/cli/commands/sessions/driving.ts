@@ -18,7 +18,7 @@ import {
   visibleStream,
 } from "@orgate/shell/terminal";
 import { readModelSettings } from "../../../models/env.ts";
-import { modelsWith, onModel } from "../../../models/named-model.ts";
+import { createModelLookup, withModel } from "../../../models/named-model.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
@@ -259,5 +259,5 @@ export function knownAgent(
       ...(session === undefined ? {} : { session }),
     });
   mustHaveSkills(found);
-  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M-3
+  createModelLookup(readModelSettings(env, config.root))(withModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }

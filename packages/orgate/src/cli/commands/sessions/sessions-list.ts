@@ -3,7 +3,7 @@ import type { StandingHalt } from "@orgate/core/vocab";
 import { FaultError, haltText, liftText } from "@orgate/core/vocab";
 import type { Screen, Tone } from "@orgate/shell/terminal";
 import { ageText, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
-import { type HaltNeeds, haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
+import { findSessionHalt, readHalts, type SessionHaltPorts } from "../../../runtime/people/halted.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { lookingIfAny, positive } from "../project/looking.ts";
 
@@ -43,7 +43,7 @@ async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promis
   const most = positive(given.text("limit") ?? "50", "--limit");
   const wanted = given.text("state");
   const page = { state: stateOf(wanted), agent: given.text("agent"), before: null, most };
-  const halts = await standingHalts(look.journal);
+  const halts = await readHalts(look.journal);
   const found = await foundIn(look, halts, page, wanted === "interrupted" || wanted === "halted" ? wanted : null);
   if (page.agent !== null && found.length === 0) await mustHaveSessions(look, page.agent);
   if (given.json) {
@@ -89,7 +89,7 @@ async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promis
 
 type Page = Parameters<ReadOnlyStore["journal"]["sessions"]>[0];
 /** The journal does not know who drives: what it calls running is asked for piece by piece until enough of it are in the wanted state. */
-async function foundIn(look: ReadOnlyStore, halts: HaltNeeds["halts"], page: Page, only: "interrupted" | "halted" | null) {
+async function foundIn(look: ReadOnlyStore, halts: SessionHaltPorts["halts"], page: Page, only: "interrupted" | "halted" | null) {
   const found: Awaited<ReturnType<typeof shownIn>>[] = [];
   for (let { before } = page; ; ) {
     const piece = await look.journal.sessions({ ...page, before });
@@ -102,9 +102,9 @@ async function foundIn(look: ReadOnlyStore, halts: HaltNeeds["halts"], page: Pag
 }
 
 /** With who holds it and which halt it waits with. */
-export async function shownIn(look: ReadOnlyStore, s: SessionSummary, halts: HaltNeeds["halts"]) {
+export async function shownIn(look: ReadOnlyStore, s: SessionSummary, halts: SessionHaltPorts["halts"]) {
   const holder = look.holder(s.session);
-  const halted = await haltOnSession({ journal: look.journal, halts, isHeld: holder !== null }, s);
+  const halted = await findSessionHalt({ journal: look.journal, halts, isHeld: holder !== null }, s);
   return { ...s, holder, halted, shown: await shownState(look, s, halted) };
 }
 

@@ -17,7 +17,7 @@ import {
   type SystemEvent,
   seq,
 } from "@orgate/core";
-import { type Access, accessEnd, foldAccess, isPersonName, USED_LINK } from "@orgate/core/journal";
+import { type Access, accessEnd, entryPages, foldAccess, isPersonName, USED_LINK } from "@orgate/core/journal";
 import { appendPlanned } from "../store/stream-end.ts";
 
 export type SecretPort = Readonly<{ newSecret(): string; newName(): string; hashSecret(secret: string): Promise<string> }>;
@@ -35,7 +35,7 @@ export type NewAccess = Readonly<{
 /** `token` is what its owner shows; nobody can tell it again. */
 export type IssuedAccess = Readonly<{ access: Access; token: string }>;
 
-export type AccessBook = Readonly<{
+export type AccessStore = Readonly<{
   /** As of the last refresh. */
   all(): ReadonlyMap<AccessId, Access>;
   refresh(): Promise<ReadonlyMap<AccessId, Access>>;
@@ -68,9 +68,7 @@ export const keyWithdrawnText = (person: string): string => `the key that stands
 export const hasSignedIn = (all: ReadonlyMap<AccessId, Access>, person: string): boolean =>
   [...all.values()].some((one) => one.person === person && one.means === "sign-in");
 
-const PAGE = 500;
-
-export function openAccessBook({ journal, secrets, now }: AccessPorts): AccessBook {
+export function openAccessStore({ journal, secrets, now }: AccessPorts): AccessStore {
   let all: ReadonlyMap<AccessId, Access> = new Map();
   let through: Seq = seq(0);
   let reading: Promise<unknown> = Promise.resolve();
@@ -82,12 +80,11 @@ export function openAccessBook({ journal, secrets, now }: AccessPorts): AccessBo
     return mine;
   }
   async function readOn(): Promise<ReadonlyMap<AccessId, Access>> {
-    for (;;) {
-      const entries = await journal.read(ACCESS, through, PAGE);
-      all = entries.length === 0 ? all : foldAccess(all, entries);
+    for await (const entries of entryPages(journal, ACCESS, through)) {
+      all = foldAccess(all, entries);
       through = entries.at(-1)?.seq ?? through;
-      if (entries.length < PAGE) return all;
     }
+    return all;
   }
 
   /** Appends the events that `plan` wants. False if it wants none. */

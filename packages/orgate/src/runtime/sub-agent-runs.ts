@@ -5,7 +5,7 @@
 import type { CallId, Ending, Entry, Journal, JournalEvent, SessionId } from "@orgate/core";
 import { seq } from "@orgate/core";
 
-export type Member = Readonly<{
+export type SubAgentRun = Readonly<{
   agent: string;
   /** Null: it was not begun. */
   session: SessionId | null;
@@ -24,11 +24,11 @@ export type Member = Readonly<{
 const PAGE = 500;
 
 /** Of the turn that the entry `upTo` is of; null: of the last. No more is read than that turn has. */
-export async function membersOf(
+export async function listSubAgentRuns(
   journal: Pick<Journal, "read" | "session">,
   session: SessionId,
   upTo: number | null = null,
-): Promise<readonly Member[]> {
+): Promise<readonly SubAgentRun[]> {
   const events: JournalEvent[] = [];
   for (let last = upTo ?? (await journal.session(session))?.seq ?? 0; last > 0; ) {
     const after = Math.max(0, last - PAGE);
@@ -38,7 +38,7 @@ export async function membersOf(
     if (first >= 0) break;
     last = after;
   }
-  const members = new Map<CallId, Member>();
+  const members = new Map<CallId, SubAgentRun>();
   for (const event of events) tell(members, event);
   return [...members.values()];
 }
@@ -46,8 +46,8 @@ export async function membersOf(
 const isAbout = ({ kind }: JournalEvent): boolean =>
   kind === "gate.decided" || kind === "child.opened" || kind === "child.ended" || kind === "turn.ended";
 
-function tell(members: Map<CallId, Member>, event: JournalEvent): void {
-  const set = (call: CallId, more: Partial<Member>): void => {
+function tell(members: Map<CallId, SubAgentRun>, event: JournalEvent): void {
+  const set = (call: CallId, more: Partial<SubAgentRun>): void => {
     const member = members.get(call);
     if (member !== undefined) members.set(call, { ...member, ...more });
   };

@@ -1,7 +1,7 @@
 /** How much one connection may say. */
 import type { Millis } from "@orgate/core";
 
-export type Rates = Readonly<{
+export type FrameLimits = Readonly<{
   /** Frames at once, and each second after that. */
   burst: number;
   perSecond: number;
@@ -14,7 +14,7 @@ export type Rates = Readonly<{
 }>;
 
 /** True while it keeps to its share. */
-export function allowance({ burst, perSecond }: Pick<Rates, "burst" | "perSecond">, now: () => Millis): () => boolean {
+export function createFrameLimit({ burst, perSecond }: Pick<FrameLimits, "burst" | "perSecond">, now: () => Millis): () => boolean {
   let left = burst;
   let countedAt = now();
   return () => {

@@ -6,7 +6,7 @@ import { type BoundedFolds, DEFAULT_FOLD_LIMITS, type FoldLimits, foldCache, typ
 
 const LOOKS = 5; // within the time that an idle fold is kept
 
-export function sweptFolds(
+export function createSweptFolds(
   journal: Pick<Journal, "hashAt" | "streams">,
   elapsed: () => number,
   limits: FoldLimits = DEFAULT_FOLD_LIMITS,

@@ -2,7 +2,7 @@ import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { digest, type Fold, fold, type SessionId, seq, sessionId, ZERO } from "@orgate/core";
 import { opened } from "@orgate/core/testing";
 import { expect, test } from "vitest";
-import { sweptFolds } from "./fold-sweeping.ts";
+import { createSweptFolds } from "./swept-folds.ts";
 
 const journal = { hashAt: async () => ZERO, streams: async () => [] };
 function foldOf(session: SessionId): Fold {
@@ -14,7 +14,7 @@ const [A, B] = [sessionId("s_sweeping0001"), sessionId("s_sweeping0002")];
 
 test("L-23 folds that nobody takes are gone after a while without anybody asking, and those that are taken are not", async () => {
   let now = 0;
-  const folds = sweptFolds(journal, () => now, { sessions: 8, chars: 1_000, idleMs: 5 });
+  const folds = createSweptFolds(journal, () => now, { sessions: 8, chars: 1_000, idleMs: 5 });
   folds.put(foldOf(A));
   now = 3;
   folds.put(foldOf(B));

@@ -6,18 +6,18 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 
-export type SecretCheck = "right" | "wrong" | "later";
+export type SecretCheckResult = "right" | "wrong" | "later";
 
-export type Guessing = Readonly<{
+export type SecretChecks = Readonly<{
   /** `check` is asked unless this very token was found right before. `id` names the key that it claims to be. */
-  check(token: string, id: string, check: () => Promise<boolean>): Promise<SecretCheck>;
+  check(token: string, id: string, check: () => Promise<boolean>): Promise<SecretCheckResult>;
 }>;
 
-export type GuessingOptions = Readonly<{ atOnce?: number /** For one key. */; waiting?: number }>;
+export type SecretChecksOptions = Readonly<{ atOnce?: number /** For one key. */; waiting?: number }>;
 
 const MOST_RIGHT = 10_000;
 
-export function guessing({ atOnce = 2, waiting = 64 }: GuessingOptions = {}): Guessing {
+export function openSecretChecks({ atOnce = 2, waiting = 64 }: SecretChecksOptions = {}): SecretChecks {
   const key = randomBytes(32); // what is remembered is of no use to whoever reads this process's memory later
   const right = new Set<string>();
   const checking = new Map<string, Promise<boolean>>();

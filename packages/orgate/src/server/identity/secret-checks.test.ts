@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { guessing } from "./auth-guessing.ts";
+import { openSecretChecks } from "./secret-checks.ts";
 
 /** Checks that end when they are told to. */
 function slow() {
@@ -18,7 +18,7 @@ const soon = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test("W-17 so many are checked at a time, so many wait, and the rest are told to come later", async () => {
   const { begun, check, end } = slow();
-  const guesses = guessing({ atOnce: 2, waiting: 2 });
+  const guesses = openSecretChecks({ atOnce: 2, waiting: 2 });
   const asked = ["a", "b", "c", "d"].map((token) => guesses.check(token, "r", check));
   await soon();
   expect(begun()).toBe(2);
@@ -33,7 +33,7 @@ test("W-17 so many are checked at a time, so many wait, and the rest are told to
 
 test("W-17 what was found right is not checked again; the same at the same time is checked once", async () => {
   const { begun, check, end } = slow();
-  const guesses = guessing();
+  const guesses = openSecretChecks();
   const both = [guesses.check("a", "r", check), guesses.check("a", "r", check)];
   await soon();
   end(true);
@@ -44,7 +44,7 @@ test("W-17 what was found right is not checked again; the same at the same time 
 
 test("W-17 those who wait for one key hold up no other key, and what is known right is not checked", async () => {
   const { begun, check, end } = slow();
-  const guesses = guessing({ atOnce: 1, waiting: 3 });
+  const guesses = openSecretChecks({ atOnce: 1, waiting: 3 });
   const first = guesses.check("w1", "attacked", check);
   const waiting = ["w2", "w3", "w4"].map((token) => guesses.check(token, "attacked", check));
   await soon();
@@ -66,7 +66,7 @@ test("W-17 those who wait for one key hold up no other key, and what is known ri
 });
 
 test("W-17 a check that fails is no answer, and holds nobody up", async () => {
-  const guesses = guessing({ atOnce: 1 });
+  const guesses = openSecretChecks({ atOnce: 1 });
   await expect(guesses.check("a", "r", () => Promise.reject(new Error("no memory")))).rejects.toThrow("no memory");
   expect(await guesses.check("a", "r", async () => true)).toBe("right");
 });
