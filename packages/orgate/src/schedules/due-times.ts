@@ -32,7 +32,7 @@ export function dueTimes({ schedule, spec, state, through }: Timed, calendar: Ca
 export function nextThree(s: StandingSchedule, calendar: Calendar, now: Millis): readonly Millis[] {
   const known = kept.get(s);
   const [first = null] = known?.times ?? [];
-  if (known !== undefined && (first === null || (first > now && known.asked <= now))) return known.times;
+  if (known !== undefined && known.asked <= now && (first === null || first > now)) return known.times; // a clock may go back
   const times = dueTimes(s, calendar, 3, now);
   kept.set(s, { times, asked: now });
   return times;

@@ -6,11 +6,11 @@ import { createRunCheck } from "../runtime/people/may-run.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../runtime/ports/project-store.ts";
 import { openCalendar } from "./calendar.ts";
-import { type ScheduleDesk, scheduleDesk } from "./operations.ts";
+import { ProjectSchedules } from "./project-schedules.ts";
 import { type FindSessionStart, openScheduler, type Scheduler, type SchedulerPorts } from "./scheduler.ts";
 import { openScheduleStore, type ScheduleStore } from "./store.ts";
 
-export type Schedules = Readonly<{ store: ScheduleStore; desk: ScheduleDesk; scheduler: Scheduler }>;
+export type Schedules = Readonly<{ store: ScheduleStore; desk: ProjectSchedules; scheduler: Scheduler }>;
 
 export type SchedulesOptions = Readonly<{
   place: Pick<OpenProjectStore, "keyring" | "orders" | "store">;
@@ -48,5 +48,5 @@ export function openSchedules({ place, gate, findSessionStart, wake = () => {}, 
     isHeld: (session) => holder(session) !== null,
     failed,
   });
-  return { store: schedules, scheduler, desk: scheduleDesk({ ...shared, place, gate }) };
+  return { store: schedules, scheduler, desk: new ProjectSchedules({ ...shared, place, gate }) };
 }

@@ -23,6 +23,7 @@ import {
   type Append,
   foldSchedule,
   type Journal,
+  newScheduleStanding,
   readAllEntries,
   SCHEDULES,
   type StandingSchedule,
@@ -45,6 +46,10 @@ export type ScheduleStore = Readonly<{
   refresh(name?: string): Promise<readonly string[]>;
   /** Appends what `plan` wants as it stands; whoever else was first changes that, and it is planned again. Null: nothing was to be done. */
   change(name: string, plan: (now: StandingSchedule | null) => SchedulePlan | null): Promise<StandingSchedule | null>;
+  /** What the project's files declare counts, before anybody has recorded it: `get` and `all` return it as it would stand. */
+  expect(declared: readonly Declared[]): void;
+  /** Records what is expected; owners of schedules that no file names stay as they are. Without expectations it does nothing. */
+  recordExpected(by: Principal): Promise<void>;
   /** Z-2. `owners`: a server takes over what no file says whose it is; who only passes by leaves it whose it has been (Z-4). */
   declare(declared: readonly Declared[], by: Principal, owners?: "taken" | "kept"): Promise<void>;
 }>;
@@ -139,7 +144,29 @@ export function openScheduleStore({ journal, now }: ScheduleStorePorts): Schedul
         );
   }
 
-  return { all: () => all, get: (name) => all.get(name) ?? null, refresh, change, declare };
+  let expected: readonly Declared[] | null = null;
+  async function recordExpected(by: Principal): Promise<void> {
+    if (expected !== null) await declare(expected, by, "kept");
+  }
+  const pending = (): readonly StandingSchedule[] =>
+    (expected ?? []).filter(({ name }) => !all.has(name) || all.get(name)?.state === "removed").map((one) => asIfDeclared(one, now()));
+
+  return {
+    all: () => (expected === null ? all : new Map([...all, ...pending().map((one) => [one.schedule, one] as const)])),
+    get: (name) => pending().find(({ schedule }) => schedule === name) ?? all.get(name) ?? null,
+    expect: (declared) => {
+      expected = declared;
+    },
+    recordExpected,
+    refresh,
+    change,
+    declare,
+  };
+}
+
+function asIfDeclared({ name, spec, from }: Declared, now: Millis): StandingSchedule {
+  const by = { kind: "user", id: spec.owner } as const;
+  return { schedule: name, spec, from, by, seq: seq(0), since: 0, ...newScheduleStanding(now) };
 }
 
 /** So many at once share a commit: ten thousand that are declared for the first time are not ten thousand waits for the disk. */

@@ -114,7 +114,7 @@ export const entry: z.ZodType<Entry> = branded<Entry>(
 );
 /** Of a schedule's own stream. */
 export const scheduleEvent = branded<Extract<JournalEvent, { kind: `schedule.${string}` }>>(
-  z.looseObject({ kind: z.string().regex(/^schedule\.[a-z]+$/) }).readonly(),
+  z.looseObject({ kind: z.string().regex(/^schedule\.[a-z-]+$/) }).readonly(),
 );
 /** Of a kind that this version does not know: a newer one wrote it. It is counted, and shown by its name. */
 export const isKnownKind = ({ event: { kind } }: Entry): boolean => isEventKind(kind);

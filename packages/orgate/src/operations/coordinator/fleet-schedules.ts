@@ -5,7 +5,7 @@ import type { Runtime } from "../../runtime/api.ts";
 import { NODE } from "../../runtime/ports/outside.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { getScheduleStore } from "../../schedules/index.ts";
-import { scheduleView } from "../../schedules/operations.ts";
+import { scheduleView } from "../../schedules/project-schedules.ts";
 import { observing } from "../handlers/schedules.ts";
 import type { CallerAccess } from "./caller-access.ts";
 

@@ -6,7 +6,7 @@ import { as, because, defineOperations, paged, pageOf } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { scheduleWords } from "../words/schedules.ts";
 
-const scheduleName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+const scheduleName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "cannot name a schedule: use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
 const ofSchedule = z.strictObject({ schedule: scheduleName });
 const when = z.union([
   z.strictObject({ kind: z.literal("cron"), cron: z.string(), timezone: z.string() }).readonly(),
@@ -103,7 +103,7 @@ export const scheduleOperations = defineOperations(scheduleWords, {
   scheduleHistory: { params: ofSchedule, query: z.strictObject(paged), answers: as(pageOf(happened)) },
   scheduleNext: {
     params: ofSchedule,
-    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(5) }),
-    answers: as(z.strictObject({ schedule: scheduleName, next: z.array(s.millisSchema).readonly() })),
+    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(5) }),
+    answers: as(z.strictObject({ schedule: scheduleName, state: z.enum(states), next: z.array(s.millisSchema).readonly() })),
   },
 });

@@ -24,6 +24,19 @@ const words = {
   ...knowledgeWords,
 };
 export type OperationName = keyof typeof words;
+/** Names of operations by the part of the product that they belong to. */
+export type OperationGroups = Readonly<{
+  server: keyof typeof serverWords;
+  agents: keyof typeof agentWords;
+  sessions: keyof typeof sessionWords;
+  approvals: keyof typeof approvalWords;
+  work: keyof typeof workWords;
+  schedules: keyof typeof scheduleWords;
+  webhooks: keyof typeof webhookWords;
+  policies: keyof typeof policyWords;
+  journal: keyof typeof journalWords;
+  knowledge: keyof typeof knowledgeWords;
+}>;
 export const OPERATION_WORDS: Readonly<Record<OperationName, OperationWords>> = words;
 export const OPERATION_NAMES: readonly OperationName[] = Object.freeze(Object.keys(words) as OperationName[]);
 

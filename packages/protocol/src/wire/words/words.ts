@@ -55,6 +55,8 @@ export type CliField = Readonly<{
   as?: "text" | "number" | "time" | "duration" | "flag";
   choices?: readonly string[];
   required?: boolean;
+  /** The text that counts if the option is left out, where that differs from the schema's own default. */
+  default?: string;
 }>;
 
 /** How an operation looks on the command line. */
