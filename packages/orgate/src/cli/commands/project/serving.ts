@@ -22,7 +22,7 @@ import { connectDesk, DESK_SURFACES, desksOf } from "../../../server/coordinator
 import { identityHandlers, sitePages } from "../../../server/http/site.ts";
 import { type Identity, openIdentity } from "../../../server/identity/auth.ts";
 import type { Access } from "../../../server/identity/authentication.ts";
-import { socketsOf } from "../../../server/live/sockets.ts";
+import { openSockets } from "../../../server/live/sockets.ts";
 import { type Coordinator, type Declares, openCoordinator } from "../../../server/start.ts";
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import type { Person } from "../../../store/keyring.ts";
@@ -170,9 +170,9 @@ function coordinatorOf(around: Around): Promise<Coordinator> {
     log,
     ...(declares === null ? {} : { declares }),
     pages: sitePages(identity, origins, version()),
-    more: (front) => {
+    more: (front, operations) => {
       connectDesk(project.desk, front, identity);
-      const live = socketsOf(front, door, log);
+      const live = openSockets(front, operations, door, log);
       return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
     },
   });

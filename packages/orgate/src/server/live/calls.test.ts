@@ -1,13 +1,14 @@
-/** What frames ask for, over a real runtime, its session driver and its journal. */
+/** Calls and histories of a socket, over a real runtime, its session driver and its journal. */
 import { type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { reply } from "@orgate/core/testing";
-import type { Reply } from "@orgate/protocol";
+import type { Called, OperationName, OperationOutput } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { type Act, act } from "../../operations/access.ts";
+import { callOperation, type OperationParts } from "../../operations/call-operation.ts";
 import { type Crank, type Mishap, openCrank, type Way } from "../fixtures/crank.ts";
 import { openStage, type Stage, type StageOptions } from "../fixtures/stage.ts";
 import { latch } from "../fixtures/stand.ts";
-import { answerRequest } from "./requests.ts";
+import { readHistory } from "./history.ts";
 
 const open: Stage[] = [];
 afterEach(async () => {
@@ -33,10 +34,16 @@ async function turned<T>(crank: Crank, wanted: Promise<T>): Promise<T> {
 
 const eventsOf = async ({ runtime }: Stage, session: SessionId): Promise<readonly JournalEvent[]> =>
   (await runtime.place.store.journal.read(session, seq(0), 1_000)).map(({ event }) => event);
-const sessionIn = (got: Reply): SessionId => {
-  if (got.kind !== "done") throw new Error(JSON.stringify(got));
-  return got.session;
+const sessionIn = (got: Called<Readonly<{ session: SessionId }>>): SessionId => {
+  if (got.kind !== "ok") throw new Error(JSON.stringify(got));
+  return got.value.session;
 };
+/** As the frame `call` does it; its id is the key. */
+const call = async (stage: Stage, id: string, name: OperationName, input: OperationParts): Promise<unknown> =>
+  (await callOperation(stage.ports.operations, { name, input, caller: stage.caller, key: id, gone: new AbortController().signal })).value;
+const RUN = { params: { agent: "clerk" }, body: { input: "hi", waitMs: 0 } };
+const begin = async (stage: Stage, id: string): Promise<SessionId> =>
+  ((await call(stage, id, "execute", RUN)) as OperationOutput<"execute">).session;
 const MISHAPS: readonly Mishap[] = ["drop", "double", "overtake", "delay", "cut"];
 const WAYS: readonly Way[] = ["up", "down"];
 
@@ -50,7 +57,7 @@ test("W-5 whatever happens at any message of a request: it is answered once, and
         const crank = crankOf(stage);
         let answers = 0;
         asked += 1;
-        const got = crank.link.ask({ kind: "chat", agent: "clerk", session: null, text: "hello" }, { id: `ask-${asked}` });
+        const got = crank.link.call("execute", RUN, { key: `ask-${asked}` });
         void got.then(() => {
           answers += 1;
         });
@@ -76,25 +83,21 @@ test("W-5 whatever happens at any message of a request: it is answered once, and
 
 test("W-5 the same id of the same person is one request, also over another connection and for another edition of it", async () => {
   const stage = await stageOf({ steps: [reply.text("once"), reply.text("twice")] });
-  const chat = (id: string) => answerRequest(stage.ports, stage.caller, { kind: "chat", id, agent: "clerk", session: null, text: "hi" });
-  const [a, b] = await Promise.all([chat("1"), chat("1")]);
-  expect(b).toEqual(a);
-  const session = sessionIn(a);
+  const [session, same] = await Promise.all([begin(stage, "1"), begin(stage, "1")]);
+  expect(same).toBe(session);
   await stage.sessionDriver.send({ session, wish: { kind: "follow-up", text: "and" }, as: stage.ann });
-  expect(await chat("1")).toEqual(a);
+  expect(await begin(stage, "1")).toBe(session);
   expect((await eventsOf(stage, session)).filter(({ kind }) => kind === "input.queued")).toHaveLength(2);
-  expect(sessionIn(await chat("2"))).not.toBe(session);
+  expect(await begin(stage, "2")).not.toBe(session);
 });
 
 test("W-25 Q-23 a running turn is steered and cancelled, and a question answered, over the connection it was asked on", async () => {
   const hold = latch();
   const steps = [reply.calls([{ tool: "wait", args: {} }]), reply.calls([{ tool: "pay", args: {} }]), reply.text("never")];
   const stage = await stageOf({ steps, hold });
-  const ask = (frame: Parameters<typeof answerRequest>[2]) => answerRequest(stage.ports, stage.caller, frame);
-  const session = sessionIn(await ask({ kind: "chat", id: "1", agent: "clerk", session: null, text: "go" }));
+  const session = await begin(stage, "1");
   await hold.reached;
-  expect(await ask({ kind: "steer", id: "2", session, text: "left" })).toMatchObject({
-    kind: "done",
+  expect(await call(stage, "2", "steer", { params: { session }, body: { text: "left" } })).toMatchObject({
     entry: { event: { kind: "input.steered", text: "left" } },
   });
   hold.open();
@@ -103,29 +106,21 @@ test("W-25 Q-23 a running turn is steered and cancelled, and a question answered
   const [question] = await stage.runtime.approvals.list();
   if (question === undefined) throw new Error("nothing waits");
   const { approval, digest } = question;
-  expect(
-    await ask({ kind: "answer", id: "3", session: null, approval, digest, answer: { kind: "deny", reason: "too dear" } }),
-  ).toMatchObject({
+  const answer = (id: string, given: object) => call(stage, id, "answer", { params: { approval }, body: { digest, answer: given } });
+  const deny = { kind: "deny", reason: "too dear" };
+  expect(await answer("3", deny)).toMatchObject({
     entry: { event: { kind: "approval.answered", by: { kind: "user", id: "ann" } } },
   });
-  const again = await ask({ kind: "answer", id: "3", session, approval, digest, answer: { kind: "deny", reason: "too dear" } });
-  expect(again).toMatchObject({ kind: "done", session, entry: { event: { kind: "approval.answered" } } }); // sent again: told again
-  await expect(ask({ kind: "answer", id: "4", session, approval, digest, answer: { kind: "approve" } })).rejects.toThrow(
-    /is not open any more \(.+\): You denied it: too dear\./, // Q-23
-  );
-  await expect(ask({ kind: "answer", id: "5", session: null, approval, digest, answer: { kind: "approve" } })).rejects.toThrow(
-    /You denied it/,
-  );
+  expect(await answer("3", deny)).toMatchObject({ session, entry: { event: { kind: "approval.answered" } } }); // sent again: the same answer
+  await expect(answer("4", { kind: "approve" })).rejects.toThrow(/is not open any more \(.+\): You denied it: too dear\./); // Q-23
 });
 
 test("W-25 a cancel stops the turn that runs", async () => {
   const hold = latch();
   const stage = await stageOf({ steps: [reply.calls([{ tool: "wait", args: {} }])], hold });
-  const session = sessionIn(
-    await answerRequest(stage.ports, stage.caller, { kind: "chat", id: "1", agent: "clerk", session: null, text: "go" }),
-  );
+  const session = await begin(stage, "1");
   await hold.reached;
-  await answerRequest(stage.ports, stage.caller, { kind: "cancel", id: "2", session, reason: "enough", all: false });
+  await call(stage, "2", "cancel", { params: { session }, body: { reason: "enough" } });
   hold.open();
   for await (const live of stage.runtime.subscribe({ session }))
     if (live.kind === "entry" && live.entry.event.kind === "turn.ended") {
@@ -136,53 +131,45 @@ test("W-25 a cancel stops the turn that runs", async () => {
 
 test("W-6 each kind of request is decided before anything is done, on the session, its agent and whose it is", async () => {
   const stage = await stageOf({ steps: [reply.text("ok")] });
-  const session = sessionIn(
-    await answerRequest(stage.ports, stage.caller, { kind: "chat", id: "1", agent: "clerk", session: null, text: "hi" }),
-  );
+  const session = await begin(stage, "1");
   const before = (await eventsOf(stage, session)).length;
   const wanted: unknown[] = [];
-  const ports = {
-    ...stage.ports,
-    access: {
-      mayDo: (_: unknown, one: Act) => {
-        if (one.kind === "observe") return null; // they may look
-        wanted.push(one);
-        return "not you";
-      },
+  const access = {
+    mayDo: (_: unknown, one: Act) => {
+      if (one.kind === "observe") return null; // they may look
+      wanted.push(one);
+      return "not you";
     },
-    open: () => Promise.reject(new Error("it was opened")),
-    unknownTool: async () => "pay",
   };
+  const operations = stage.operationsFor(access);
   const about = { session, agent: "clerk", requester: "ann" };
-  for (const [frame, decided] of [
-    [{ kind: "chat", id: "a", agent: "clerk", session: null, text: "x" }, act("run", "agent", { agent: "clerk" })],
-    [{ kind: "chat", id: "b", agent: "clerk", session, text: "x" }, act("say", "session", about)],
-    [{ kind: "steer", id: "c", session, text: "x" }, act("steer", "session", about)],
-    [{ kind: "cancel", id: "d", session, reason: "", all: false }, act("cancel", "session", about)],
-    [{ kind: "history", id: "e", session, before: null, most: 10 }, act("read-journal", "session", about)],
-    [
-      { kind: "resolve", id: "f", session, call: "1.0" as never, as: "happened", note: "" },
-      act("resolve", "call", { ...about, id: "1.0", tool: "pay" }),
-    ],
+  const said = { text: "x" };
+  for (const [name, input, decided] of [
+    ["execute", RUN, act("run", "agent", { agent: "clerk" })],
+    ["say", { params: { session }, body: said }, act("say", "session", about)],
+    ["steer", { params: { session }, body: said }, act("steer", "session", about)],
+    ["cancel", { params: { session }, body: {} }, act("cancel", "session", about)],
+    ["close", { params: { session }, body: {} }, act("close", "session", about)],
   ] as const) {
-    await expect(answerRequest(ports, stage.caller, frame)).rejects.toThrow(/not you/);
+    const order = { name, input, caller: stage.caller, key: name, gone: new AbortController().signal };
+    await expect(callOperation(operations, order)).rejects.toThrow(/not you/);
     expect(wanted.at(-1)).toEqual(decided);
   }
+  const page = readHistory({ ...stage.ports, access }, stage.caller, { kind: "history", id: "e", session, before: null, most: 10 });
+  await expect(page).rejects.toThrow(/not you/);
+  expect(wanted.at(-1)).toEqual(act("read-journal", "session", about));
   expect((await eventsOf(stage, session)).filter(({ kind }) => kind !== "turn.ended").length).toBeGreaterThanOrEqual(before - 1);
   expect((await eventsOf(stage, session)).some(({ kind }) => kind === "turn.cancel-asked" || kind === "input.steered")).toBe(false);
 });
 
 test("W-6 history is read backwards, page by page, to its beginning", async () => {
   const stage = await stageOf({ steps: [reply.text("ok")] });
-  const session = sessionIn(
-    await answerRequest(stage.ports, stage.caller, { kind: "chat", id: "1", agent: "clerk", session: null, text: "hi" }),
-  );
+  const session = await begin(stage, "1");
   for await (const live of stage.runtime.subscribe({ session })) if (live.kind === "entry" && live.entry.event.kind === "turn.ended") break;
   const all = await stage.runtime.place.store.journal.read(session, seq(0), 1_000);
   const found = [];
   for (let before: ReturnType<typeof seq> | null = null; ; ) {
-    const page = await answerRequest(stage.ports, stage.caller, { kind: "history", id: "h", session, before, most: 4 });
-    if (page.kind !== "page") throw new Error("no page");
+    const page = await readHistory(stage.ports, stage.caller, { kind: "history", id: "h", session, before, most: 4 });
     found.unshift(...page.entries);
     before = page.before;
     if (before === null) break;
