@@ -2,6 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { errorMessage } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import { createNarrator } from "@orgate/protocol/view";
 import type { Shell } from "../contract.ts";
@@ -34,7 +35,7 @@ async function exported(rest: string, shell: Shell): Promise<void> {
   try {
     writeFileSync(file, text, { flag: "wx", mode: 0o600 });
   } catch (error) {
-    return shell.say(`it cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    return shell.say(`it cannot be written: ${errorMessage(error)}`);
   }
   shell.say(`${count(text.trimEnd().split("\n").length, "line")} in ${visible(file)}: \`orgate journal verify FILE\` proves it anywhere`);
 }

@@ -3,6 +3,7 @@ import { type Digest, FaultError, type Principal } from "@orgate/core";
 import { diffLines, withContext } from "@orgate/protocol/view";
 import type { Paint, Screen, Tone } from "@orgate/shell/terminal";
 import { type Cell, EXIT, type Given, nextCommand, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
+import { httpReach } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import {
   type Catalogue,
@@ -22,7 +23,6 @@ import { version } from "../../../node/version.ts";
 import { trustIn } from "../../../project/project-agents.ts";
 import { type ProjectMcp, type ProjectServer, projectMcp, type ServerState } from "../../../project/project-mcp.ts";
 import { orgateHome } from "../../../store/keyring.ts";
-import { httpReach } from "../../../toolclad/running/running.ts";
 import { certified, permittedPerson, projectOf, tell, writingProject } from "../project/project.ts";
 import { appendTrust } from "./trust.ts";
 

@@ -6,6 +6,7 @@
 import { relative } from "node:path";
 import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
 import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
+import { hostRunning, nameOf as nameOfHolding } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
@@ -17,8 +18,6 @@ import { missingNeeds } from "../../../project/tool-needs.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { hostRunning } from "../../../toolclad/running/running.ts";
-import { nameOf as nameOfHolding } from "../../../toolclad/running/sandbox-proof.ts";
 import { hasRun, projectOf } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;

@@ -1,5 +1,5 @@
 import type { Screen } from "@orgate/shell/terminal";
-import { explainProgramFailure } from "../../../toolclad/program-warnings.ts";
+import { explainProgramFailure } from "@orgate/toolclad/running";
 
 export async function notePrograms(screen: Screen): Promise<void> {
   const why = await explainProgramFailure();

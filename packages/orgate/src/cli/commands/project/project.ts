@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { type Agent, type Attachment, FaultError, isFault, type Principal, type Surface, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
 import type { Given, Screen } from "@orgate/shell/terminal";
+import type { ReadManifests } from "@orgate/toolclad";
 import type { Config } from "../../../config/config.ts";
 import type { FileCache } from "../../../files/file-cache.ts";
 import { fileAt } from "../../../files/file-input.ts";
@@ -13,6 +14,7 @@ import type { Env } from "../../../node/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";
 import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import { readProjectManifests } from "../../../project/manifest-source.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import type { ProjectMcp } from "../../../project/project-mcp.ts";
 import { projectMemory } from "../../../project/symbi/symbi-cache.ts";
@@ -21,12 +23,10 @@ import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import { type OpenProjectStore, openProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { openPersons } from "../../../store/open-read-only.ts";
-import { isManifest, type ReadManifests, readManifests } from "../../../toolclad/manifest-files.ts";
 import { tell } from "./looking.ts";
 
 /** Its manifests, with all that is wrong with them. */
-export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): ReadManifests =>
-  readManifests(root, tools.filter(isManifest));
+export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): ReadManifests => readProjectManifests(root, tools);
 
 /** With the right to append. */
 export async function writingProject<T>(config: Pick<Config, "journal">, work: (place: OpenProjectStore) => Promise<T>): Promise<T> {
