@@ -15,7 +15,8 @@ import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
 import { openApiServer } from "./http/api.ts";
 import { SERVER_LIMITS, type ServerLimits } from "./http/limits.ts";
-import { type RunningServer, type ServedPage, type SocketProtocols, startServer } from "./http/server.ts";
+import { type RunningServer, type ServedPage, startServer } from "./http/server.ts";
+import type { SocketProtocols } from "./http/socket-connections.ts";
 import { type Access, refuseOnError } from "./identity/authentication.ts";
 import { webhookPages } from "./webhooks/webhooks.ts";
 

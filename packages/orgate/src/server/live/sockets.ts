@@ -8,7 +8,7 @@ import { errorText, type Log } from "../../operations/logs.ts";
 import { openOwn } from "../../operations/open-session.ts";
 import type { OperationResult } from "../../operations/result.ts";
 import { sightOf } from "../../operations/visibility.ts";
-import type { SocketProtocols } from "../http/server.ts";
+import type { SocketProtocols } from "../http/socket-connections.ts";
 import type { Access } from "../identity/authentication.ts";
 import { type ChatPorts, openChat } from "./chat.ts";
 import { type ConnectionPorts, openConnection } from "./connection.ts";
