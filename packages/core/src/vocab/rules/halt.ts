@@ -1,7 +1,7 @@
 /** Halts that stand: a fold of the stream that holds them, and their words. Every surface that shows halts uses these. */
-import type { Entry } from "./event.ts";
-import type { Millis } from "./ids.ts";
-import { type Principal, principalName } from "./principal.ts";
+import type { Entry } from "../event.ts";
+import type { Millis } from "../ids.ts";
+import { type Principal, principalName } from "../principal.ts";
 
 export type StandingHalt = Readonly<{ scope: string; by: Principal; reason: string; at: Millis }>;
 /** By scope: `all`, `agent:NAME`, `tool:NAME`. */
