@@ -150,7 +150,7 @@ export class SqliteJournal {
       const at = millis(entries.reduce((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), 0));
       const moves = sumMoves(appends.map((a) => a.moves));
       const seen = [...bonds.toSay(this.#last.number + 1), ...sums.toSay(this.#last.number + 1, moves)];
-      const commit = sealCommit(this.#last, at, entries, ports, seen);
+      const commit = sealCommit(this.#last, { at, appends: entries, seen }, ports);
       this.#tried = commit.hash;
       const answer = writer.commit({ appends, commit, owner });
       const result = answer instanceof Promise ? await answer : answer;

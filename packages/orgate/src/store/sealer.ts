@@ -133,7 +133,7 @@ export class Sealer {
     }
     if (head.seq !== after) throw new FaultError({ kind: "append-conflict", stream, expected: after, found: head.seq });
     const blobs: NewBlob[] = [];
-    const entries = sealEntries(stream, head, events, this.#ports, (text): BlobRef => {
+    const entries = sealEntries({ stream, head }, events, this.#ports, (text): BlobRef => {
       const address = createHmac("sha256", this.#blobKey).update(text).digest("hex");
       blobs.push({ address, text });
       return { address, sha256: sha256(text), chars: text.length };
