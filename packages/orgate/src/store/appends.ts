@@ -20,13 +20,13 @@ import { errorMessage } from "../node/error-message.ts";
 import type { Inbox } from "./inbox.ts";
 import { journalReads, yieldToEventLoop } from "./journal-reads.ts";
 import { Sealer, type StreamPositions, sumMoves } from "./sealer.ts";
+import type { Owner, SealedAppend } from "./sqlite/append-writer.ts";
 import type { Alarms } from "./sqlite/proof/alarms.ts";
 import type { Bonds } from "./sqlite/proof/bonds.ts";
 import type { Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 import type { HoldRow } from "./sqlite/rows.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
-import type { Owner, SealedAppend } from "./sqlite/writer.ts";
 
 type WaitingAppend = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** One try at a commit: the appends that it holds, and those that must wait for the next one. */
