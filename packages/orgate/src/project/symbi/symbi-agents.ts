@@ -41,7 +41,7 @@ export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly
   const box = new Map(tools.map((tool) => [tool.name, { tool }]));
   const agents = [...origins.values()].map((origin) => {
     const { source, draft } = origin;
-    const built = buildAgent(source, draft, { box, broken: new Map(), prices });
+    const built = buildAgent(source, draft, { box, broken: new Map(), prices, lacks: false });
     if (built.kind === "problems") throw refuseAll(source.path, built.problems, built.cause);
     const agent = equipAgent(built.agent, { ...NO_RESOURCES, skills, prices });
     mustHaveSkills(agent);

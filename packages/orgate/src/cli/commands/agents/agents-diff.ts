@@ -7,7 +7,7 @@ import { openProject } from "../../../config/project-toml.ts";
 import { type Change, compareSides, type Differences, type Rewritten, readPastRequests, type Side } from "../../../policies/agents-diff.ts";
 import { readCases } from "../../../policies/policy-cases.ts";
 import { loadOrThrow, tryLoadFolder } from "../../../policies/policy-load.ts";
-import { loadProjectAgents } from "../../../project/project-agents.ts";
+import { loadProject } from "../../../project/load.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -50,7 +50,7 @@ export function tellDifferences(screen: Screen, found: Differences, between: str
 }
 
 async function sideOf(config: Config, given: Given): Promise<Side> {
-  const agents = (await loadProjectAgents(config, "wanted", given.env)).agents.map(({ agent }) => agent);
+  const agents = (await loadProject(config, { env: given.env })).agents.map(({ agent }) => agent);
   const options = optionsFor(config, agents);
   return { agents, loaded: loadOrThrow(tryLoadFolder(options)), cases: readCases(options.place) };
 }

@@ -17,8 +17,8 @@ import { type McpLink, mcpLink } from "../../../mcp/link.ts";
 import { dropOthers, toolsSubject, writePinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
 import { version } from "../../../node/version.ts";
-import { trustIn } from "../../../project/project-agents.ts";
 import { type ProjectMcp, type ProjectServer, projectMcp, type ServerState } from "../../../project/project-mcp.ts";
+import { loadTrust } from "../../../project/trust-journal.ts";
 import { orgateHome } from "../../../store/keyring.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { nextCommand } from "../../../terminal/next-command.ts";
@@ -41,7 +41,7 @@ const TONES: Readonly<Record<ServerState, Tone>> = {
 };
 
 const projectServers = async (given: Given, config: Config): Promise<ProjectMcp> =>
-  projectMcp(config, await trustIn(config.journal.directory), given.env);
+  projectMcp(config, await loadTrust(config.journal.directory), given.env);
 
 // ── list ──
 

@@ -28,13 +28,14 @@ import { NO_LOG } from "../../../operations/logs.ts";
 import { openOperations } from "../../../operations/open.ts";
 import { isRefusal } from "../../../operations/refusal.ts";
 import type { OperationResult } from "../../../operations/result.ts";
+import { loadRunnableProject } from "../../../project/load.ts";
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visibleLines } from "../../../terminal/visible.ts";
 import { usage } from "../people/approvals.ts";
 import { certified, personOf, projectOf } from "./project.ts";
-import { loadedFor, openProjectRuntime } from "./serving.ts";
+import { openProjectRuntime } from "./serving.ts";
 
 export const call: RunCommand = async (given, screen) => {
   const name = mustBeOperation(given.args[0] ?? "");
@@ -114,7 +115,7 @@ async function callServer(given: Given, { name, fields, url, key }: ServerCall):
 async function callHere(given: Given, screen: Screen, name: CallableOperation, fields: Fields): Promise<void> {
   const request = decode(name, fields);
   const person = personOf(given, screen);
-  const loaded = await loadedFor(projectOf(given), given.env, "cli");
+  const loaded = await loadRunnableProject(projectOf(given), { env: given.env, surface: "cli" });
   const { config, project, gate } = loaded;
   const principal = { kind: "user", id: person.name } as const;
   const runtime = await openProjectRuntime(given, screen, loaded, person);

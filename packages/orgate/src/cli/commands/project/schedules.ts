@@ -13,10 +13,8 @@ import {
 } from "@orgate/core";
 import { newScheduleStanding, type StandingSchedule } from "@orgate/core/journal";
 import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
-import type { Config } from "../../../config/config.ts";
 import { projectScheduleSchema } from "../../../config/schedule-schema.ts";
-import { openPolicies, type Policies } from "../../../policies/policies.ts";
-import { loadProjectAgents, type ProjectAgents } from "../../../project/project-agents.ts";
+import { loadRunnableProject, type RunnableProject } from "../../../project/load.ts";
 import type { Runtime } from "../../../runtime/api.ts";
 import { mayAct } from "../../../runtime/people/approvals.ts";
 import { delegatesOf } from "../../../runtime/ports/delegates.ts";
@@ -40,18 +38,12 @@ import { usage } from "../people/approvals.ts";
 import { exitOf } from "../sessions/driving.ts";
 import { certified, lookingIfAny, personOf, positive, projectOf, tell, writingProject } from "./project.ts";
 
-type Here = Readonly<{ config: Config; loaded: ProjectAgents; declared: readonly Declared[]; gate: Policies }>;
+type Here = RunnableProject & Readonly<{ declared: readonly Declared[] }>;
 
 async function here(given: Given, owner: string): Promise<Here> {
-  const config = projectOf(given);
-  const loaded = await loadProjectAgents(config);
-  const declared = schedulesIn({ config, agents: loaded.agents, symbi: loaded.sources.map(({ symbi }) => symbi), owner }, openCalendar());
-  const gate = openPolicies(
-    config,
-    loaded.agents.map(({ agent }) => agent),
-    "cli",
-  );
-  return { config, loaded, declared, gate };
+  const loaded = await loadRunnableProject(projectOf(given), { env: given.env, surface: "cli" });
+  const { config, project } = loaded;
+  return { ...loaded, declared: schedulesIn({ config, agents: project.agents, files: project.sources, owner }, openCalendar()) };
 }
 
 /** What the journal has, and what the project declares that nobody has served yet. */
@@ -189,7 +181,7 @@ async function acting<T>(
   const at = await here(given, person.name);
   return writingProject(at.config, async (place) => {
     await certified(given, screen, place, person);
-    const agents = new Map(at.loaded.agents.map(({ agent }) => [agent.name, agent]));
+    const agents = new Map(at.agents.map((agent) => [agent.name, agent]));
     const { book, desk } = openSchedules({ place, gate: at.gate, beginning: delegatesOf(agents, at.gate) });
     const [name = ""] = given.args;
     await book.refresh();
@@ -283,7 +275,7 @@ async function fired(
     at: where,
   }));
   const { directory, synchronous } = at.config.journal;
-  const agents = at.loaded.agents.map(({ agent }) => agent);
+  const { agents } = at;
   const runtime = await createRuntime({
     directory,
     agents,
@@ -306,7 +298,7 @@ async function fired(
     return exitOf(result);
   } finally {
     await runtime.close();
-    await at.loaded.mcp?.hub.close();
+    await at.project.mcp?.hub.close();
   }
 }
 
