@@ -2,13 +2,14 @@
  * Agent formats: each way to write agents in files is one value of `AgentFormat`, and loading a project treats all of them alike.
  * A format reads its files, names the tools that its agents use, and may add policies, labels, schedules and webhooks of its own.
  */
+
 import type { Agent, FaultError, Tool } from "@orgate/core";
 import type { CompiledPolicy, ScheduleDeclaration, SymbiFile, SymbiProblem, WebhookDeclaration } from "@orgate/symbi";
 import type { Config } from "../../config/config.ts";
 import type { FileCache } from "../../files/file-cache.ts";
 import type { TextPosition } from "../../files/toml-text.ts";
 import type { PriceList } from "../../models/agent-prices.ts";
-import type { SymbiOrigin } from "../symbi/project-symbi.ts";
+import type { SymbiOrigin } from "../symbi/symbi-origin.ts";
 
 export type AgentFormat = Readonly<{
   /** Shown by `orgate agents list`. */

@@ -25,10 +25,10 @@ import { errorMessage } from "../../node/error-message.ts";
 import { unusableTool } from "../../toolclad/unusable-tool.ts";
 import { defineTelling } from "../agent-settings.ts";
 import type { NamedTools } from "../formats/format.ts";
+import type { SymbiSource } from "./symbi-origin.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
-export type SymbiSource = Readonly<{ symbi: SymbiFile /** Absolute. */; path: string }>;
 export type ReadSource = Readonly<
   | { kind: "source"; source: SymbiSource }
   /** `part`: what can be read of it all the same; `isWhole`: no block of it is missing there. */

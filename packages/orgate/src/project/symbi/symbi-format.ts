@@ -1,13 +1,15 @@
 /** `.symbi` and `.dsl` files as an agent format: agents with policies, labels, schedules and webhooks. Y-4, A-3: all files or none. */
+
 import { relative } from "node:path";
 import type { Agent } from "@orgate/core";
 import type { Compiled, UnknownTools } from "@orgate/symbi";
 import { isUnusableTool } from "../../toolclad/unusable-tool.ts";
 import type { AgentFormat, FormatAgent, FormatGround, NamedTools, ProjectAgent } from "../formats/format.ts";
-import { finishAgent, lacksAny, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
+import { finishAgent, lacksAny, openDelegates } from "./project-symbi.ts";
 import { type AgentMemory, agentMemory } from "./symbi-cache.ts";
-import { buildAgent, isSymbi, readSymbiFiles, type SymbiSource, problemAt as symbiProblemAt } from "./symbi-files.ts";
+import { buildAgent, isSymbi, readSymbiFiles, problemAt as symbiProblemAt } from "./symbi-files.ts";
 import { type SymbiInputs, seenBy } from "./symbi-inputs.ts";
+import type { SymbiOrigin, SymbiSource } from "./symbi-origin.ts";
 
 export const symbiFormat: AgentFormat = {
   name: "symbi",
