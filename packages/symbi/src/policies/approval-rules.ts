@@ -4,7 +4,7 @@ import { BLOCK_KEYS } from "../keys.ts";
 import type { Expression, Rule } from "../tree.ts";
 import { readEntries } from "../values.ts";
 import { cedarText } from "./cedar-text.ts";
-import { groupHint } from "./conditions.ts";
+import { groupHint } from "./condition-values.ts";
 import { groupTargets, policyText } from "./rule-groups.ts";
 import { readTargets } from "./rule-targets.ts";
 import type { PolicyDraft, RuleBase, RuleWorld } from "./rule-world.ts";

@@ -1,6 +1,8 @@
 /** Values in conditions, typed as policies see them. */
 
+import { suggestNearest } from "@orgate/core/vocab";
 import type { Expression } from "../tree.ts";
+import { parseNumber } from "../values.ts";
 import { decimalText } from "./cedar-text.ts";
 
 export type ValueType =
@@ -90,3 +92,20 @@ export function attributePath(e: Expression): string {
   if (e.kind === "index" && e.index.kind === "string") return `${attributePath(e.of)}[${JSON.stringify(e.index.value)}]`;
   return e.kind === "ident" ? e.name : "…";
 }
+
+/** A number as the file writes it; a refusal if Cedar cannot hold it exactly. */
+export function readNumber(text: string): Typed | Readonly<{ detail: string; hint: string }> {
+  const plain = text.replaceAll("_", "");
+  const literal = { kind: "number", text: plain } as const;
+  if (!plain.includes("."))
+    return parseNumber(plain) === null
+      ? { detail: `${plain} is more than a number can hold exactly`, hint: "use at most 9007199254740991" }
+      : { text: plain.replace(/^0+(?=\d)/, ""), type: LONG, guards: [], literal };
+  const decimal = decimalText(plain);
+  if (decimal === null)
+    return { detail: `${plain} is more than a decimal can hold`, hint: "use at most four places, and less than 922337203685477" };
+  return { text: `decimal("${decimal}")`, type: DECIMAL, guards: [], literal };
+}
+
+export const groupHint = (name: string, groups: readonly string[]): string =>
+  groups.length === 0 ? "orgate.toml has none: add [groups.users]" : suggestNearest(name, groups);

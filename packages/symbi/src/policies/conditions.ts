@@ -1,21 +1,37 @@
 /**
  * Conditions of rules: typed here, with places of the file, and then written as Cedar, which checks them once more.
  *
- * Y-10 what a condition says is what Cedar evaluates: a whole number is compared with whole numbers, a decimal exactly, and what cannot be compared is refused.
- * Y-10 an argument that is not there makes a rule stricter, never looser: what would be allowed on it is not, what would be denied on it is. Whoever wants it otherwise says so with `has`.
+ * Y-10 Cedar evaluates exactly what the condition says: a whole number is compared with whole numbers, a decimal exactly, and a comparison across kinds is refused.
+ * Y-10 a missing argument makes a rule stricter, never looser: an allow rule does not apply, a deny rule does. `has(…)` tests for it.
  */
 import { suggestNearest } from "@orgate/core/vocab";
-import type { Expression, NamedArgument } from "../tree.ts";
-import { parseNumber, type Report } from "../values.ts";
+import type { Expression } from "../tree.ts";
+import type { Report } from "../values.ts";
 import { cedarPattern, cedarText, decimalText, escapeCedar, guarded, isCedarName } from "./cedar-text.ts";
-import { asUser, BOOLEAN, coerced, DECIMAL, describeKind, LONG, matched, STRING, type Typed, type ValueType } from "./condition-values.ts";
+import {
+  asUser,
+  attributePath,
+  BOOLEAN,
+  coerced,
+  DECIMAL,
+  describeKind,
+  groupHint,
+  LONG,
+  METHODS,
+  matched,
+  ORDER,
+  readNumber,
+  STRING,
+  type Typed,
+  type ValueType,
+} from "./condition-values.ts";
 
-/** What a condition may speak of: a name, its type, and how Cedar calls it. */
+/** Names that a condition can use, each with its type and its Cedar text. */
 export type ConditionScope = ReadonlyMap<string, Readonly<{ type: ValueType; cedar: string }>>;
 
 export type ConditionOptions = Readonly<{
   scope: ConditionScope;
-  /** Of what the condition is about, for messages: "a call of `pay`". */
+  /** The subject of the condition in messages: "a call of `pay`". */
   about: string;
   /** Parameters of the agent, which no policy reads. */
   params: readonly string[];
@@ -23,7 +39,7 @@ export type ConditionOptions = Readonly<{
   report: Report;
 }>;
 
-/** Null where something is wrong, which was told. Unknown is what an argument that is not there makes of a comparison. */
+/** `whenUnknown`: the Cedar text, where a comparison with a missing argument has this value. */
 export type Condition = Readonly<{ whenUnknown(value: boolean): string }>;
 
 export function compileCondition(e: Expression, options: ConditionOptions): Condition | null {
@@ -45,11 +61,7 @@ class ConditionCompiler {
     return null;
   }
 
-  #unnamed({ at, name }: NamedArgument): null {
-    return this.#wrong(at, "a condition names no arguments", `take \`${name.text}\` out, and leave its value`);
-  }
-
-  /** A yes or no, with what unknown means. */
+  /** Cedar text of a condition; null after a reported problem. */
   truth(e: Expression, unknown: boolean): string | null {
     switch (e.kind) {
       case "group":
@@ -112,8 +124,10 @@ class ConditionCompiler {
       }
       case "string":
         return { text: cedarText(e.value), type: STRING, guards: [], literal: { kind: "string", value: e.value } };
-      case "number":
-        return this.#number(e.text, e.at);
+      case "number": {
+        const made = readNumber(e.text);
+        return "detail" in made ? this.#wrong(e.at, made.detail, made.hint) : made;
+      }
       case "constant":
         return e.value === null
           ? this.#wrong(e.at, "null is no value that a policy knows", "test with `has(…)` whether something is there")
@@ -149,19 +163,6 @@ class ConditionCompiler {
       case "propagate":
         return this.#wrong(e.stepAt, "not supported: `?` in a condition", "test with `has(…)` whether something is there");
     }
-  }
-
-  #number(text: string, at: number): Typed | null {
-    const plain = text.replaceAll("_", "");
-    const literal = { kind: "number", text: plain } as const;
-    if (!plain.includes("."))
-      return parseNumber(plain) === null
-        ? this.#wrong(at, `${plain} is more than a number can hold exactly`, "use at most 9007199254740991")
-        : { text: plain.replace(/^0+(?=\d)/, ""), type: LONG, guards: [], literal };
-    const decimal = decimalText(plain);
-    if (decimal === null)
-      return this.#wrong(at, `${plain} is more than a decimal can hold`, "use at most four places, and less than 922337203685477");
-    return { text: `decimal("${decimal}")`, type: DECIMAL, guards: [], literal };
   }
 
   #variable(e: Extract<Expression, { kind: "ident" }>): Typed | null {
@@ -361,7 +362,11 @@ class ConditionCompiler {
     const { text: method, at } = e.of.name;
     if (of === null) return null;
     if (!METHODS.includes(method)) return this.#wrong(at, `there is no \`${method}\``, suggestNearest(method, METHODS));
-    const args = e.args.map((one) => (one.kind === "named-argument" ? this.#unnamed(one) : this.#value(one)));
+    const args = e.args.map((one) =>
+      one.kind === "named-argument"
+        ? this.#wrong(one.at, "a condition names no arguments", `take \`${one.name.text}\` out, and leave its value`)
+        : this.#value(one),
+    );
     const [arg, second] = args;
     const wanted = method === "is_empty" ? 0 : 1;
     if (arg === null || second !== undefined || args.length !== wanted)
@@ -396,6 +401,3 @@ class ConditionCompiler {
     return `(${of.text} like "${method === "like" ? cedarPattern(pattern) : method === "starts_with" ? `${plain}*` : `*${plain}`}")`;
   }
 }
-
-export const groupHint = (name: string, groups: readonly string[]): string =>
-  groups.length === 0 ? "orgate.toml has none: add [groups.users]" : suggestNearest(name, groups);
